@@ -165,6 +165,21 @@ export const requestErrors = {
     remedy:
       "Find and stop the program that uses an invalid key, then wait for `Retry-After` seconds. If Gatehouse is behind a proxy, add the proxy to GATEHOUSE_TRUSTED_PROXIES so that clients are counted separately.",
   },
+  reply_too_large: {
+    status: 429,
+    title: "The reply is too large to be stored",
+    explanation:
+      "The request has an Idempotency-Key, but its reply exceeds 64 KiB after compression. Nothing was changed.",
+    remedy: "Split the request into smaller ones, or send it without an Idempotency-Key.",
+  },
+  stored_replies_full: {
+    status: 429,
+    title: "The tenant's stored replies are full",
+    explanation:
+      "Replies to requests with an Idempotency-Key are stored for 24 hours. The tenant's stored replies have reached 64 MiB. Nothing was changed.",
+    remedy:
+      "Send requests without an Idempotency-Key if they can be repeated, or try again after `Retry-After` seconds, when older replies have expired.",
+  },
   too_many_streams: {
     status: 429,
     title: "Too many live streams",

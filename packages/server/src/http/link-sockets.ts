@@ -23,6 +23,8 @@ export interface LinkSocket {
 
 /** The longest frame of an agent: one part and its envelope, with up to three bytes per character. */
 const maxFrameBytes = 3 * longestPart + 1024;
+/** The most data that a connection may send before its hello is accepted, in bytes: 64 KiB. */
+const maxBytesBeforeHello = 64 * 1024;
 /** Longer Authorization headers are rejected unread. */
 const maxAuthorizationLength = 300;
 /** The time limit of a close before the socket is destroyed, in milliseconds. */
@@ -76,13 +78,17 @@ function mountLink(
     url: path,
     exposeHeadRoute: false,
     onRequest: async (request, reply) => {
-      await limits.requireUnblockedAddress(request, reply, undefined);
       try {
         const token = presentedToken(request);
         if (token === undefined) throw new AppError(invalidToken);
+        // Tokens are compared before the address is judged: failures of others behind the address must not lock out an
+        // agent with a valid token. A token has 256 random bits, so the comparison reveals nothing to a guesser.
         authenticated.set(request, await listener.authenticate(token));
       } catch (error) {
-        if (error instanceof AppError && error.status === 401) await limits.countFailure(request, undefined);
+        if (error instanceof AppError && error.status === 401) {
+          await limits.requireUnblockedAddress(request, reply, undefined);
+          await limits.countFailure(request, undefined);
+        }
         throw error;
       }
     },
@@ -99,7 +105,8 @@ function mountLink(
       webSockets.handleUpgrade(request.raw, upgrade.socket, upgrade.head, (webSocket) => {
         reply.raw.statusCode = 101;
         reply.raw.emit("upgraded");
-        serve(webSocket, (transport) => listener.open(authenticated.get(request), transport, ip));
+        const receiver = serve(webSocket, (transport) => listener.open(authenticated.get(request), transport, ip));
+        limitBeforeHello(upgrade.socket, receiver, webSocket);
       });
     },
   });
@@ -131,7 +138,23 @@ function offersProtocol(request: FastifyRequest, subprotocol: string): boolean {
   return offered.split(",").some((name) => name.trim() === subprotocol);
 }
 
-function serve(webSocket: WebSocket, open: (transport: LinkTransport) => LinkReceiver): void {
+/** Disconnects an agent that sends too much without a hello. Its frames are held in memory until they are complete. */
+function limitBeforeHello(socket: Duplex, receiver: LinkReceiver, webSocket: WebSocket): void {
+  let received = 0;
+  const count = (chunk: Buffer) => {
+    if (!receiver.awaitsHello) {
+      socket.off("data", count);
+      return;
+    }
+    received += chunk.length;
+    if (received <= maxBytesBeforeHello) return;
+    socket.off("data", count);
+    webSocket.terminate();
+  };
+  socket.on("data", count);
+}
+
+function serve(webSocket: WebSocket, open: (transport: LinkTransport) => LinkReceiver): LinkReceiver {
   const receiver = open({
     send: (text, sent) => webSocket.send(text, () => sent()),
     get bufferedBytes() {
@@ -151,4 +174,5 @@ function serve(webSocket: WebSocket, open: (transport: LinkTransport) => LinkRec
   // `ws` closes by itself after a frame that is too long, not UTF-8 or malformed.
   webSocket.on("error", () => receiver.violated());
   webSocket.on("close", () => receiver.closed());
+  return receiver;
 }

@@ -5,6 +5,7 @@ import {
   changesEnforcement,
   defaultBodyLimitBytes,
   defaultWaitSeconds,
+  isWrite,
   maxReasonLength,
   maxWaitSeconds,
   type Operation,
@@ -256,6 +257,7 @@ function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Ca
     keyHash: sha256(key),
     // A repeated request consists of the same bytes.
     requestHash: sha256(`${operation.id}\n${path}\n${request.bodyText ?? ""}`),
+    storesReply: isWrite(operation),
   };
 }
 
