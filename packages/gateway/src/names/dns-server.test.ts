@@ -3,6 +3,7 @@ import type { DnsMessage } from "@gatehouse/agent-core/dns/dns-message";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import packet from "dns-packet";
 import { describe, expect, test, vi } from "vitest";
+import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
 import { DnsServer } from "./dns-server.ts";
 
@@ -134,7 +135,7 @@ describe("DNS for devices", () => {
         call();
         return server.problem === undefined;
       },
-      { timeout: 10_000 },
+      { timeout: waitLimitMs },
     );
     expect(log).toEqual(["failed to serve DNS; will retry", "serving DNS again"]);
     server.stop();
