@@ -113,15 +113,15 @@ describe("a stored reply", () => {
   test("is deleted after it has expired, and not earlier", async () => {
     const other = await server.newTenant();
     await other.client.must.post(path, protocol(), headers);
-    const kept = async () => {
-      const text = "SELECT count(*)::int AS kept FROM idempotent_replies WHERE tenant_id = $1";
-      return (await administrator.query(text, [other.id])).rows[0].kept;
+    const storedReplies = async () => {
+      const text = "SELECT count(*)::int AS count FROM idempotent_replies WHERE tenant_id = $1";
+      return (await administrator.query(text, [other.id])).rows[0].count;
     };
     await clearExpiredReplies(server.database);
-    expect(await kept()).toBe(1);
+    expect(await storedReplies()).toBe(1);
     await administrator.query("UPDATE idempotent_replies SET expires_at = now() WHERE tenant_id = $1", [other.id]);
     await clearExpiredReplies(server.database);
-    expect(await kept()).toBe(0);
+    expect(await storedReplies()).toBe(0);
   });
 });
 
