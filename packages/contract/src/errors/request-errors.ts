@@ -24,7 +24,7 @@ export const requestErrors = {
   missing_api_key: {
     status: 401,
     title: "The API key is missing",
-    explanation: "Every operation requires an API key in the request header `apikey`.",
+    explanation: "Every operation requires an API key in the request header `apikey`, or in `Authorization: Bearer`.",
     remedy:
       "Send an API key of the tenant in the header `apikey`. Operations under /operator require the operator key.",
   },

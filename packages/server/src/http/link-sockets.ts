@@ -40,8 +40,32 @@ export function mountLinks(app: FastifyInstance, limits: RateLimits, sockets: re
   for (const socket of sockets) mountLink(app, limits, socket, upgrades);
   const paths = new Set(sockets.map(({ path }) => path));
 
+  /** The latest response on each connection. */
+  const responses = new WeakMap<Duplex, ServerResponse>();
+  app.server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    responses.set(socket, response);
+  });
+
   // Handles all requests that ask for another protocol, before Node handles them itself.
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const previous = responses.get(socket);
+    if (previous === undefined || previous.writableFinished) {
+      handleUpgrade(request, socket, head);
+      return;
+    }
+    // A pipelined request waits until the requests before it are answered, because responses keep their order.
+    const gone = () => socket.destroy();
+    socket.on("error", gone);
+    previous.once("finish", () => {
+      socket.off("error", gone);
+      // Node still has to detach the finished response from the connection.
+      setImmediate(() => {
+        if (!socket.destroyed) handleUpgrade(request, socket, head);
+      });
+    });
+  });
+
+  const handleUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (!paths.has(request.url?.split("?", 1)[0] ?? "")) {
       serveWithoutUpgrade(app.server, request, socket, head);
       return;
@@ -54,7 +78,7 @@ export function mountLinks(app: FastifyInstance, limits: RateLimits, sockets: re
     response.assignSocket(socket as never); // this event's stream is a socket
     response.once("finish", () => socket.end());
     app.routing(request, response);
-  });
+  };
 }
 
 function mountLink(
