@@ -6,6 +6,7 @@ import { addConfigurationCommands } from "./commands/configuration.ts";
 import { addDeviceCommands } from "./commands/device.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
+import { addRotateCommands } from "./commands/rotate.ts";
 import { addServeCommands } from "./commands/serve.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
 import { writeError } from "./output.ts";
@@ -48,6 +49,7 @@ Examples:
   addTenantCommands(program);
   addKeyCommands(program);
   addAuditCommands(program);
+  addRotateCommands(program);
   addConfigurationCommands(program);
   addAccessCommands(program);
   addDeviceCommands(program);
