@@ -7,6 +7,7 @@ import { addConfigurationCommands } from "./commands/configuration.ts";
 import { addDeviceCommands } from "./commands/device.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
+import { addRotateCommands } from "./commands/rotate.ts";
 import { addServeCommands } from "./commands/serve.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
 import { writeError } from "./output.ts";
@@ -50,6 +51,7 @@ Examples:
   addTenantCommands(program);
   addKeyCommands(program);
   addAuditCommands(program);
+  addRotateCommands(program);
   addConfigurationCommands(program);
   addChangeCommand(program);
   addAccessCommands(program);

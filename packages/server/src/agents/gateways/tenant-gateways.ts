@@ -103,7 +103,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       if (connection.isClosed) return;
     }
     const now = clock.now().getTime();
-    connection.send({ type: "welcome", signingKey: key.publicKey, heartbeatIntervalMs, now });
+    const handovers = key.handovers.length === 0 ? {} : { handovers: [...key.handovers] };
+    connection.send({ type: "welcome", signingKey: key.publicKey, ...handovers, heartbeatIntervalMs, now });
     this.#recorder.connected(connection, hello);
     connection.greet = () => this.#greet(connection, hello, key);
     queue.add(connection.greet);
