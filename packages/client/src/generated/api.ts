@@ -179,7 +179,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Evaluate a batch of access requests
-         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside `evaluations` are defaults for every evaluation. Without `evaluations`, the response is a single decision. A batch can have at most 1000 evaluations, of which 10 can be explained. All are decided by the same state of the tenant.
+         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside `evaluations` are defaults for every evaluation. Without `evaluations`, the response is a single decision. A batch can have at most 1000 evaluations, of which 10 can be explained. All are decided by the same state of the tenant. An invalid evaluation is denied by itself, with the reason `invalid_evaluation`.
          *
          *     Requires a key with the permission `decisions:read`.
          */
@@ -2607,9 +2607,9 @@ export interface components {
         /** @description The reasons and consequences of a decision. */
         readonly DecisionContext: {
             /** @enum {string} */
-            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             /** @description The reason, followed by further reasons. */
-            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
             /** @description Gateways that may carry the traffic now, in the order to try. */
@@ -2625,6 +2625,8 @@ export interface components {
              */
             readonly validUntil?: string;
             readonly explanation?: components["schemas"]["AccessExplanation"];
+            /** @description For `invalid_evaluation`: the field of the evaluation and what is wrong with it. */
+            readonly error?: string;
         };
         /** @description A machine with which a user connects to the network. */
         readonly Device: {
@@ -2755,9 +2757,9 @@ export interface components {
             /** @description The record's name; for a user, the e-mail address. */
             readonly name: string;
             /** @enum {string} */
-            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             /** @description The reason, followed by further reasons. */
-            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
             /** @description Gateways that may carry the traffic now, in the order to try. */
@@ -2928,7 +2930,7 @@ export interface components {
             /** @enum {string} */
             readonly kind: "subject" | "destination" | "denied-by" | "source" | "source-address" | "condition";
             /** @enum {string} */
-            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             readonly policy?: components["schemas"]["NamedRecord"];
             /** @description A user in any group would match. */
             readonly anyGroup?: boolean;
@@ -3222,7 +3224,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3484,11 +3486,15 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /** @description The record's version, for If-Match. */
+        /** @description The record's version, for If-Match. Weak, and not for If-Match, if the response has no version. */
         readonly ETag: string;
+        /** @description `private, no-cache` for what is read; `no-store` for changes, errors, and responses that can contain a secret. */
+        readonly "Cache-Control": string;
+        /** @description The request headers that select the response. */
+        readonly Vary: string;
         /** @description Id of the audit entry of a write that can change access. Its access impact is at `/tenants/events/{id}/effect`. Omitted if nothing was changed. */
         readonly "Gatehouse-Event": string;
-        /** @description With `?wait=applied`: `applied` if every gateway of the tenant enforces the change or enforces nothing, otherwise `incomplete`; followed by the tenant's generation, the number of gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined. */
+        /** @description With `?wait=applied`: `applied` if every gateway that the change concerns enforces it, otherwise `incomplete`; followed by the tenant's generation, the number of these gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined. */
         readonly "Gatehouse-Enforced": string;
         /** @description With `?wait=applied`: the ids of up to 50 gateways that have not confirmed the change, each with its state as in `/tenants/gateways/{id}/sync`. */
         readonly "Gatehouse-Not-Enforced": string;
@@ -3558,6 +3564,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3579,7 +3588,7 @@ export interface operations {
     readonly createPolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3642,6 +3651,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -3674,6 +3685,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -3686,7 +3699,7 @@ export interface operations {
     readonly deletePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3711,6 +3724,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -3723,7 +3738,7 @@ export interface operations {
     readonly updatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3787,6 +3802,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -3802,7 +3819,7 @@ export interface operations {
     readonly deactivatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3827,6 +3844,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -3842,7 +3861,7 @@ export interface operations {
     readonly reactivatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3869,6 +3888,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -3885,7 +3906,7 @@ export interface operations {
     readonly reorderPolicies: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3917,6 +3938,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -3954,6 +3977,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -3993,6 +4018,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4019,14 +4046,14 @@ export interface operations {
                     readonly action?: components["schemas"]["AccessAction"];
                     readonly resource?: components["schemas"]["AccessResource"];
                     readonly context?: components["schemas"]["AccessContext"];
-                    readonly evaluations?: readonly ({
+                    readonly evaluations?: readonly (({
                         readonly subject?: components["schemas"]["AccessSubject"];
                         readonly action?: components["schemas"]["AccessAction"];
                         readonly resource?: components["schemas"]["AccessResource"];
                         readonly context?: components["schemas"]["AccessContext"];
                     } & {
                         readonly [key: string]: unknown;
-                    })[];
+                    }) | unknown)[];
                     readonly options?: {
                         /**
                          * @description Whether to evaluate all requests, or to stop at the first denial or the first permission.
@@ -4049,6 +4076,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4102,6 +4131,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4151,6 +4182,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4194,6 +4227,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4245,6 +4280,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4279,6 +4317,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4328,6 +4369,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4382,6 +4426,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
@@ -4411,6 +4457,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -4458,6 +4506,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -4488,6 +4538,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4521,6 +4573,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4567,6 +4621,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4588,7 +4645,7 @@ export interface operations {
     readonly createUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4615,6 +4672,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -4647,6 +4706,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -4659,7 +4720,7 @@ export interface operations {
     readonly updateUserProfile: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4693,6 +4754,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4708,7 +4771,7 @@ export interface operations {
     readonly deleteUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4733,6 +4796,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -4745,7 +4810,7 @@ export interface operations {
     readonly updateUserSettings: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4780,6 +4845,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4795,7 +4862,7 @@ export interface operations {
     readonly deactivateUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4820,6 +4887,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4835,7 +4904,7 @@ export interface operations {
     readonly reactivateUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4862,6 +4931,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4878,7 +4949,7 @@ export interface operations {
     readonly inviteUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4905,6 +4976,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4919,7 +4992,7 @@ export interface operations {
     readonly transferOwnership: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4946,6 +5019,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4980,6 +5055,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4991,7 +5069,7 @@ export interface operations {
     readonly updateUserRoles: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5025,6 +5103,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5038,7 +5118,7 @@ export interface operations {
     readonly addUserToGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5072,6 +5152,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5088,7 +5170,7 @@ export interface operations {
     readonly removeUserFromGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5114,6 +5196,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -5158,6 +5242,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5179,7 +5266,7 @@ export interface operations {
     readonly createGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5217,6 +5304,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -5249,6 +5338,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -5261,7 +5352,7 @@ export interface operations {
     readonly updateGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5301,6 +5392,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5316,7 +5409,7 @@ export interface operations {
     readonly deleteGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5341,6 +5434,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -5366,6 +5461,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5392,6 +5490,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -5422,6 +5522,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5433,7 +5536,7 @@ export interface operations {
     readonly removeRoleFromUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5459,6 +5562,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -5505,6 +5610,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5526,7 +5634,7 @@ export interface operations {
     readonly enrolDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5568,6 +5676,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -5600,6 +5710,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -5612,7 +5724,7 @@ export interface operations {
     readonly deleteDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5637,6 +5749,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -5649,7 +5763,7 @@ export interface operations {
     readonly deactivateDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5674,6 +5788,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5689,7 +5805,7 @@ export interface operations {
     readonly reactivateDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5716,6 +5832,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5732,7 +5850,7 @@ export interface operations {
     readonly replaceDevicePosture: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5763,6 +5881,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5778,7 +5898,7 @@ export interface operations {
     readonly rotateDeviceToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5805,6 +5925,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5836,6 +5958,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5878,6 +6003,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5889,7 +6017,7 @@ export interface operations {
     readonly createGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5923,6 +6051,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -5955,6 +6085,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -5967,7 +6099,7 @@ export interface operations {
     readonly updateGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6003,6 +6135,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6018,7 +6152,7 @@ export interface operations {
     readonly deleteGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6043,6 +6177,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -6070,6 +6206,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -6082,7 +6220,7 @@ export interface operations {
     readonly replaceGatewaySettings: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6120,6 +6258,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6135,7 +6275,7 @@ export interface operations {
     readonly enableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6162,6 +6302,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6178,7 +6320,7 @@ export interface operations {
     readonly disableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6205,6 +6347,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6221,7 +6365,7 @@ export interface operations {
     readonly enterGatewayMaintenance: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6248,6 +6392,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6264,7 +6410,7 @@ export interface operations {
     readonly exitGatewayMaintenance: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6291,6 +6437,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6307,7 +6455,7 @@ export interface operations {
     readonly rotateGatewayToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6344,6 +6492,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6375,6 +6525,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6406,6 +6559,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -6454,6 +6609,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6475,7 +6633,7 @@ export interface operations {
     readonly createResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6508,6 +6666,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -6540,6 +6700,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -6552,7 +6714,7 @@ export interface operations {
     readonly deleteResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6577,6 +6739,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -6589,7 +6753,7 @@ export interface operations {
     readonly updateResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6621,6 +6785,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6634,7 +6800,7 @@ export interface operations {
     readonly configureLoadBalancing: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6673,6 +6839,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6687,7 +6855,7 @@ export interface operations {
     readonly addResourceAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6718,6 +6886,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -6735,7 +6905,7 @@ export interface operations {
     readonly removeResourceAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6761,6 +6931,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -6773,7 +6945,7 @@ export interface operations {
     readonly connectGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6799,6 +6971,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6812,7 +6986,7 @@ export interface operations {
     readonly disconnectGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6838,6 +7012,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -6863,6 +7039,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6889,6 +7068,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -6901,7 +7082,7 @@ export interface operations {
     readonly updateAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6935,6 +7116,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6950,7 +7133,7 @@ export interface operations {
     readonly deleteAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6975,6 +7158,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -7002,6 +7187,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7026,6 +7214,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7060,6 +7251,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
@@ -7089,6 +7282,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7119,6 +7314,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -7141,6 +7338,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7152,7 +7352,7 @@ export interface operations {
     readonly createAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7185,6 +7385,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -7217,6 +7419,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7229,7 +7433,7 @@ export interface operations {
     readonly updateAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7264,6 +7468,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -7279,7 +7485,7 @@ export interface operations {
     readonly deleteAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7304,6 +7510,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -7339,6 +7547,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -7364,6 +7574,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7404,6 +7617,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
@@ -7433,6 +7648,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7463,6 +7680,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -7502,6 +7721,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
@@ -7528,6 +7749,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7560,6 +7783,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -7572,7 +7797,7 @@ export interface operations {
     readonly applyConfiguration: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7601,6 +7826,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -7667,6 +7894,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7730,6 +7960,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7787,6 +8019,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7813,6 +8047,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7837,6 +8074,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7862,6 +8101,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7901,6 +8143,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
@@ -7930,6 +8174,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7972,6 +8218,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -8002,6 +8250,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -8041,6 +8291,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -8083,6 +8335,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
@@ -8116,6 +8370,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
@@ -8165,6 +8421,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8202,6 +8461,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -8235,6 +8496,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
@@ -8278,6 +8541,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8325,6 +8591,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -8355,6 +8623,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -8385,6 +8655,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;

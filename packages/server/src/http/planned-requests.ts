@@ -2,7 +2,7 @@
 import type { FoundRequest, RequestFinder, RequestText } from "../platform/call.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import type { Route } from "./route.ts";
-import { compileBodyCheck } from "./validation.ts";
+import { compileBodyCheck, requireNoNul } from "./validation.ts";
 
 interface KnownRoute extends Route {
   readonly segments: readonly string[];
@@ -48,7 +48,9 @@ function foundRequest(
     operation,
     check() {
       checkUuids(operation, parameters);
-      checkBody(body, body === undefined ? 0 : JSON.stringify(body).length);
+      const text = body === undefined ? "" : JSON.stringify(body);
+      checkBody(body, text.length);
+      requireNoNul(body, text);
       return { parameters, body: body ?? (operation.bodyOptional === true ? {} : undefined) };
     },
     perform(call) {

@@ -16,7 +16,11 @@ describe("caches", () => {
     "may keep %s for its reader, and must check it before each use",
     async (path) => {
       const { headers } = await tenant.client.get(path);
-      expect(headers).toMatchObject({ "cache-control": "private, no-cache", vary, "x-content-type-options": "nosniff" });
+      expect(headers).toMatchObject({
+        "cache-control": "private, no-cache",
+        vary,
+        "x-content-type-options": "nosniff",
+      });
       expect(headers.etag).toBeDefined();
     },
   );
@@ -24,7 +28,12 @@ describe("caches", () => {
   test("must not keep gateways with their tokens, and may keep them without", async () => {
     const gateway = await make("gateway", tenant.client);
     const reader = server.client(await tenant.keyWith("gateways:read", "policies:read", "resources:read"));
-    for (const path of ["/tenants/gateways", `/tenants/gateways/${gateway.id}`, "/tenants/policies", "/tenants/resources"]) {
+    for (const path of [
+      "/tenants/gateways",
+      `/tenants/gateways/${gateway.id}`,
+      "/tenants/policies",
+      "/tenants/resources",
+    ]) {
       expect((await tenant.client.get(path)).headers["cache-control"], path).toBe("no-store");
       expect((await reader.get(path)).headers["cache-control"], path).toBe("private, no-cache");
     }
@@ -48,7 +57,11 @@ describe("caches", () => {
     expect(first.headers.etag).toMatch(/^W\/"/);
     expect(second.headers.etag).toBe(first.headers.etag);
     const id = first.body.data[0].id;
-    const reply = await tenant.client.patch(`/tenants/users/${id}`, { maxDevices: 3 }, { "if-match": first.headers.etag ?? "" });
+    const reply = await tenant.client.patch(
+      `/tenants/users/${id}`,
+      { maxDevices: 3 },
+      { "if-match": first.headers.etag ?? "" },
+    );
     expect(reply.status).toBe(412);
     await tenant.client.patch(`/tenants/users/${id}`, { maxDevices: 3 });
     expect((await tenant.client.get("/tenants/users")).headers.etag).not.toBe(first.headers.etag);

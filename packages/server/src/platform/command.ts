@@ -3,7 +3,7 @@ import { appendToRecord } from "./audit/audit.queries.ts";
 import { type Entry, newEntry } from "./audit/entry.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
 import type { AuditSigner } from "./audit/signatures.ts";
-import type { Change, Origin } from "./change.ts";
+import { type Change, type Origin, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
@@ -104,7 +104,11 @@ export async function runCommand(
       if (earlier !== undefined) return { ...earlier, replayed: true };
     }
     const tx = { tenantId, query: transaction.query };
-    const outcome = await work({ ...tx, record: (change) => changes.push(change) });
+    const record = (change: Change) => {
+      requireReadableName(change);
+      changes.push(change);
+    };
+    const outcome = await work({ ...tx, record });
     entries = changes.map((change) => newEntry(newId(), origin, change));
     if (!concernsAccess(changes)) return outcome;
     if (page === undefined) throw new Error(`${origin.operation} changes access without declaring changesAccess`);

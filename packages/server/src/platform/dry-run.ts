@@ -1,6 +1,6 @@
 /** Dry runs: commands that are performed and rolled back to find out their effect. */
 import { AppError } from "./app-error.ts";
-import type { Change } from "./change.ts";
+import { type Change, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import type { Database } from "./db/database.ts";
 import { checkDeferredConstraints } from "./db/deferred-constraints.queries.ts";
@@ -43,7 +43,11 @@ export class DryRun {
   async perform(work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
     if (this.#clock.elapsedMs() - this.#startedAtMs > maxHoldMs) throw new AppError("preview_too_long");
     const { tenantId, query } = this.#tx;
-    const outcome = await work({ tenantId, query, record: (change) => this.#changes.push(change) });
+    const record = (change: Change) => {
+      requireReadableName(change);
+      this.#changes.push(change);
+    };
+    const outcome = await work({ tenantId, query, record });
     // A command that violates a deferred constraint would not have committed.
     await checkDeferredConstraints(this.#tx);
     return outcome;

@@ -249,7 +249,8 @@ describe("no text from a client", () => {
 
 describe("an ambiguous or pipelined request", () => {
   test("with two Host headers gets 400", async () => {
-    const hosts = "GET /tenants/protocols HTTP/1.1\r\nHost: one.example.com\r\nHost: two.example.com\r\nConnection: close";
+    const hosts =
+      "GET /tenants/protocols HTTP/1.1\r\nHost: one.example.com\r\nHost: two.example.com\r\nConnection: close";
     const answer = await exchange(port, `${hosts}\r\napikey: ${tenant.key}\r\n\r\n`);
     expect(problemIn(answer)).toEqual({ status: 400, code: "invalid_parameter" });
   });
