@@ -135,11 +135,33 @@ export interface paths {
         readonly put?: never;
         /**
          * Preview the access impact of changes
-         * @description Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. A request cannot refer to a record that an earlier request would create, because the record has no id yet; applying a configuration can. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.
+         * @description Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. The changes are those of a change set, with `as`, `@name` and `ifMatch`. A preview also accepts applying a configuration. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.
          *
          *     Requires a key with the permission `decisions:read`.
          */
         readonly post: operations["previewAccess"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Apply a set of changes
+         * @description Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set.
+         *
+         *     Requires a key of the tenant. Each change also requires the permission of its own operation.
+         */
+        readonly post: operations["applyChanges"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -179,7 +201,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Evaluate a batch of access requests
-         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside `evaluations` are defaults for every evaluation. Without `evaluations`, the response is a single decision. A batch can have at most 1000 evaluations, of which 10 can be explained. All are decided by the same state of the tenant. An invalid evaluation is denied by itself, with the reason `invalid_evaluation`.
+         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside `evaluations` are defaults for every evaluation. Without `evaluations`, the response is a single decision. A batch can have at most 1000 evaluations, of which 10 can be explained. All are decided by the same state of the tenant.
          *
          *     Requires a key with the permission `decisions:read`.
          */
@@ -2308,6 +2330,39 @@ export interface components {
             /** @description Number of subjects for which the test fails. */
             readonly brokenCount: number;
         };
+        /** @description A write request, as it would be sent to the API. */
+        readonly Change: {
+            /** @enum {string} */
+            readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
+            /** @description Path of an operation with its ids and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001. `@name` takes the place of the id of a record that an earlier change creates, such as /tenants/users/@ada/groups. */
+            readonly path: string;
+            /** @description The body of the request. Each field that takes the id of a record also takes `@name`, the id of a record that an earlier change creates. Other fields are sent as they are, even if they begin with @. */
+            readonly body?: unknown;
+            /** @description The header `If-Match` of the request: the ETag of the version to change. */
+            readonly ifMatch?: string;
+            /** @description a name for the record that this change creates: a letter, then up to 63 letters, digits, underscores and hyphens. Later changes refer to the record as `@name` */
+            readonly as?: string;
+        };
+        /** @description The response to one change. */
+        readonly ChangeResult: {
+            /** @description The status of the request's own response. */
+            readonly status: number;
+            /** @description The record's version after this change. A later change of the set may replace it. */
+            readonly etag?: string;
+            /** @description The path of the record that the change created. */
+            readonly location?: string;
+            /** @description Ids of the audit entries of this change; empty if it changed nothing. */
+            readonly events: readonly string[];
+            /** @description The body of the request's own response, if it has one. */
+            readonly body?: unknown;
+        };
+        /** @description The responses to the changes of a set. */
+        readonly ChangeSetResult: {
+            /** @description The tenant's generation after the set. All changes of a set belong to one generation. */
+            readonly generation: number;
+            /** @description One entry for each change, in the same order. */
+            readonly changes: readonly components["schemas"]["ChangeResult"][];
+        };
         /** @description A tenant's configuration. A section that is present lists all records of its kind; an omitted section leaves its records unchanged. */
         readonly Configuration: {
             /**
@@ -2607,9 +2662,9 @@ export interface components {
         /** @description The reasons and consequences of a decision. */
         readonly DecisionContext: {
             /** @enum {string} */
-            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
             /** @description The reason, followed by further reasons. */
-            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
             /** @description Gateways that may carry the traffic now, in the order to try. */
@@ -2625,8 +2680,6 @@ export interface components {
              */
             readonly validUntil?: string;
             readonly explanation?: components["schemas"]["AccessExplanation"];
-            /** @description For `invalid_evaluation`: the field of the evaluation and what is wrong with it. */
-            readonly error?: string;
         };
         /** @description A machine with which a user connects to the network. */
         readonly Device: {
@@ -2757,9 +2810,9 @@ export interface components {
             /** @description The record's name; for a user, the e-mail address. */
             readonly name: string;
             /** @enum {string} */
-            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
             /** @description The reason, followed by further reasons. */
-            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
             /** @description Gateways that may carry the traffic now, in the order to try. */
@@ -2930,7 +2983,7 @@ export interface components {
             /** @enum {string} */
             readonly kind: "subject" | "destination" | "denied-by" | "source" | "source-address" | "condition";
             /** @enum {string} */
-            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
+            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
             readonly policy?: components["schemas"]["NamedRecord"];
             /** @description A user in any group would match. */
             readonly anyGroup?: boolean;
@@ -3190,15 +3243,6 @@ export interface components {
             /** @default 0 */
             readonly offset?: number;
         };
-        /** @description A request as it would be sent to the API. */
-        readonly PreviewedChange: {
-            /** @enum {string} */
-            readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-            /** @description Path of an operation with its ids and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001. */
-            readonly path: string;
-            /** @description The body of the request. */
-            readonly body?: unknown;
-        };
         /** @description An access test that passes now and would fail. */
         readonly PreviewedTest: {
             /** Format: uuid */
@@ -3224,7 +3268,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3494,7 +3538,7 @@ export interface components {
         readonly Vary: string;
         /** @description Id of the audit entry of a write that can change access. Its access impact is at `/tenants/events/{id}/effect`. Omitted if nothing was changed. */
         readonly "Gatehouse-Event": string;
-        /** @description With `?wait=applied`: `applied` if every gateway that the change concerns enforces it, otherwise `incomplete`; followed by the tenant's generation, the number of these gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined. */
+        /** @description With `?wait=applied`: `applied` if every gateway of the tenant enforces the change or enforces nothing, otherwise `incomplete`; followed by the tenant's generation, the number of gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined. */
         readonly "Gatehouse-Enforced": string;
         /** @description With `?wait=applied`: the ids of up to 50 gateways that have not confirmed the change, each with its state as in `/tenants/gateways/{id}/sync`. */
         readonly "Gatehouse-Not-Enforced": string;
@@ -3588,7 +3632,7 @@ export interface operations {
     readonly createPolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3699,7 +3743,7 @@ export interface operations {
     readonly deletePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3738,7 +3782,7 @@ export interface operations {
     readonly updatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3819,7 +3863,7 @@ export interface operations {
     readonly deactivatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3861,7 +3905,7 @@ export interface operations {
     readonly reactivatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3906,7 +3950,7 @@ export interface operations {
     readonly reorderPolicies: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3963,7 +4007,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    readonly changes: readonly components["schemas"]["PreviewedChange"][];
+                    readonly changes: readonly components["schemas"]["Change"][];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly page?: components["schemas"]["PreviewPage"];
                 };
@@ -3984,6 +4028,55 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["AccessPreview"];
+                };
+            };
+        };
+    };
+    readonly applyChanges: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly changes: readonly components["schemas"]["Change"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangeSetResult"];
                 };
             };
         };
@@ -4046,14 +4139,14 @@ export interface operations {
                     readonly action?: components["schemas"]["AccessAction"];
                     readonly resource?: components["schemas"]["AccessResource"];
                     readonly context?: components["schemas"]["AccessContext"];
-                    readonly evaluations?: readonly (({
+                    readonly evaluations?: readonly ({
                         readonly subject?: components["schemas"]["AccessSubject"];
                         readonly action?: components["schemas"]["AccessAction"];
                         readonly resource?: components["schemas"]["AccessResource"];
                         readonly context?: components["schemas"]["AccessContext"];
                     } & {
                         readonly [key: string]: unknown;
-                    }) | unknown)[];
+                    })[];
                     readonly options?: {
                         /**
                          * @description Whether to evaluate all requests, or to stop at the first denial or the first permission.
@@ -4645,7 +4738,7 @@ export interface operations {
     readonly createUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4720,7 +4813,7 @@ export interface operations {
     readonly updateUserProfile: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4771,7 +4864,7 @@ export interface operations {
     readonly deleteUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4810,7 +4903,7 @@ export interface operations {
     readonly updateUserSettings: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4862,7 +4955,7 @@ export interface operations {
     readonly deactivateUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4904,7 +4997,7 @@ export interface operations {
     readonly reactivateUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4949,7 +5042,7 @@ export interface operations {
     readonly inviteUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4992,7 +5085,7 @@ export interface operations {
     readonly transferOwnership: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5069,7 +5162,7 @@ export interface operations {
     readonly updateUserRoles: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5118,7 +5211,7 @@ export interface operations {
     readonly addUserToGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5170,7 +5263,7 @@ export interface operations {
     readonly removeUserFromGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5266,7 +5359,7 @@ export interface operations {
     readonly createGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5352,7 +5445,7 @@ export interface operations {
     readonly updateGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5409,7 +5502,7 @@ export interface operations {
     readonly deleteGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5536,7 +5629,7 @@ export interface operations {
     readonly removeRoleFromUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5634,7 +5727,7 @@ export interface operations {
     readonly enrolDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5724,7 +5817,7 @@ export interface operations {
     readonly deleteDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5763,7 +5856,7 @@ export interface operations {
     readonly deactivateDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5805,7 +5898,7 @@ export interface operations {
     readonly reactivateDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5850,7 +5943,7 @@ export interface operations {
     readonly replaceDevicePosture: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5898,7 +5991,7 @@ export interface operations {
     readonly rotateDeviceToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6017,7 +6110,7 @@ export interface operations {
     readonly createGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6099,7 +6192,7 @@ export interface operations {
     readonly updateGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6152,7 +6245,7 @@ export interface operations {
     readonly deleteGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6220,7 +6313,7 @@ export interface operations {
     readonly replaceGatewaySettings: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6275,7 +6368,7 @@ export interface operations {
     readonly enableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6320,7 +6413,7 @@ export interface operations {
     readonly disableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6365,7 +6458,7 @@ export interface operations {
     readonly enterGatewayMaintenance: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6410,7 +6503,7 @@ export interface operations {
     readonly exitGatewayMaintenance: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6455,7 +6548,7 @@ export interface operations {
     readonly rotateGatewayToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6633,7 +6726,7 @@ export interface operations {
     readonly createResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6714,7 +6807,7 @@ export interface operations {
     readonly deleteResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6753,7 +6846,7 @@ export interface operations {
     readonly updateResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6800,7 +6893,7 @@ export interface operations {
     readonly configureLoadBalancing: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6855,7 +6948,7 @@ export interface operations {
     readonly addResourceAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6905,7 +6998,7 @@ export interface operations {
     readonly removeResourceAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6945,7 +7038,7 @@ export interface operations {
     readonly connectGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6986,7 +7079,7 @@ export interface operations {
     readonly disconnectGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7082,7 +7175,7 @@ export interface operations {
     readonly updateAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7133,7 +7226,7 @@ export interface operations {
     readonly deleteAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7352,7 +7445,7 @@ export interface operations {
     readonly createAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7433,7 +7526,7 @@ export interface operations {
     readonly updateAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7485,7 +7578,7 @@ export interface operations {
     readonly deleteAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7797,7 +7890,7 @@ export interface operations {
     readonly applyConfiguration: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;

@@ -29,11 +29,11 @@ import {
   parseListQuery,
   type QueryParameters,
 } from "../platform/list-query.ts";
+import { cutOutcome } from "./array-cut.ts";
 import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
 import type { Caller } from "./caller.ts";
 import { within } from "./observation.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
-import { cutOutcome } from "./array-cut.ts";
 import { replyWithOutcome } from "./replies.ts";
 import { cacheControlOf } from "./response-headers.ts";
 import type { Route } from "./route.ts";
@@ -173,8 +173,9 @@ function describeProof(reply: FastifyReply, { generation, gateways, missing }: A
 }
 
 function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {
-  // Operator operations have no tenant permission, and their queries require none.
-  return operation.access === "operator"
+  // Operator operations have no tenant permission, and their queries require none. Operations for any key authorize
+  // their parts.
+  return operation.access === "operator" || operation.access === "any-key"
     ? (undefined as unknown as Granted<Permission>)
     : authorize(caller.permissions, operation.access);
 }
@@ -202,9 +203,7 @@ function checkQuery({ success, flags = {} }: Operation, parameters: QueryParamet
     return { listQuery: requireListQuery({ sort: [], filter: success.filter }, rest), flags: noFlags, query };
   }
   const isArray = success.kind === "array";
-  const unknown = Object.keys(parameters).find(
-    (name) => !Object.hasOwn(flags, name) && !(isArray && paging.has(name)),
-  );
+  const unknown = Object.keys(parameters).find((name) => !Object.hasOwn(flags, name) && !(isArray && paging.has(name)));
   if (unknown !== undefined) throw unknownParameter(unknown);
   const cut = isArray ? requireParsed(parseArrayCut(parameters)) : undefined;
   return { cut, flags: new Set(Object.keys(flags).filter((name) => readFlag(name, parameters[name]))), query: {} };

@@ -174,12 +174,15 @@ describe("a request id", () => {
     expect([body.requestId, headers["x-request-id"]]).toEqual([given, given]);
   });
 
-  test.each(["x".repeat(257), "\u00e9"])("that is %j is returned, and replaced in the log and in errors", async (given) => {
-    const { headers, body } = await tenant.client.get("/tenants/nothing", { "x-request-id": given });
-    expect(headers["x-request-id"]).toBe(given);
-    expect(body.requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
-    expect(await lineOf(body.requestId)).toMatchObject({ status: 404 });
-  });
+  test.each(["x".repeat(257), "\u00e9"])(
+    "that is %j is returned, and replaced in the log and in errors",
+    async (given) => {
+      const { headers, body } = await tenant.client.get("/tenants/nothing", { "x-request-id": given });
+      expect(headers["x-request-id"]).toBe(given);
+      expect(body.requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+      expect(await lineOf(body.requestId)).toMatchObject({ status: 404 });
+    },
+  );
 
   test("that is empty is replaced by a new id", async () => {
     const { headers } = await tenant.client.get("/tenants/protocols", { "x-request-id": "" });
@@ -223,7 +226,7 @@ describe("metrics", () => {
     expect(await metric('gatehouse_cache_entries{cache="records"}')).toBeGreaterThan(0);
 
     const entries = (await metric("gatehouse_audit_entries_total")) ?? 0;
-    await tenant.client.post("/tenants/groups", { name: "Counted" });
+    await tenant.client.must.post("/tenants/groups", { name: "Counted" });
     expect(await metric("gatehouse_audit_entries_total")).toBe(entries + 1);
 
     expect(await metric('gatehouse_database_connections{state="idle"}')).toBeGreaterThan(0);

@@ -47,11 +47,11 @@ const claim = statement<
   [tenantId: string, callerId: string, keyHash: Buffer, requestHash: Buffer, expiresAt: Date, now: Date]
 >(
   "idempotency.claim",
-  `INSERT INTO idempotent_replies AS kept (tenant_id, caller_id, key_hash, request_hash, expires_at)
+  `INSERT INTO idempotent_replies AS stored (tenant_id, caller_id, key_hash, request_hash, expires_at)
    VALUES ($1, $2, $3, $4, $5)
    ON CONFLICT (tenant_id, caller_id, key_hash) DO UPDATE
      SET request_hash = excluded.request_hash, reply_ciphertext = NULL, expires_at = excluded.expires_at
-     WHERE kept.expires_at <= $6
+     WHERE stored.expires_at <= $6
    RETURNING true AS claimed`,
 );
 

@@ -59,7 +59,7 @@ describe("the same Idempotency-Key", () => {
     ["another body", path, protocol()],
     ["another operation", "/tenants/resources", { name: "Other", type: "PRIVATE", addresses: [] }],
   ])("with %s is rejected", async (_what, otherPath, otherBody) => {
-    await tenant.client.post(path, protocol(), headers);
+    await tenant.client.must.post(path, protocol(), headers);
     const reply = await tenant.client.post(otherPath, otherBody, headers);
     expect(reply).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
   });
@@ -72,7 +72,7 @@ describe("the same Idempotency-Key", () => {
 
   test("after an error is available for the corrected request", async () => {
     const taken = protocol();
-    await tenant.client.post(path, taken);
+    await tenant.client.must.post(path, taken);
     expect(await tenant.client.post(path, taken, headers)).toMatchObject({ status: 409 });
     expect((await tenant.client.post(path, protocol(), headers)).status).toBe(201);
   });
@@ -93,7 +93,7 @@ test.each(["", "x".repeat(256)])("an Idempotency-Key that is empty or too long i
 describe("a stored reply", () => {
   test("is encrypted", async () => {
     const body = protocol();
-    await tenant.client.post(path, body, headers);
+    await tenant.client.must.post(path, body, headers);
     const { rows } = await administrator.query("SELECT reply_ciphertext FROM idempotent_replies WHERE tenant_id = $1", [
       tenant.id,
     ]);
@@ -112,16 +112,16 @@ describe("a stored reply", () => {
 
   test("is deleted after it has expired, and not earlier", async () => {
     const other = await server.newTenant();
-    await other.client.post(path, protocol(), headers);
-    const kept = async () => {
-      const text = "SELECT count(*)::int AS kept FROM idempotent_replies WHERE tenant_id = $1";
-      return (await administrator.query(text, [other.id])).rows[0].kept;
+    await other.client.must.post(path, protocol(), headers);
+    const storedReplies = async () => {
+      const text = "SELECT count(*)::int AS count FROM idempotent_replies WHERE tenant_id = $1";
+      return (await administrator.query(text, [other.id])).rows[0].count;
     };
     await clearExpiredReplies(server.database);
-    expect(await kept()).toBe(1);
+    expect(await storedReplies()).toBe(1);
     await administrator.query("UPDATE idempotent_replies SET expires_at = now() WHERE tenant_id = $1", [other.id]);
     await clearExpiredReplies(server.database);
-    expect(await kept()).toBe(0);
+    expect(await storedReplies()).toBe(0);
   });
 });
 

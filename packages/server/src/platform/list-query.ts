@@ -44,7 +44,9 @@ export interface ParameterProblem {
   readonly message: string;
 }
 
-export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: ParameterProblem };
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: ParameterProblem };
 
 const fine = <T>(value: T): Parsed<T> => ({ ok: true, value });
 const wrong = (parameter: string, message: string): Parsed<never> => ({ ok: false, problem: { parameter, message } });

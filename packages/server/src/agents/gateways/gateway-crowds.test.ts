@@ -78,12 +78,12 @@ test("a gateway that does not read receives one configuration, and only the newe
   await until("it holds something", () => gateway.content !== undefined);
   gateway.pause();
   const resource = await make("resource", client);
-  await client.put(`/tenants/resources/${resource.id}/gateways/${id}`);
+  await client.must.put(`/tenants/resources/${resource.id}/gateways/${id}`);
   const body = { type: "PRIVATE", action: true, allUsers: true, resources: [resource.id] };
   const policy = await client.post("/tenants/policies", { ...body, name: unique("Policy") });
   for (let count = 0; count < 4; count += 1) {
-    await client.patch(`/tenants/policies/${policy.body.id}/deactivate`);
-    await client.post(`/tenants/policies/${policy.body.id}/reactivate`);
+    await client.must.patch(`/tenants/policies/${policy.body.id}/deactivate`);
+    await client.must.post(`/tenants/policies/${policy.body.id}/reactivate`);
   }
   const { seen } = gateway;
   await until("a configuration is in flight", async () => {

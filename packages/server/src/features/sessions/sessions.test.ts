@@ -150,7 +150,7 @@ describe("a session", () => {
     const made = await tenant.client.post("/tenants/api-keys", { name: "Short", permissions: ["users:read"] });
     const cookie = await signIn(made.body.key);
     expect((await users(cookie)).status).toBe(200);
-    await tenant.client.delete(`/tenants/api-keys/${made.body.id}`);
+    await tenant.client.must.delete(`/tenants/api-keys/${made.body.id}`);
     expect((await users(cookie)).body.code).toBe("session_ended");
   });
 
@@ -165,7 +165,7 @@ describe("a session", () => {
     expect((await call("GET", session, cookie)).body.expiresAt).toBe(expiresAt);
     const lasting = await tenant.client.post("/tenants/api-keys", { name: "Lasting", permissions: ["users:read"] });
     const rotated = await signIn(lasting.body.key);
-    await tenant.client.post(`/tenants/api-keys/${lasting.body.id}/rotate`, { graceSeconds: 60 });
+    await tenant.client.must.post(`/tenants/api-keys/${lasting.body.id}/rotate`, { graceSeconds: 60 });
     clock.advance(2 * minuteMs);
     expect((await users(rotated)).body.code).toBe("session_ended");
     expect((await users(cookie)).status).toBe(200);
