@@ -245,6 +245,13 @@ export const recordErrors = {
     explanation: "Each field is well-formed, but together they violate a rule. `errors` states which.",
     remedy: "Change one of the fields that `errors` lists.",
   },
+  invalid_name: {
+    status: 422,
+    title: "The name contains invisible characters",
+    explanation:
+      "A new name cannot contain characters that change the direction of text. They would make another name visible than the one that is compared. Names that exist already stay valid.",
+    remedy: "Remove the characters from the name. Right-to-left scripts need none.",
+  },
   invalid_address: {
     status: 422,
     title: "The address is not allowed",
