@@ -135,11 +135,33 @@ export interface paths {
         readonly put?: never;
         /**
          * Preview the access impact of changes
-         * @description Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. A request cannot refer to a record that an earlier request would create, because the record has no id yet; applying a configuration can. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.
+         * @description Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. The changes are those of a change set, with `as`, `@name` and `ifMatch`. A preview also accepts applying a configuration. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.
          *
          *     Requires a key with the permission `decisions:read`.
          */
         readonly post: operations["previewAccess"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Apply a set of changes
+         * @description Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set.
+         *
+         *     Requires a key of the tenant. Each change also requires the permission of its own operation.
+         */
+        readonly post: operations["applyChanges"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2308,6 +2330,39 @@ export interface components {
             /** @description Number of subjects for which the test fails. */
             readonly brokenCount: number;
         };
+        /** @description A write request, as it would be sent to the API. */
+        readonly Change: {
+            /** @enum {string} */
+            readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
+            /** @description Path of an operation with its ids and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001. `@name` takes the place of the id of a record that an earlier change creates, such as /tenants/users/@ada/groups. */
+            readonly path: string;
+            /** @description The body of the request. Each field that takes the id of a record also takes `@name`, the id of a record that an earlier change creates. Other fields are sent as they are, even if they begin with @. */
+            readonly body?: unknown;
+            /** @description The header `If-Match` of the request: the ETag of the version to change. */
+            readonly ifMatch?: string;
+            /** @description a name for the record that this change creates: a letter, then up to 63 letters, digits, underscores and hyphens. Later changes refer to the record as `@name` */
+            readonly as?: string;
+        };
+        /** @description The response to one change. */
+        readonly ChangeResult: {
+            /** @description The status of the request's own response. */
+            readonly status: number;
+            /** @description The record's version after this change. A later change of the set may replace it. */
+            readonly etag?: string;
+            /** @description The path of the record that the change created. */
+            readonly location?: string;
+            /** @description Ids of the audit entries of this change; empty if it changed nothing. */
+            readonly events: readonly string[];
+            /** @description The body of the request's own response, if it has one. */
+            readonly body?: unknown;
+        };
+        /** @description The responses to the changes of a set. */
+        readonly ChangeSetResult: {
+            /** @description The tenant's generation after the set. All changes of a set belong to one generation. */
+            readonly generation: number;
+            /** @description One entry for each change, in the same order. */
+            readonly changes: readonly components["schemas"]["ChangeResult"][];
+        };
         /** @description A tenant's configuration. A section that is present lists all records of its kind; an omitted section leaves its records unchanged. */
         readonly Configuration: {
             /**
@@ -3188,15 +3243,6 @@ export interface components {
             /** @default 0 */
             readonly offset?: number;
         };
-        /** @description A request as it would be sent to the API. */
-        readonly PreviewedChange: {
-            /** @enum {string} */
-            readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-            /** @description Path of an operation with its ids and without a query, such as /tenants/policies/01980000-0000-7000-8000-000000000001. */
-            readonly path: string;
-            /** @description The body of the request. */
-            readonly body?: unknown;
-        };
         /** @description An access test that passes now and would fail. */
         readonly PreviewedTest: {
             /** Format: uuid */
@@ -3222,7 +3268,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3940,7 +3986,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    readonly changes: readonly components["schemas"]["PreviewedChange"][];
+                    readonly changes: readonly components["schemas"]["Change"][];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly page?: components["schemas"]["PreviewPage"];
                 };
@@ -3959,6 +4005,53 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["AccessPreview"];
+                };
+            };
+        };
+    };
+    readonly applyChanges: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly changes: readonly components["schemas"]["Change"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChangeSetResult"];
                 };
             };
         };

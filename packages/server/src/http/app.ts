@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { errorDefinitions } from "@gatehouse/contract/errors";
-import { defaultBodyLimitBytes, isPreviewable, type Operation } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -97,7 +97,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       : replyWithProblem(error, request, reply),
   );
   const limits = new RateLimits(app, { ...options.rateLimits, clock: options.clock });
-  const planned = plannedRequests(options.routes.filter(({ operation }) => isPreviewable(operation)));
+  const planned = plannedRequests(options.routes);
   for (const route of options.routes) mount(app, route, { ...options, limits, plannedRequests: planned });
   mountConsoleSession(app, { ...options, limits });
   mountConsole(app, options.consoleFolder);

@@ -1,5 +1,6 @@
 /** Authenticates a request: source address, key or session, permission and rate limit. Runs before the body is read. */
 import type { Access, Operation } from "@gatehouse/contract/operation";
+import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize } from "../platform/authorization/granted.ts";
@@ -52,7 +53,7 @@ export async function authenticate(
   limits.noteAccepted(caller, credential.text, request.ip);
   const exceeded = await limits.countRequest(request, reply);
   // Rejected requests count too. A missing permission is reported before an exceeded limit.
-  if (access !== "operator" && access !== "sign-in") authorize(caller.permissions, access);
+  if (isPermission(access)) authorize(caller.permissions, access);
   if (exceeded !== undefined) throw exceeded;
 
   async function noteRefusal(error: unknown): Promise<never> {
@@ -73,7 +74,11 @@ export async function authorizeAgain(
   request: FastifyRequest,
 ): Promise<void> {
   const caller = await identify(request, credentialOf(request, access), access, authenticator);
-  if (access !== "operator") authorize(caller.permissions, access);
+  if (isPermission(access)) authorize(caller.permissions, access);
+}
+
+function isPermission(access: AuthenticationAsk["access"]): access is Permission {
+  return access !== "operator" && access !== "any-key" && access !== "sign-in";
 }
 
 /** Sessions represent tenant keys. The operator, and a caller that signs in, must present the key itself. */

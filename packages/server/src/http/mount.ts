@@ -154,8 +154,9 @@ function describeProof(reply: FastifyReply, { generation, gateways, missing }: A
 }
 
 function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {
-  // Operator operations have no tenant permission, and their queries require none.
-  return operation.access === "operator"
+  // Operator operations have no tenant permission, and their queries require none. Operations for any key authorize
+  // their parts.
+  return operation.access === "operator" || operation.access === "any-key"
     ? (undefined as unknown as Granted<Permission>)
     : authorize(caller.permissions, operation.access);
 }

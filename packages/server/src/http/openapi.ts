@@ -12,7 +12,7 @@ import {
   takesOverrideReason,
 } from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
-import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
+import { componentKeyword, referenceKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
 
 type Json = Record<string, unknown>;
@@ -56,6 +56,7 @@ export function openApiDocument(operations: readonly Operation[]): Json {
 const tagDescriptions: Readonly<Record<string, string>> = {
   Access: "Access decisions and searches (OpenID AuthZEN Authorization API 1.0).",
   Policies: "Rules that allow or deny access to resources under conditions.",
+  Changes: "Sets of changes that are performed together or not at all.",
   Users: "People who connect to the network.",
   Groups: "Sets of users that policies refer to.",
   Roles: "Sets of permissions for administering the tenant.",
@@ -149,7 +150,7 @@ function schemaOf(schema: unknown, schemas: Json): unknown {
 }
 
 /** Gatehouse's own keywords, and `propertyNames`, which OpenAPI 3.0 does not have. */
-const omittedKeywords = new Set<string>([componentKeyword, trimKeyword, "propertyNames"]);
+const omittedKeywords = new Set<string>([componentKeyword, referenceKeyword, trimKeyword, "propertyNames"]);
 
 function describeOperation(operation: Operation, schemas: Json): Json {
   return {
@@ -158,7 +159,7 @@ function describeOperation(operation: Operation, schemas: Json): Json {
     summary: operation.summary,
     description: [operation.description, accessText(operation)].filter(Boolean).join("\n\n"),
     ...(operation.access === "operator" ? { security: [{ operatorKey: [] }] } : {}),
-    ...(operation.access === "operator" ? {} : { "x-permission": operation.access }),
+    ...(operation.access === "operator" || operation.access === "any-key" ? {} : { "x-permission": operation.access }),
     parameters: parametersOf(operation),
     ...(operation.body === undefined
       ? {}
@@ -173,8 +174,9 @@ function describeOperation(operation: Operation, schemas: Json): Json {
 }
 
 function accessText(operation: Operation): string {
-  return operation.access === "operator"
-    ? "Requires the operator key."
+  if (operation.access === "operator") return "Requires the operator key.";
+  return operation.access === "any-key"
+    ? "Requires a key of the tenant. Each change also requires the permission of its own operation."
     : `Requires a key with the permission \`${operation.access}\`.`;
 }
 
