@@ -4,6 +4,7 @@ import { addAccessCommands } from "./commands/access.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addConfigurationCommands } from "./commands/configuration.ts";
 import { addDeviceCommands } from "./commands/device.ts";
+import { addEventCommands } from "./commands/event.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addServeCommands } from "./commands/serve.ts";
@@ -48,6 +49,7 @@ Examples:
   addTenantCommands(program);
   addKeyCommands(program);
   addAuditCommands(program);
+  addEventCommands(program);
   addConfigurationCommands(program);
   addAccessCommands(program);
   addDeviceCommands(program);

@@ -1,5 +1,7 @@
 import Type, { type Static } from "typebox";
 import { component, oneOf, Timestamp, Uuid } from "../schema.ts";
+import { Change, ChangeResult } from "./change-set.ts";
+import { AccessPreview } from "./preview.ts";
 
 /** Reasons why a part of an event cannot be reverted. */
 export const irrevertibleCodes = [
@@ -56,3 +58,83 @@ export const UndoneEvent = component("UndoneEvent", "A later event that the reve
   }),
 });
 export type UndoneEvent = Static<typeof UndoneEvent>;
+
+const ChangedRecord = component("RevertedRecord", "A record that the revert changes.", {
+  target: component("RevertTarget", "The record.", {
+    type: Type.String(),
+    id: Uuid,
+    name: Type.Optional(Type.String()),
+  }),
+  before: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: "object",
+      additionalProperties: true,
+      description: "The record before the revert, as audit entries hold it; omitted if the revert creates the record.",
+    }),
+  ),
+  after: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: "object",
+      additionalProperties: true,
+      description: "The record after the revert, as audit entries hold it; omitted if the revert deletes the record.",
+    }),
+  ),
+});
+export type ChangedRecord = Static<typeof ChangedRecord>;
+
+/** The most records that a response lists. */
+export const maxRevertedRecords = 200;
+
+export const Revert = component("Revert", "The revert of an event: its changes, and what it cannot restore.", {
+  event: Type.Unsafe<string>({ ...Uuid, description: "Id of the event that is reverted." }),
+  preview: Type.Boolean({ description: "Whether nothing was stored." }),
+  generation: Type.Integer({
+    minimum: 0,
+    description: "The tenant's generation after the revert; for a preview, the generation that it is based on.",
+  }),
+  changes: Type.Array(Change, {
+    description:
+      "The requests of the revert, as `POST /tenants/changes` takes them. Empty if there is nothing to revert.",
+  }),
+  results: Type.Optional(
+    Type.Array(ChangeResult, {
+      description: "The responses to the requests, in the same order. Omitted in a preview.",
+    }),
+  ),
+  records: Type.Array(ChangedRecord, {
+    description: `The records that change, including those that a deletion removes references from; at most ${maxRevertedRecords}.`,
+  }),
+  recordCount: Type.Integer({ minimum: 0, description: "Number of records that change." }),
+  undoes: Type.Array(UndoneEvent, {
+    description: "Later events that changed the same fields, and whose values are lost. Events on other fields remain.",
+  }),
+  cannot: Type.Array(Irrevertible, { description: "Parts of the event that are not reverted, each with the reason." }),
+  recreated: Type.Optional(
+    component("RecreatedRecord", "A deleted record that returns with a new id.", {
+      type: Type.String(),
+      formerId: Uuid,
+      id: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: "The new id; omitted in a preview." })),
+    }),
+  ),
+  refused: Type.Optional(
+    component("RevertRefusal", "The error with which the revert would be rejected now. Only in a preview.", {
+      code: Type.String(),
+      detail: Type.String(),
+      errors: Type.Optional(
+        Type.Array(
+          component("RevertRefusalField", "A field with a problem.", {
+            pointer: Type.String(),
+            message: Type.String(),
+          }),
+        ),
+      ),
+    }),
+  ),
+  access: Type.Optional(
+    Type.Unsafe<AccessPreview>({
+      ...AccessPreview,
+      description: "The access that the revert would grant and remove. Only in a preview that is not refused.",
+    }),
+  ),
+});
+export type Revert = Static<typeof Revert>;

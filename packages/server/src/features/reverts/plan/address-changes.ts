@@ -1,17 +1,19 @@
 /** Addresses of a resource that an event added, changed or removed. */
+
 import { isDeepStrictEqual } from "node:util";
+import type { Change } from "@gatehouse/contract/records/change-set";
 import type { Irrevertible, UndoneEvent } from "@gatehouse/contract/records/revert";
 import { undoneEvent } from "./later-changes.ts";
 import { cannot } from "./reasons.ts";
 import { addressesField } from "./record-fields.ts";
 import { embeddedIn, itemsIn, type State, textIn } from "./recorded-state.ts";
-import type { CurrentState, PlannedChange, RevertedEvent } from "./revert-plan.ts";
+import type { CurrentState, RevertedEvent } from "./revert-plan.ts";
 import { addressBody } from "./update-requests.ts";
 
 export interface AddressChanges {
   /** Whether the event changed an address. */
   readonly changed: boolean;
-  readonly changes: readonly PlannedChange[];
+  readonly changes: readonly Change[];
   readonly cannot: readonly Irrevertible[];
   readonly undoes: readonly UndoneEvent[];
 }
@@ -21,7 +23,7 @@ export function addressChanges({ event, later }: RevertedEvent, state: CurrentSt
   const { before = {}, after = {} } = event;
   const at = `/tenants/resources/${event.target.id}`;
   const [old, fresh, current] = [addressesById(before), addressesById(after), addressesById(now)];
-  const changes: PlannedChange[] = [];
+  const changes: Change[] = [];
   const reasons: Irrevertible[] = [];
   const touched = new Set<string>();
   let changed = false;

@@ -1,14 +1,9 @@
 /** Reverts an event that created a record: deletes the record. */
+import type { Change } from "@gatehouse/contract/records/change-set";
 import { undoneEvent } from "./later-changes.ts";
 import { cannot } from "./reasons.ts";
 import { embeddedId } from "./recorded-state.ts";
-import {
-  type CurrentState,
-  impossible,
-  type PlannedChange,
-  type RevertedEvent,
-  type RevertPlan,
-} from "./revert-plan.ts";
+import { type CurrentState, impossible, type RevertedEvent, type RevertPlan } from "./revert-plan.ts";
 import { samlDefault } from "./update-plan.ts";
 import { pathsByType } from "./update-requests.ts";
 
@@ -35,10 +30,7 @@ export function planDeletion(reverted: RevertedEvent, state: CurrentState): Reve
 }
 
 /** An address that was added to a resource is removed through the resource, which increments its version. */
-function deletionPath(
-  { event: { target, operation, after = {} } }: RevertedEvent,
-  path: string,
-): PlannedChange["path"] {
+function deletionPath({ event: { target, operation, after = {} } }: RevertedEvent, path: string): Change["path"] {
   const resource = embeddedId(after, "resource");
   return operation === "addResourceAddress" && resource !== undefined
     ? `/tenants/resources/${resource}/addresses/${target.id}`

@@ -1,15 +1,10 @@
 /** Reverts an event that deleted a record: creates the record again, and repairs the references to it. */
+import type { Change } from "@gatehouse/contract/records/change-set";
 import type { Irrevertible } from "@gatehouse/contract/records/revert";
 import { cannot } from "./reasons.ts";
 import { isState, itemsIn, type State, textIn } from "./recorded-state.ts";
 import { recreations } from "./recreations.ts";
-import {
-  type CurrentState,
-  impossible,
-  type PlannedChange,
-  type RevertedEvent,
-  type RevertPlan,
-} from "./revert-plan.ts";
+import { type CurrentState, impossible, type RevertedEvent, type RevertPlan } from "./revert-plan.ts";
 import { deletedReference, testReferenceOf } from "./update-plan.ts";
 
 /** The name of the created record in the changes of a revert. */
@@ -33,7 +28,7 @@ export function planRecreation(reverted: RevertedEvent, state: CurrentState): Re
 }
 
 interface Repairs {
-  readonly changes: readonly PlannedChange[];
+  readonly changes: readonly Change[];
   readonly cannot: readonly Irrevertible[];
 }
 
@@ -48,7 +43,7 @@ const policyLists: Readonly<Record<string, string>> = {
 /** The memberships, policies and access tests that referred to the deleted record. */
 function repairedReferences({ event, generation }: RevertedEvent, state: CurrentState): Repairs {
   const { type, id } = event.target;
-  const changes: PlannedChange[] = [];
+  const changes: Change[] = [];
   const reasons: Irrevertible[] = [];
   const list = policyLists[type];
   for (const entry of generation) {
@@ -70,7 +65,7 @@ function repairedReferences({ event, generation }: RevertedEvent, state: Current
 }
 
 /** Points the subject and the resource of an access test to the created record. */
-function testRepair(test: State, formerId: string): PlannedChange {
+function testRepair(test: State, formerId: string): Change {
   const fields = (["subject", "resource"] as const).flatMap((name) => {
     const reference = test[name];
     if (!isState(reference) || testReferenceOf(reference)?.id !== formerId) return [];

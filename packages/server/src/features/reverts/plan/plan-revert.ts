@@ -1,4 +1,5 @@
 /** Plans the revert of an event. Pure: the same event and the same state give the same plan. */
+import { maxChanges } from "@gatehouse/contract/records/change-set";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { ReferencedNoun } from "../../../platform/record-references.ts";
 import { planDeletion } from "./creation-plan.ts";
@@ -9,9 +10,6 @@ import { addressesField, fieldsOf } from "./record-fields.ts";
 import { embeddedId, embeddedIn, itemsIn, type State, textIn } from "./recorded-state.ts";
 import { type CurrentState, impossible, type NeededState, type RevertedEvent, type RevertPlan } from "./revert-plan.ts";
 import { deletedReference, planUpdate, previousSamlDefault, testReferenceOf } from "./update-plan.ts";
-
-/** The most changes that one revert performs. */
-export const maxRevertChanges = 100;
 
 export function planRevert(reverted: RevertedEvent, state: CurrentState): RevertPlan {
   return withinLimit(wholePlan(reverted, state));
@@ -33,14 +31,14 @@ function wholePlan(reverted: RevertedEvent, state: CurrentState): RevertPlan {
 
 /** Restored references beyond the limit are left out. The record itself comes first. */
 function withinLimit(plan: RevertPlan): RevertPlan {
-  if (plan.changes.length <= maxRevertChanges) return plan;
+  if (plan.changes.length <= maxChanges) return plan;
   return {
     ...plan,
-    changes: plan.changes.slice(0, maxRevertChanges),
+    changes: plan.changes.slice(0, maxChanges),
     cannot: [
       ...plan.cannot,
       cannot("too_many_changes", {
-        message: `A revert performs at most ${maxRevertChanges} changes. ${plan.changes.length - maxRevertChanges} references are not restored; restore them yourself.`,
+        message: `A revert performs at most ${maxChanges} changes. ${plan.changes.length - maxChanges} references are not restored; restore them yourself.`,
       }),
     ],
   };

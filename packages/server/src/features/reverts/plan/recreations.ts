@@ -1,10 +1,11 @@
 /** Requests that create a deleted record of each type again, with the state that its deletion recorded. */
+import type { Change } from "@gatehouse/contract/records/change-set";
 import type { Irrevertible } from "@gatehouse/contract/records/revert";
 import { missingProtocols } from "./address-changes.ts";
 import { cannot } from "./reasons.ts";
 import { directRoles, fieldsOf } from "./record-fields.ts";
 import { embeddedId, embeddedIn, itemsIn, type State, textIn } from "./recorded-state.ts";
-import type { CurrentState, PlannedChange, RevertedEvent } from "./revert-plan.ts";
+import type { CurrentState, RevertedEvent } from "./revert-plan.ts";
 import { missingRecord, testReferenceOf } from "./update-plan.ts";
 import { addressBody, rolesRequest } from "./update-requests.ts";
 
@@ -17,15 +18,15 @@ interface Context {
 
 type Recreation =
   | {
-      readonly create: PlannedChange;
-      readonly afterwards: readonly PlannedChange[];
+      readonly create: Change;
+      readonly afterwards: readonly Change[];
       readonly cannot: readonly Irrevertible[];
     }
   | { readonly cannot: readonly Irrevertible[] };
 
 type Recreate = (before: State, context: Context) => Recreation;
 
-function post(path: string, body: object): PlannedChange {
+function post(path: string, body: object): Change {
   return { method: "POST", path, body };
 }
 
@@ -131,7 +132,7 @@ function recreateGateway(before: State, { state, ref }: Context): Recreation {
 }
 
 /** A POST without a body. */
-function postEmpty(path: string): PlannedChange {
+function postEmpty(path: string): Change {
   return { method: "POST", path };
 }
 

@@ -1,17 +1,10 @@
 /** The input and the result of planning a revert. */
+import type { Change } from "@gatehouse/contract/records/change-set";
 import type { Event } from "@gatehouse/contract/records/event";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { Irrevertible, UndoneEvent } from "@gatehouse/contract/records/revert";
 import type { ReferencedNoun } from "../../../platform/record-references.ts";
 import type { State } from "./recorded-state.ts";
-
-/** A request that the revert performs, as a change set takes it. */
-export interface PlannedChange {
-  readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-  readonly path: string;
-  readonly body?: object;
-  readonly as?: string;
-}
 
 /** The event to revert with the entries that belong to it. */
 export interface RevertedEvent {
@@ -56,7 +49,7 @@ export interface RecreatedRecord {
 }
 
 export interface RevertPlan {
-  readonly changes: readonly PlannedChange[];
+  readonly changes: readonly Change[];
   readonly cannot: readonly Irrevertible[];
   readonly undoes: readonly UndoneEvent[];
   readonly recreated: RecreatedRecord | undefined;

@@ -1,4 +1,5 @@
 /** Reverts an event that changed a record: restores the fields that the event changed. */
+import type { Change } from "@gatehouse/contract/records/change-set";
 import type { Irrevertible } from "@gatehouse/contract/records/revert";
 import type { ReferencedNoun } from "../../../platform/record-references.ts";
 import { addressChanges } from "./address-changes.ts";
@@ -7,13 +8,7 @@ import { type FieldStates, missingItems, type RestoredField, restoreField } from
 import { cannot } from "./reasons.ts";
 import { type Field, fieldsOf } from "./record-fields.ts";
 import { isState, type State, textIn } from "./recorded-state.ts";
-import {
-  type CurrentState,
-  impossible,
-  type PlannedChange,
-  type RevertedEvent,
-  type RevertPlan,
-} from "./revert-plan.ts";
+import { type CurrentState, impossible, type RevertedEvent, type RevertPlan } from "./revert-plan.ts";
 import { updateRequests } from "./update-requests.ts";
 
 /** Events that removed the reference to a deleted record hold nothing but that reference. */
@@ -115,7 +110,7 @@ export function missingRecord(field: string, type: string, id: string): Irrevert
 }
 
 interface SamlDefault {
-  readonly changes: readonly PlannedChange[];
+  readonly changes: readonly Change[];
   readonly cannot: readonly Irrevertible[];
 }
 

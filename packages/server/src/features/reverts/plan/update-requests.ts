@@ -1,10 +1,10 @@
 /** Requests that give fields of an existing record their previous values. */
+import type { Change } from "@gatehouse/contract/records/change-set";
 import type { RestoredField } from "./merge-field.ts";
 import { fieldsOf } from "./record-fields.ts";
 import { itemsIn, type State, textIn } from "./recorded-state.ts";
-import type { PlannedChange } from "./revert-plan.ts";
 
-type Method = PlannedChange["method"];
+type Method = Change["method"];
 
 /** The fields to restore by name. */
 export type RestoredFields = ReadonlyMap<string, RestoredField>;
@@ -39,7 +39,7 @@ class Update {
   }
 
   /** One request with those of the named fields that change; none if no field changes. */
-  request(method: Method, path: string, names: readonly string[]): readonly PlannedChange[] {
+  request(method: Method, path: string, names: readonly string[]): readonly Change[] {
     const body = Object.fromEntries(
       names.flatMap((name) => {
         // A setting that was absent, such as a policy's mode, follows from the others.
@@ -51,13 +51,13 @@ class Update {
   }
 
   /** Like `request`, for operations that require all named fields. */
-  whole(method: Method, path: string, names: readonly string[]): readonly PlannedChange[] {
+  whole(method: Method, path: string, names: readonly string[]): readonly Change[] {
     if (!names.some((name) => this.#fields.has(name))) return [];
     return [{ method, path, body: Object.fromEntries(names.map((name) => [name, this.#value(name)])) }];
   }
 
   /** The request that switches a state on or off; none if the state does not change. */
-  toggle(name: string, on: readonly [Method, string], off: readonly [Method, string]): readonly PlannedChange[] {
+  toggle(name: string, on: readonly [Method, string], off: readonly [Method, string]): readonly Change[] {
     const field = this.#fields.get(name);
     if (field === undefined) return [];
     const [method, verb] = field.restored === true ? on : off;
@@ -88,7 +88,7 @@ const activity = [
   ["PATCH", "deactivate"],
 ] as const;
 
-const writers: Readonly<Record<string, (update: Update) => readonly PlannedChange[]>> = {
+const writers: Readonly<Record<string, (update: Update) => readonly Change[]>> = {
   user(update) {
     const { at } = update;
     const [groups, roles] = [update.items("groups"), update.items("roles")];
@@ -165,7 +165,7 @@ const writers: Readonly<Record<string, (update: Update) => readonly PlannedChang
 };
 
 /** The posture is the whole body, without a field around it. */
-function postureOf({ body }: PlannedChange): object {
+function postureOf({ body }: Change): object {
   const { posture } = body as { readonly posture: object }; // as written above
   return posture;
 }
@@ -173,7 +173,7 @@ function postureOf({ body }: PlannedChange): object {
 export function rolesRequest(
   at: string,
   { added, removed }: { readonly added: readonly string[]; readonly removed: readonly string[] },
-): readonly PlannedChange[] {
+): readonly Change[] {
   if (added.length + removed.length === 0) return [];
   const body = {
     ...(added.length === 0 ? {} : { addedRoles: added }),
@@ -187,7 +187,7 @@ export function updateRequests(
   { type, id }: { readonly type: string; readonly id: string },
   fields: RestoredFields,
   now: State,
-): readonly PlannedChange[] {
+): readonly Change[] {
   const [path, writer] = [pathsByType[type], writers[type]];
   if (path === undefined || writer === undefined || fields.size === 0) return [];
   return writer(new Update(type, `${path}/${id}`, fields, now));
