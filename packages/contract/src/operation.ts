@@ -184,6 +184,9 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   if (declaration.parameters !== undefined) codes.add("not_found");
   if (takesIfMatch(declaration)) codes.add("precondition_failed");
   if (declaration.method === "POST") codes.add("idempotency_key_reused");
+  if (declaration.method === "POST" && isWrite(declaration)) {
+    for (const code of ["reply_too_large", "stored_replies_full"] as const) codes.add(code);
+  }
   // Operations without a declared body also reject a body that is sent.
   if (declaration.method !== "GET") {
     for (const code of ["invalid_json", "invalid_body", "payload_too_large", "unsupported_media_type"] as const) {

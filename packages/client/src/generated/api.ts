@@ -589,7 +589,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Add a user to a group
-         * @description Changes nothing if the user is already in the group.
+         * @description Changes nothing if the user is already in the group. A user can be in at most 256 groups.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -3310,7 +3310,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3659,8 +3659,12 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /** @description The record's version, for If-Match. */
+        /** @description The record's version, for If-Match. Weak, and not for If-Match, if the response has no version. */
         readonly ETag: string;
+        /** @description `private, no-cache` for what is read; `no-store` for changes, errors, and responses that can contain a secret. */
+        readonly "Cache-Control": string;
+        /** @description The request headers that select the response. */
+        readonly Vary: string;
         /** @description Id of the audit entry of a write that can change access. Its access impact is at `/tenants/events/{id}/effect`. Omitted if nothing was changed. */
         readonly "Gatehouse-Event": string;
         /** @description With `?wait=applied`: `applied` if every gateway of the tenant enforces the change or enforces nothing, otherwise `incomplete`; followed by the tenant's generation, the number of gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined. */
@@ -3733,6 +3737,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -3817,6 +3824,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -3849,6 +3858,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -3886,6 +3897,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -3962,6 +3975,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4002,6 +4017,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4044,6 +4061,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4092,6 +4111,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -4129,6 +4150,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4172,6 +4195,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4215,6 +4240,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4271,6 +4298,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4324,6 +4353,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4373,6 +4404,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4416,6 +4449,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4467,6 +4502,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4501,6 +4539,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4550,6 +4591,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4604,6 +4648,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
@@ -4633,6 +4679,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -4680,6 +4728,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -4710,6 +4760,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -4743,6 +4795,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -4789,6 +4843,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -4837,6 +4894,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -4869,6 +4928,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -4915,6 +4976,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -4955,6 +5018,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -5002,6 +5067,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5042,6 +5109,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5084,6 +5153,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5127,6 +5198,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5168,6 +5241,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5202,6 +5277,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5247,6 +5325,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5294,6 +5374,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5336,6 +5418,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -5380,6 +5464,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5439,6 +5526,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -5471,6 +5560,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -5523,6 +5614,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5563,6 +5656,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -5588,6 +5683,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5614,6 +5712,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -5644,6 +5744,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5681,6 +5784,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -5727,6 +5832,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5790,6 +5898,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -5822,6 +5932,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -5859,6 +5971,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -5896,6 +6010,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5938,6 +6054,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -5985,6 +6103,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6027,6 +6147,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6058,6 +6180,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6100,6 +6225,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6145,6 +6273,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -6177,6 +6307,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -6225,6 +6357,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6265,6 +6399,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -6292,6 +6428,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -6342,6 +6480,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6384,6 +6524,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6427,6 +6569,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6470,6 +6614,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6513,6 +6659,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6566,6 +6714,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6597,6 +6747,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6628,6 +6781,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -6676,6 +6831,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6730,6 +6888,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -6762,6 +6922,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -6799,6 +6961,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -6843,6 +7007,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6895,6 +7061,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -6940,6 +7108,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -6983,6 +7153,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -7021,6 +7193,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -7060,6 +7234,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -7085,6 +7261,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7111,6 +7290,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7157,6 +7338,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -7197,6 +7380,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -7224,6 +7409,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7248,6 +7436,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7282,6 +7473,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
@@ -7311,6 +7504,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7341,6 +7536,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -7363,6 +7560,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7407,6 +7607,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -7439,6 +7641,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7486,6 +7690,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -7526,6 +7732,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
                     readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
@@ -7561,6 +7769,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -7586,6 +7796,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7626,6 +7839,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
@@ -7655,6 +7870,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7685,6 +7902,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -7724,6 +7943,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
@@ -7750,6 +7971,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -7782,6 +8005,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
                 };
@@ -7823,6 +8048,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -7889,6 +8116,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7952,6 +8182,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8009,6 +8241,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8035,6 +8269,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8059,6 +8296,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -8100,6 +8339,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
                     readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
@@ -8129,6 +8370,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8168,6 +8412,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
@@ -8197,6 +8443,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -8239,6 +8487,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -8269,6 +8519,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -8308,6 +8560,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -8350,6 +8604,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
@@ -8383,6 +8639,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
@@ -8432,6 +8690,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8469,6 +8730,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -8502,6 +8765,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     readonly [name: string]: unknown;
@@ -8545,6 +8810,9 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8592,6 +8860,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly Location: components["headers"]["Location"];
                     readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
@@ -8622,6 +8892,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
                     readonly [name: string]: unknown;
                 };
@@ -8652,6 +8924,8 @@ export interface operations {
                     readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;

@@ -27,6 +27,12 @@ export const recordErrors = {
       "The limit is the user's `maxDevices`, otherwise the largest `maxDevices` of the user's groups, otherwise 5. Deactivated devices count.",
     remedy: "Delete a device of the user, or increase `maxDevices` of the user or of one of the user's groups.",
   },
+  group_limit_reached: {
+    status: 409,
+    title: "The user has reached the group limit",
+    explanation: "A user can be in at most 256 groups.",
+    remedy: "Remove the user from a group first, or combine groups.",
+  },
   user_not_deactivated: {
     status: 409,
     title: "The user is not deactivated",

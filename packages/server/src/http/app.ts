@@ -26,6 +26,7 @@ import { type ObservationOptions, observeRequests, requestIdOf } from "./observa
 import { plannedRequests } from "./planned-requests.ts";
 import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
 import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
+import { guardEveryResponse } from "./response-headers.ts";
 import type { Route } from "./route.ts";
 
 const defaultRequestTimeoutMs = 30_000;
@@ -79,6 +80,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   readBodies(app);
   app.decorateRequest("caller", undefined);
   const observe = observeRequests(app, options);
+  guardEveryResponse(app);
   const methodsOf = methodFinder(options.routes.map(({ operation }) => operation));
   const replyThatNothingIsThere = (request: FastifyRequest, reply: FastifyReply) => {
     const methods = methodsOf(request.url.split("?", 1)[0] ?? "/");

@@ -6,8 +6,9 @@ import { AppError } from "../platform/app-error.ts";
 import { authorize } from "../platform/authorization/granted.ts";
 import { type Authenticator, type Caller, type Credential, presentedCredential, presentedKey } from "./caller.ts";
 import { within } from "./observation.ts";
-import { requireOwnOrigin } from "./own-origin.ts";
+import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
 import type { RateLimits } from "./rate-limits.ts";
+import { operationHeaders } from "./response-headers.ts";
 
 export interface AuthenticationOptions {
   readonly authenticator: Authenticator;
@@ -18,6 +19,7 @@ export interface AuthenticationOptions {
 export function authenticationOf(operation: Operation, options: AuthenticationOptions) {
   return (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     request.operation = operation;
+    reply.headers(operationHeaders);
     return within(request, () => authenticate(request, reply, { ...options, access: operation.access }));
   };
 }
@@ -82,10 +84,10 @@ function isPermission(access: AuthenticationAsk["access"]): access is Permission
 }
 
 /** Sessions represent tenant keys. The operator, and a caller that signs in, must present the key itself. */
-function credentialOf({ headers }: FastifyRequest, access: AuthenticationAsk["access"]): Credential {
+function credentialOf(request: FastifyRequest, access: AuthenticationAsk["access"]): Credential {
   return access === "operator" || access === "sign-in"
-    ? { kind: "key", text: presentedKey(headers.apikey) }
-    : presentedCredential(headers);
+    ? { kind: "key", text: presentedKey(request.headers) }
+    : presentedCredential(request.headers, isOverTls(request));
 }
 
 function identify(

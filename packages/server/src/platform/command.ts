@@ -167,9 +167,10 @@ async function runRecorded(
   const finish = (transaction: Transaction, outcome: Outcome & Replayed): Promise<unknown> => {
     if (outcome.replayed === true) return Promise.resolve();
     return Promise.all([
+      // First, because it throws for a reply that is too large: then nothing else may have been sent.
+      idempotency === undefined ? undefined : storeReply(transaction, runner.secrets.replies, idempotency, outcome),
       effect?.write({ tenantId, query: transaction.query }),
       entries.length === 0 ? undefined : appendToRecord(transaction, tenantId, origin, entries),
-      idempotency === undefined ? undefined : storeReply(transaction, runner.secrets.replies, idempotency, outcome),
     ]);
   };
 

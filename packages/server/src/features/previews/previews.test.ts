@@ -400,7 +400,7 @@ test("a configuration can be previewed as a whole", async () => {
 test("names new users and devices, although no request can refer to them", async () => {
   const other = await server.newTenant();
   const policy = { name: "All", type: "PRIVATE", action: true, allUsers: true, allResources: true };
-  await other.client.post("/tenants/policies", policy);
+  await other.client.must.post("/tenants/policies", policy);
   const user = await make("user", other.client);
   const resource = await make("resource", other.client);
   const device = { name: "New laptop", userId: user.id, hardwareId: "SERIAL-2", publicKey: publicKey() };
