@@ -5,6 +5,7 @@ import { addAuditCommands } from "./commands/audit.ts";
 import { addChangeCommand } from "./commands/change.ts";
 import { addConfigurationCommands } from "./commands/configuration.ts";
 import { addDeviceCommands } from "./commands/device.ts";
+import { addEventCommands } from "./commands/event.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addRotateCommands } from "./commands/rotate.ts";
@@ -52,6 +53,7 @@ Examples:
   addKeyCommands(program);
   addAuditCommands(program);
   addRotateCommands(program);
+  addEventCommands(program);
   addConfigurationCommands(program);
   addChangeCommand(program);
   addAccessCommands(program);

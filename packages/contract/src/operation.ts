@@ -94,6 +94,8 @@ export interface Operation {
   readonly overridable?: true;
   /** The reason why a write cannot be part of a change set, as the end of a sentence; see `isAllowedInSet`. */
   readonly refusedInSets?: string;
+  /** The operation performs other operations, so that neither previews nor change sets include it. */
+  readonly composite?: true;
   /** An omitted body is the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
@@ -138,7 +140,10 @@ export function isAllowedInSet(declaration: Operation): boolean {
  * remains, so that it also accepts operations that show a secret once.
  */
 export function isPreviewable(declaration: Operation): boolean {
-  return isAllowedInSet(declaration) || (declaration.changesAccess === true && isInTenant(declaration));
+  return (
+    isAllowedInSet(declaration) ||
+    (declaration.changesAccess === true && isInTenant(declaration) && declaration.composite !== true)
+  );
 }
 
 /** Whether the operation has a permission of its own in the caller's tenant. */

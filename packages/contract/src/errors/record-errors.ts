@@ -323,6 +323,13 @@ export const recordErrors = {
     remedy:
       "Send the request that `errors` points to by itself, or correct its method and path. Write the path as in /openapi.json, without a query.",
   },
+  not_revertible: {
+    status: 409,
+    title: "The event cannot be reverted",
+    explanation:
+      "Nothing that the event changed can be restored. `detail` gives the reasons, for example that the event is part of another deletion, or that Gatehouse does not store the previous secret.",
+    remedy: "Follow the reasons in `detail`. The preview of the revert lists them by code.",
+  },
   invalid_change_reference: {
     status: 422,
     title: "A name in a change set is not valid",

@@ -93,7 +93,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     checkUuids(operation, parameters);
     const { waitMs, rest } = requireWait(operation, request.query as QueryParameters); // query parameters are strings and lists of strings
     const { listQuery, cut, flags, query } = checkQuery(operation, rest);
-    const idempotency = idempotencyOf(operation, request, caller);
+    const idempotency = idempotencyOf(operation, request, caller, flags);
     const overrideReason = overrideReasonOf(operation, request);
     checkBody(request.body, request.bodyText?.length ?? 0);
     requireNoNul(request.body, request.bodyText);
@@ -271,7 +271,12 @@ function headerText(header: string | readonly string[] | undefined): string | un
   return typeof header === "string" && header !== "" ? header : undefined;
 }
 
-function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Caller): IdempotencyRequest | undefined {
+function idempotencyOf(
+  operation: Operation,
+  request: FastifyRequest,
+  caller: Caller,
+  flags: ReadonlySet<string>,
+): IdempotencyRequest | undefined {
   const key = request.headers["idempotency-key"];
   if (operation.method !== "POST" || key === undefined) return undefined;
   if (typeof key !== "string" || key.length === 0 || key.length > 255) {
@@ -283,7 +288,7 @@ function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Ca
     callerId: caller.actor.id ?? nilUuid,
     keyHash: sha256(key),
     // A repeated request consists of the same bytes.
-    requestHash: sha256(`${operation.id}\n${path}\n${request.bodyText ?? ""}`),
+    requestHash: sha256([operation.id, path, ...flags, request.bodyText ?? ""].join("\n")),
     storesReply: isWrite(operation),
   };
 }

@@ -101,7 +101,7 @@ export class CommandBatch {
     const impact = this.#impact;
     return {
       evaluate: () => Promise.reject(new Error("only the whole batch is evaluated")),
-      preview: (tx, changes) => impact.preview(tx, [...this.#changes, ...changes]),
+      preview: (tx, changes) => impact.preview(tx, [...this.changes, ...changes]),
     };
   }
 
@@ -111,7 +111,7 @@ export class CommandBatch {
    * @returns a function that computes the impact after the transaction has ended
    */
   look(): Promise<() => AccessChange> {
-    return this.#impact.preview(this.tx, this.#changes);
+    return this.#impact.preview(this.tx, this.changes);
   }
 
   get #impact(): AccessImpact {
@@ -120,7 +120,8 @@ export class CommandBatch {
     return impact;
   }
 
-  get #changes(): readonly Change[] {
+  /** The changes of the commands so far. */
+  get changes(): readonly Change[] {
     return this.#options.recorded.map(({ change }) => change);
   }
 }
