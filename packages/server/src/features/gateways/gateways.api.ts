@@ -17,6 +17,7 @@ export {
   type TokenViewer,
   tokenViewer,
 } from "./gateways.view.ts";
+export { gatewaysWithKeys } from "./reports/gateway-reports.queries.ts";
 export { type GatewayReport, storeGatewayReports } from "./reports/gateway-reports.ts";
 export { canonicalSiteSettings, noSiteSettings, siteConflicts } from "./settings/gateway-settings.rules.ts";
 export { AppliedWaiting } from "./sync/await-applied.ts";
