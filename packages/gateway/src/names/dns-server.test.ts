@@ -3,6 +3,7 @@ import type { DnsMessage } from "@gatehouse/agent-core/dns/dns-message";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import packet from "dns-packet";
 import { describe, expect, test, vi } from "vitest";
+import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
 import { AnswerFilter } from "./answer-filter.ts";
 import { DnsServer } from "./dns-server.ts";
@@ -210,7 +211,7 @@ describe("DNS for devices", () => {
         call();
         return server.problem === undefined;
       },
-      { timeout: 10_000 },
+      { timeout: waitLimitMs },
     );
     expect(log).toEqual(["failed to serve DNS; will retry", "serving DNS again"]);
     server.stop();
