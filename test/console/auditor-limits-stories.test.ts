@@ -79,7 +79,7 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
     const visit = await given.visitAsAuditor({ width, theme });
     const { page } = visit;
     const ids = {
-      policy: await given.idOf("policies", "Tools of engineering"),
+      policy: await given.idOf("policies", "Engineering tools"),
       resource: await given.idOf("resources", "Source code"),
       rule: (await given.client.get("/tenants/admission-rules")).body.find(
         ({ name }: { readonly name: string }) => name === "Office hours",

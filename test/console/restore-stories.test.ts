@@ -46,7 +46,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
   });
 
   test("reverts a change, with the same review as any other change", async () => {
-    const id = await given.idOf("policies", "Intranet for everybody");
+    const id = await given.idOf("policies", "Intranet for everyone");
     const before = (await given.client.get(`/tenants/policies/${id}`)).body;
     const changed = await given.client.patch(`/tenants/policies/${id}`, {
       name: "Intranet",

@@ -54,6 +54,18 @@ describe("signing in", () => {
     expect((await users(cookieOf(reply))).status).toBe(200);
   });
 
+  test("over TLS, a cookie without the prefix does not count: another host of the site could have set it", async () => {
+    const plain = await signIn(tenant.key);
+    const overTls = [
+      { origin: "https://gatehouse.example.com", host: "gatehouse.example.com" },
+      { "sec-fetch-site": "same-origin", host: "gatehouse.example.com" },
+    ];
+    for (const headers of overTls) expect((await users(plain, headers)).body.code).toBe("missing_api_key");
+    expect((await users(plain, { host: "gatehouse.example.com" })).status).toBe(200);
+    const reply = await server.client(undefined).get(session, { cookie: plain, ...overTls[1] });
+    expect(reply.status).toBe(204);
+  });
+
   test("accepts API keys, and refuses the operator's key", async () => {
     const wrong = generateToken(tokenPrefixes.apiKey);
     for (const key of [wrong, server.operatorKey, generateToken(tokenPrefixes.session)]) {

@@ -159,7 +159,7 @@ describe("the follower", () => {
 
   test("reports missed entries after an absence longer than their retention", async () => {
     clock.advance(outboxKeptForMs);
-    await until("the gap is told", () => missed === 2);
+    await until("the gap is reported", () => missed === 2);
     await until("the follower is current", () => follower.currentAsOf === outboxKeptForMs);
     expect(missed).toBe(2);
   });
