@@ -56,7 +56,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
         "Personnel files",
       ]);
     await expect.poll(() => page.getByText("You have unsaved changes to the order.").count()).toBe(0);
-    await given.client.delete(`/tenants/policies/${made.body.id}`);
+    await given.client.must.delete(`/tenants/policies/${made.body.id}`);
     await visit.leave();
   });
 
@@ -302,7 +302,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
   });
 
   test("sees the state of the network, and follows events live with their effects", async () => {
-    await given.client.post("/tenants/access-tests", {
+    await given.client.must.post("/tenants/access-tests", {
       name: "Nobody reaches File shares",
       subject: { type: "everyone" },
       resource: { type: "resource", id: "File shares" },

@@ -31,13 +31,13 @@ describe.runIf(hasBrowser)("an auditor", () => {
   };
 
   test("signs in, and follows each part of the overview to the page that resolves it", async () => {
-    await given.client.post("/tenants/access-tests", {
+    await given.client.must.post("/tenants/access-tests", {
       name: "Nobody reaches File shares",
       subject: { type: "everyone" },
       resource: { type: "resource", id: "File shares" },
       expected: "denied",
     });
-    await given.client.post("/tenants/policies", {
+    await given.client.must.post("/tenants/policies", {
       name: "For nobody",
       type: "PRIVATE",
       action: true,
@@ -76,7 +76,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
 
   test("sees which records an empty network lacks, and no links to forms", async () => {
     const tests = (await given.client.get("/tenants/access-tests")).body.data;
-    for (const { id } of tests) await given.client.delete(`/tenants/access-tests/${id}`);
+    for (const { id } of tests) await given.client.must.delete(`/tenants/access-tests/${id}`);
     const visit = await given.visitAsAuditor();
     const { page } = visit;
     await page.route("**/tenants/gateways", (route) => route.fulfill({ json: [] }));

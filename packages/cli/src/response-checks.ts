@@ -5,6 +5,7 @@
 
 import type { AccessTestReport } from "@gatehouse/contract/records/access-test";
 import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
+import type { ChangeSetResult } from "@gatehouse/contract/records/change-set";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
@@ -17,6 +18,14 @@ export type ResponseCheck<T> = (response: unknown) => response is T;
 /** A response without a body. */
 export function isNothing(response: unknown): response is undefined {
   return response === undefined;
+}
+
+export function isChangeSetResult(response: unknown): response is ChangeSetResult {
+  return isObject(response) && typeof response.generation === "number" && isArrayOf(isChangeResult)(response.changes);
+}
+
+function isChangeResult(value: unknown): value is object {
+  return isObject(value) && typeof value.status === "number" && isArrayOf(isString)(value.events);
 }
 
 export function isTenant(response: unknown): response is Tenant {
