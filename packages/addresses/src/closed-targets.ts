@@ -13,7 +13,7 @@ const metadataServices = ["168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32",
  * Unspecified, loopback, link-local, multicast and reserved addresses, the shared address space of tunnels, and
  * metadata services. Other private networks (RFC 1918, fc00::/7) are open.
  */
-export const closedBlocks: readonly IpBlock[] = [
+const closedBlocks: readonly IpBlock[] = [
   ...nonRoutableBlocks,
   ...[DEVICE_POOL, ...metadataServices].flatMap((text) => parseIpBlock(text) ?? []),
 ];

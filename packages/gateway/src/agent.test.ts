@@ -205,6 +205,23 @@ describe("a gateway's agent", () => {
     expect(notified).toEqual([content(), undefined]);
   });
 
+  test("no longer reports a configuration as applied if the kernel refuses to restore changed filters", async () => {
+    const { agent, kernel } = await start();
+    const notified: (ConfigurationContent | undefined)[] = [];
+    agent.onChange((enforced) => void notified.push(enforced));
+    await agent.applyConfiguration(signed(content()));
+    expect((await agent.report()).warnings).toEqual([]);
+    kernel.filters = undefined;
+    vi.spyOn(kernel, "filter").mockRejectedValueOnce(new Error("the kernel refuses"));
+    await pass(agent, 2_000);
+    await vi.waitUntil(() => clock.waiting > 1);
+    expect(notified).toEqual([content(), undefined]);
+    await pass(agent, 5_000);
+    expect(passing(kernel)).toEqual([device]);
+    expect(notified).toEqual([content(), undefined, content()]);
+    expect((await agent.report()).warnings).toEqual([expect.stringContaining("Another program changed")]);
+  });
+
   test("restores filters and a tunnel that another program removed", async () => {
     const { agent, kernel } = await start();
     await agent.applyConfiguration(signed(content()));

@@ -67,8 +67,10 @@ interface AgentParts {
 
 /** The interval of retries after the kernel refused a change. */
 const retryMs = 5_000;
-/** The interval of checks whether the filters and the tunnel still exist: other programs may remove them. */
+/** The interval of checks of the filters and the tunnel: other programs may change them. */
 const checkMs = 2_000;
+/** How long heartbeats report that the filters were restored. */
+const repairWarningMs = 10 * 60_000;
 /** The interval of tunnel repairs: people and programs change peers, addresses and routes. */
 const repairMs = 60_000;
 /** The interval between checks of the wall clock, which may be set, and which advances while the machine sleeps. */
@@ -86,6 +88,10 @@ export class Agent {
   #isStopped = false;
   /** The number of checks since the tunnel was last repaired. */
   #checks = 0;
+  /** Another program changed the filters, and the kernel refused to restore them. */
+  #isOpen = false;
+  /** When the filters were last restored after a change by another program, in milliseconds since 1970. */
+  #repairedAt = Number.NEGATIVE_INFINITY;
   /** The machine refused the stored configuration, which is retried. */
   #mustResume = false;
 
@@ -148,7 +154,7 @@ export class Agent {
       enforces: this.enforces ?? null,
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
-      warnings: [...this.#storeWarnings(), ...this.#parts.warnings()],
+      warnings: [...this.#storeWarnings(), ...this.#repairWarnings(), ...this.#parts.warnings()],
     };
   }
 
@@ -263,6 +269,12 @@ export class Agent {
     this.#setTimer();
   }
 
+  #repairWarnings(): readonly string[] {
+    if (this.#parts.clock.now() - this.#repairedAt > repairWarningMs) return [];
+    const at = new Date(this.#repairedAt).toISOString();
+    return [`Another program changed the nftables table of the agent. The agent restored it at ${at}.`];
+  }
+
   #storeWarnings(): readonly string[] {
     const { failure } = this.#holder;
     if (failure === undefined) return [];
@@ -352,14 +364,32 @@ export class Agent {
     });
   }
 
+  /**
+   * Writes the table again. If the kernel refuses, nothing is enforced: the link then no longer reports the configuration
+   * as applied.
+   */
+  async #restoreFilters(): Promise<void> {
+    const { kernel, wireGuard } = this.#parts;
+    try {
+      if (this.#enforced === undefined) await kernel.filter(closedTable(wireGuard.name));
+      else await this.#refreshFilters();
+    } catch (error) {
+      if (!this.#isOpen) await this.#holder.notify(undefined);
+      this.#isOpen = true;
+      throw error;
+    }
+  }
+
   /** Restores what other programs removed. The filters come first: without them, all traffic passes. */
   async #check(): Promise<void> {
     const { kernel, wireGuard, log } = this.#parts;
     if (this.#isStopped) return;
-    if (!(await kernel.hasFilters())) {
-      if (this.#enforced === undefined) await kernel.filter(closedTable(wireGuard.name));
-      else await this.#refreshFilters();
-      log("restored the filters, which another program removed, for example with nft flush ruleset");
+    if (this.#isOpen || !(await kernel.hasFilters())) {
+      await this.#restoreFilters();
+      this.#repairedAt = this.#parts.clock.now();
+      if (this.#isOpen && this.#enforced !== undefined) await this.#holder.notify(this.#enforced.configuration.content);
+      this.#isOpen = false;
+      log("restored the filters, which another program changed, for example with nft flush ruleset");
     }
     const enforced = this.#enforced;
     this.#checks += 1;

@@ -11,11 +11,15 @@ import {
 } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { EndpointHosts } from "../names/endpoint-hosts.ts";
-import { isBaseChain, type NftState, tableChange, wholeTable } from "./nft-state.ts";
+import { hasElements, ruleHandles } from "./nft-listing.ts";
+import { type NftState, tableChange, wholeTable } from "./nft-state.ts";
 import { movedRelayPorts } from "./relay-rules.ts";
 
 /** The kernel settings that enable forwarding between interfaces. */
 const forwardingSwitches = ["/proc/sys/net/ipv4/conf/all/forwarding", "/proc/sys/net/ipv6/conf/all/forwarding"];
+
+/** Elements are compared at each check of the rules if there are at most this many, otherwise less often. */
+const elementsPerCheck = 5_000;
 
 export class Kernel {
   readonly #wireGuard: WireGuardInterface;
@@ -24,6 +28,9 @@ export class Kernel {
   readonly #table: string;
   /** The state of the table; undefined: unknown, so the table is replaced. */
   #filters: NftState | undefined;
+  /** The handles of the rules at the first check after the last change. */
+  #handles: string | undefined;
+  #checks = 0;
   #flushing: Promise<void> = Promise.resolve();
   /** The packets of each resolved address at the last call of `usedNames`. */
   #counted: ReadonlyMap<string, number> = new Map();
@@ -48,6 +55,7 @@ export class Kernel {
     });
     const previous = this.#filters;
     this.#filters = state;
+    this.#handles = undefined;
     const moved = movedRelayPorts(previous?.sets, state.sets);
     if (moved.length > 0) this.#flushing = this.#flushing.then(() => this.#flushRelayed(moved));
   }
@@ -73,25 +81,32 @@ export class Kernel {
   }
 
   /**
-   * Whether the table exists with its base chains. Any privileged program can remove it. `nft flush ruleset` does, and
-   * most nftables files start with it. Without the table, all traffic passes. The next `filter` then creates it again.
+   * Whether the table is as the agent wrote it. Any privileged program can change it. `nft flush ruleset` removes it, and
+   * most nftables files start with it. Without the table, all traffic passes. After a change, the next `filter` replaces
+   * the whole table.
    */
   async hasFilters(): Promise<boolean> {
-    if (this.#filters === undefined) return true;
-    // Terse output omits the elements of sets. There may be tens of thousands.
-    const list = ["--terse", "list", "table", "inet", this.#table];
-    const listed = await this.#programs.read("nft", list).catch((error: unknown) => {
-      // The table is missing or unreadable. Creating it again reveals which.
-      if (error instanceof ProgramFailure) return "";
-      throw error;
-    });
-    const counts = linesOfChains(listed);
-    for (const [chain, lines] of this.#filters.chains) {
-      if (!isBaseChain(lines) || (counts.get(chain) ?? 0) >= lines.length) continue;
-      this.#filters = undefined;
-      return false;
+    const filters = this.#filters;
+    if (filters === undefined) return true;
+    const table = ["list", "table", "inet", this.#table];
+    const read = (options: readonly string[]) =>
+      this.#programs.read("nft", [...options, ...table]).catch((error: unknown) => {
+        // The table is missing or unreadable. Creating it again reveals which.
+        if (error instanceof ProgramFailure) return undefined;
+        throw error;
+      });
+    const rules = await read(["--stateless", "--terse", "--handle"]);
+    const handles = rules === undefined ? undefined : ruleHandles(rules, filters);
+    let isIntact = handles !== undefined && (this.#handles === undefined || this.#handles === handles);
+    this.#checks += 1;
+    const isDue = this.#checks % elementChecks(filters) === 0;
+    if (isIntact && isDue) {
+      const elements = await read(["--json"]);
+      isIntact = elements !== undefined && hasElements(elements, filters);
     }
-    return true;
+    this.#handles = isIntact ? handles : undefined;
+    if (!isIntact) this.#filters = undefined;
+    return isIntact;
   }
 
   /** Returns the addresses of names that received packets since the previous call. */
@@ -204,14 +219,9 @@ interface ListedMap {
   ])[];
 }
 
-/** Counts the lines of each chain in a listed table: its type, then at least one line for each rule. */
-function linesOfChains(listed: string): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  let chain: string | undefined;
-  for (const line of listed.split("\n")) {
-    if (line.startsWith("\t\t")) {
-      if (chain !== undefined) counts.set(chain, (counts.get(chain) ?? 0) + 1);
-    } else chain = /^\tchain (\S+) \{/.exec(line)?.[1];
-  }
-  return counts;
+/** Returns the number of checks of rules for each check of elements. Listing a hundred thousand of them takes a second. */
+function elementChecks({ sets }: NftState): number {
+  let count = 0;
+  for (const { elements } of sets.values()) count += elements.size;
+  return Math.max(1, Math.ceil(count / elementsPerCheck));
 }

@@ -1,0 +1,68 @@
+/** Changes of the agent's nftables table by other programs, on a real kernel. */
+import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../../packages/server/src/testing/until.ts";
+import { app, type Device, EnforcementWorld, files, type Gateway, ports } from "./enforcement-world.ts";
+import { obstacle } from "./namespaces.ts";
+
+const why = obstacle();
+if (why !== undefined) console.warn(`Changed filters are not tested on a real kernel: ${why}.`);
+
+const resource = "0199aaaa-0000-7000-8000-000000000001";
+
+describe.skipIf(why !== undefined)("a changed table", () => {
+  const world = new EnforcementWorld();
+  let gateway: Gateway;
+  let ann: Device;
+  let table: string;
+
+  beforeAll(async () => {
+    await world.build();
+    [gateway] = world.gateways as [Gateway];
+    [ann] = world.devices as [Device];
+    table = `gatehouse-${gateway.interfaceName}`;
+    const services = [{ protocol: "TCP" as const, ports: [ports.web, ports.web] as const, resource }];
+    const content: ConfigurationContent = {
+      ...world.base(gateway),
+      classes: { "group/staff": { [ann.ipv4]: true } },
+      resources: { [resource]: { devices: [{ action: "allow", classes: ["group/staff"] }], sites: [] } },
+      destinations: Object.fromEntries(
+        [`${app.ipv4}/32`, `${app.ipv6}/128`, "10.80.2.0/24", "10.80.2.128/25", "10.80.3.0/24", "fd81::/64"].map(
+          (key) => [key, { services, otherwise: "drop" as const }],
+        ),
+      ),
+    };
+    const { state, message = "" } = await gateway.apply(world.signed(content, gateway));
+    expect(state, message).toBe("applied");
+  });
+  afterAll(() => world.remove());
+
+  const repairs = () => gateway.log.split("restored the filters").length - 1;
+  const reaches = (host: string) => ann.prober.ask("tcp", { host, port: ports.web });
+
+  test("is not found without a change", async () => {
+    const before = repairs();
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    expect(repairs()).toBe(before);
+    expect(await reaches(app.ipv4)).toBe(true);
+    expect((await gateway.report()).warnings).toEqual([]);
+  });
+
+  test.each<[string, (name: string) => readonly (readonly string[])[]]>([
+    ["a flushed chain", (name) => [["flush", "chain", "inet", name, "traffic"]]],
+    ["an inserted rule", (name) => [["insert", "rule", "inet", name, "traffic", "accept"]]],
+    ["a rule inserted into a base chain", (name) => [["insert", "rule", "inet", name, "forward", "accept"]]],
+    ["a rule in the chain that drops", (name) => [["insert", "rule", "inet", name, "refused", "accept"]]],
+    ["an added element", (name) => [["add", "element", "inet", name, "hosts4", `{ ${files.ipv4} : goto allowed }`]]],
+    ["a removed element", (name) => [["delete", "element", "inet", name, "hosts4", `{ ${app.ipv4} }`]]],
+    ["a dormant table", (name) => [["add", "table", "inet", name, "{ flags dormant ; }"]]],
+    ["a flushed ruleset", () => [["flush", "ruleset"]]],
+  ])("is restored and reported within seconds: %s", async (_, commands) => {
+    const before = repairs();
+    for (const command of commands(table)) gateway.namespace.run("nft", command);
+    await until("the agent restores the table", () => repairs() > before, 10_000);
+    expect(await reaches(app.ipv4)).toBe(true);
+    expect(await reaches(files.ipv4)).toBe(false);
+    expect((await gateway.report()).warnings).toEqual([expect.stringContaining("nftables")]);
+  });
+});
