@@ -201,7 +201,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Evaluate a batch of access requests
-         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside `evaluations` are defaults for every evaluation. Without `evaluations`, the response is a single decision. A batch can have at most 1000 evaluations, of which 10 can be explained. All are decided by the same state of the tenant.
+         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside `evaluations` are defaults for every evaluation. Without `evaluations`, the response is a single decision. A batch can have at most 1000 evaluations, of which 10 can be explained. All are decided by the same state of the tenant. An invalid evaluation is denied by itself, with the reason `invalid_evaluation`.
          *
          *     Requires a key with the permission `decisions:read`.
          */
@@ -2656,15 +2656,19 @@ export interface components {
         readonly CreateUser: {
             /** Format: email */
             readonly email: string;
+            /** @description Facts about the user for admission rules, such as department, title or country. At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters. */
+            readonly attributes?: {
+                readonly [key: string]: boolean | number | string;
+            };
             /** @description The user's groups; the tenant's default group if omitted or empty. */
             readonly groups?: readonly string[];
         };
         /** @description The reasons and consequences of a decision. */
         readonly DecisionContext: {
             /** @enum {string} */
-            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             /** @description The reason, followed by further reasons. */
-            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
             /** @description Gateways that may carry the traffic now, in the order to try. */
@@ -2680,6 +2684,8 @@ export interface components {
              */
             readonly validUntil?: string;
             readonly explanation?: components["schemas"]["AccessExplanation"];
+            /** @description For `invalid_evaluation`: the field of the evaluation and what is wrong with it. */
+            readonly error?: string;
         };
         /** @description A machine with which a user connects to the network. */
         readonly Device: {
@@ -2810,9 +2816,9 @@ export interface components {
             /** @description The record's name; for a user, the e-mail address. */
             readonly name: string;
             /** @enum {string} */
-            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             /** @description The reason, followed by further reasons. */
-            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
             /** @description Gateways that may carry the traffic now, in the order to try. */
@@ -2983,7 +2989,7 @@ export interface components {
             /** @enum {string} */
             readonly kind: "subject" | "destination" | "denied-by" | "source" | "source-address" | "condition";
             /** @enum {string} */
-            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             readonly policy?: components["schemas"]["NamedRecord"];
             /** @description A user in any group would match. */
             readonly anyGroup?: boolean;
@@ -3268,7 +3274,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3538,12 +3544,16 @@ export interface components {
         readonly Vary: string;
         /** @description Id of the audit entry of a write that can change access. Its access impact is at `/tenants/events/{id}/effect`. Omitted if nothing was changed. */
         readonly "Gatehouse-Event": string;
-        /** @description With `?wait=applied`: `applied` if every gateway of the tenant enforces the change or enforces nothing, otherwise `incomplete`; followed by the tenant's generation, the number of gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined. */
+        /** @description With `?wait=applied`: `applied` if every gateway that the change concerns enforces it, otherwise `incomplete`; followed by the tenant's generation, the number of these gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined. */
         readonly "Gatehouse-Enforced": string;
         /** @description With `?wait=applied`: the ids of up to 50 gateways that have not confirmed the change, each with its state as in `/tenants/gateways/{id}/sync`. */
         readonly "Gatehouse-Not-Enforced": string;
         /** @description `true` if the request was performed before with the same Idempotency-Key, and this is the stored response. */
         readonly "Idempotent-Replayed": "true";
+        /** @description With `limit`, `offset` or `page`: the other parts of the list (`first`, `prev`, `next`, `last`). */
+        readonly Link: string;
+        /** @description With `limit`, `offset` or `page`: the number of items in the whole list. */
+        readonly "X-Total-Count": number;
         /** @description The path of the created record. */
         readonly Location: string;
         /** @description Requests per minute that the key can make. */
@@ -3570,6 +3580,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -3632,7 +3644,7 @@ export interface operations {
     readonly createPolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3743,7 +3755,7 @@ export interface operations {
     readonly deletePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3782,7 +3794,7 @@ export interface operations {
     readonly updatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3863,7 +3875,7 @@ export interface operations {
     readonly deactivatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3905,7 +3917,7 @@ export interface operations {
     readonly reactivatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3950,7 +3962,7 @@ export interface operations {
     readonly reorderPolicies: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4035,7 +4047,7 @@ export interface operations {
     readonly applyChanges: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4353,6 +4365,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -4428,6 +4442,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -4684,6 +4700,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -4738,7 +4756,7 @@ export interface operations {
     readonly createUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4813,7 +4831,7 @@ export interface operations {
     readonly updateUserProfile: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4864,7 +4882,7 @@ export interface operations {
     readonly deleteUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4903,7 +4921,7 @@ export interface operations {
     readonly updateUserSettings: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4955,7 +4973,7 @@ export interface operations {
     readonly deactivateUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4997,7 +5015,7 @@ export interface operations {
     readonly reactivateUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5042,7 +5060,7 @@ export interface operations {
     readonly inviteUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5085,7 +5103,7 @@ export interface operations {
     readonly transferOwnership: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5132,6 +5150,16 @@ export interface operations {
                 readonly groupsOnly?: boolean;
                 /** @description Return only roles that are assigned to the user directly. */
                 readonly rolesOnly?: boolean;
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
             };
             readonly header?: never;
             readonly path: {
@@ -5151,6 +5179,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5162,7 +5192,7 @@ export interface operations {
     readonly updateUserRoles: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5211,7 +5241,7 @@ export interface operations {
     readonly addUserToGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5263,7 +5293,7 @@ export interface operations {
     readonly removeUserFromGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5307,6 +5337,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -5359,7 +5391,7 @@ export interface operations {
     readonly createGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5445,7 +5477,7 @@ export interface operations {
     readonly updateGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5502,7 +5534,7 @@ export interface operations {
     readonly deleteGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5540,7 +5572,18 @@ export interface operations {
     };
     readonly listRoles: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -5557,6 +5600,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5599,6 +5644,16 @@ export interface operations {
             readonly query?: {
                 /** @description Include users who only inherit the role from a group. */
                 readonly groups?: boolean;
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
             };
             readonly header?: never;
             readonly path: {
@@ -5618,6 +5673,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5629,7 +5686,7 @@ export interface operations {
     readonly removeRoleFromUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5673,6 +5730,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -5727,7 +5786,7 @@ export interface operations {
     readonly enrolDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5817,7 +5876,7 @@ export interface operations {
     readonly deleteDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5856,7 +5915,7 @@ export interface operations {
     readonly deactivateDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5898,7 +5957,7 @@ export interface operations {
     readonly reactivateDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5943,7 +6002,7 @@ export interface operations {
     readonly replaceDevicePosture: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5991,7 +6050,7 @@ export interface operations {
     readonly rotateDeviceToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6082,7 +6141,18 @@ export interface operations {
     };
     readonly listGateways: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -6099,6 +6169,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6110,7 +6182,7 @@ export interface operations {
     readonly createGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6192,7 +6264,7 @@ export interface operations {
     readonly updateGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6245,7 +6317,7 @@ export interface operations {
     readonly deleteGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6313,7 +6385,7 @@ export interface operations {
     readonly replaceGatewaySettings: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6368,7 +6440,7 @@ export interface operations {
     readonly enableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6413,7 +6485,7 @@ export interface operations {
     readonly disableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6458,7 +6530,7 @@ export interface operations {
     readonly enterGatewayMaintenance: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6503,7 +6575,7 @@ export interface operations {
     readonly exitGatewayMaintenance: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6548,7 +6620,7 @@ export interface operations {
     readonly rotateGatewayToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6670,6 +6742,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -6726,7 +6800,7 @@ export interface operations {
     readonly createResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6807,7 +6881,7 @@ export interface operations {
     readonly deleteResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6846,7 +6920,7 @@ export interface operations {
     readonly updateResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6893,7 +6967,7 @@ export interface operations {
     readonly configureLoadBalancing: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6948,7 +7022,7 @@ export interface operations {
     readonly addResourceAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6998,7 +7072,7 @@ export interface operations {
     readonly removeResourceAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7038,7 +7112,7 @@ export interface operations {
     readonly connectGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7079,7 +7153,7 @@ export interface operations {
     readonly disconnectGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7118,7 +7192,18 @@ export interface operations {
     };
     readonly listAddresses: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -7135,6 +7220,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7175,7 +7262,7 @@ export interface operations {
     readonly updateAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7226,7 +7313,7 @@ export interface operations {
     readonly deleteAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7264,7 +7351,18 @@ export interface operations {
     };
     readonly listAddressGateways: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path: {
                 readonly id: string;
@@ -7283,6 +7381,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7293,7 +7393,18 @@ export interface operations {
     };
     readonly listProtocols: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -7310,6 +7421,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7417,7 +7530,18 @@ export interface operations {
     };
     readonly listAdmissionRules: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -7434,6 +7558,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7445,7 +7571,7 @@ export interface operations {
     readonly createAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7526,7 +7652,7 @@ export interface operations {
     readonly updateAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7578,7 +7704,7 @@ export interface operations {
     readonly deleteAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7653,7 +7779,18 @@ export interface operations {
     };
     readonly listApiKeys: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -7670,6 +7807,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7890,7 +8029,7 @@ export interface operations {
     readonly applyConfiguration: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7941,6 +8080,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -8180,7 +8321,18 @@ export interface operations {
     };
     readonly listWebhooks: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -8197,6 +8349,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8482,6 +8636,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -8608,6 +8764,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
