@@ -4,7 +4,6 @@
  */
 import pg from "pg";
 import { StartError } from "../start-error.ts";
-import type { Connection } from "./database.ts";
 
 export interface SessionSettings {
   readonly role: string;
@@ -55,7 +54,7 @@ const comparisons = 3;
  *
  * @throws StartError; errors of the connection
  */
-export async function requireOwnSessions(connection: Connection): Promise<void> {
+export async function requireOwnSessions(connection: pg.ClientConfig): Promise<void> {
   const clients = [0, 1].map(
     () => new pg.Client({ ...connection, application_name: "gatehouse start", connectionTimeoutMillis: 5_000 }),
   );
