@@ -10,6 +10,7 @@ import {
   isSerializationFailure,
   isUnwritable,
 } from "./database-errors.ts";
+import { sessionPreparation } from "./session-settings.ts";
 import type { Statement } from "./statement.ts";
 import { TenantShares } from "./tenant-shares.ts";
 
@@ -78,22 +79,19 @@ export class Database {
     this.#answerTimeoutMs = options.answerTimeoutMs ?? statementTimeoutMs + answerMarginMs;
     this.#onQuery = options.onQuery;
     this.#shares = new TenantShares(options.poolSize, connectTimeoutMs);
-    const settings = {
+    const prepare = sessionPreparation({
       role: applicationRole,
-      timezone: "UTC",
-      jit: "off",
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: 30_000,
-    };
+    });
     this.#pool = new pg.Pool({
       ...options.connection,
       max: options.poolSize,
       pipeline: true,
       types: columnTypes,
       application_name: "gatehouse",
-      options: Object.entries(settings)
-        .map(([name, value]) => `-c ${name}=${value}`)
-        .join(" "),
+      // The pool awaits the promise before it lends the connection, although its types omit it.
+      onConnect: prepare,
       connectionTimeoutMillis: connectTimeoutMs,
       idleTimeoutMillis: 60_000,
       keepAlive: true,

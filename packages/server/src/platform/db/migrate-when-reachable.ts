@@ -5,6 +5,7 @@ import type { Connection } from "./database.ts";
 import { isDatabaseUnavailable } from "./database-errors.ts";
 import { placeOfDatabase } from "./database-url.ts";
 import { MigrationError, migrate } from "./migrations.ts";
+import { requireOwnSessions } from "./session-settings.ts";
 
 /** The time that a database may need to start, in milliseconds, because containers start in any order. */
 const defaultWaitMs = 30_000;
@@ -30,9 +31,10 @@ export async function migrateWhenReachable(
   for (;;) {
     signal.throwIfAborted();
     try {
+      await requireOwnSessions(connection);
       return await migrate(connection);
     } catch (error) {
-      if (error instanceof MigrationError) throw error;
+      if (error instanceof MigrationError || error instanceof StartError) throw error;
       const reason = reasonOf(error);
       if (!isDatabaseUnavailable(error)) {
         const remedy =

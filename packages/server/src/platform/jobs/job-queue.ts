@@ -5,6 +5,7 @@
 import PgBoss from "pg-boss";
 import { applicationRole, type Connection, type Transaction } from "../db/database.ts";
 import { type JobQueueName, jobSchema } from "../db/job-schema.ts";
+import { sessionPreparation } from "../db/session-settings.ts";
 import { unprepared } from "../db/statement.ts";
 import type { Log } from "../log.ts";
 
@@ -63,7 +64,11 @@ export class JobQueue {
       ...options.connection,
       max: poolSize,
       application_name: "gatehouse jobs",
-      options: `-c role=${applicationRole} -c statement_timeout=8000 -c idle_in_transaction_session_timeout=30000`,
+      onConnect: sessionPreparation({
+        role: applicationRole,
+        statement_timeout: 8_000,
+        idle_in_transaction_session_timeout: 30_000,
+      }),
       query_timeout: 9_000,
       connectionTimeoutMillis: 2_000,
       keepAlive: true,

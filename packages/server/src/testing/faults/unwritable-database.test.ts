@@ -21,7 +21,7 @@ beforeAll(async () => {
   await owner.connect();
   await owner.query(`CREATE FUNCTION run_out_of_space() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`);
-  server = await startTestServer({ connection: database.connection });
+  server = await startTestServer({ connection: database.connection, mayFail: true });
   tenant = await server.newTenant();
 });
 afterEach(async () => {
@@ -76,7 +76,7 @@ describe("a full disk", () => {
 describe("a read-only database", () => {
   test("gets 503 for writes and for /readyz, and still answers reads", async () => {
     const name = (await owner.query("SELECT current_database() AS name")).rows[0].name;
-    const other = await startTestServer({ connection });
+    const other = await startTestServer({ connection, mayFail: true });
     const { client } = await other.newTenant();
     await owner.query(`ALTER DATABASE "${name}" SET default_transaction_read_only = on`);
     try {

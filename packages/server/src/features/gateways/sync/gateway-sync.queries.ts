@@ -1,7 +1,6 @@
 /** The enforcement states of gateways, as every replica can read them. */
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import type { ScopeOfRequest } from "./gateway-sync.rules.ts";
 
 export interface SyncRow {
   readonly id: string;
@@ -81,6 +80,14 @@ const selectIds = statement<{ id: string }, [tenantId: string]>(
   "gateways.ids",
   "SELECT id FROM gateways WHERE tenant_id = $1",
 );
+
+/** The part of a tenant that a request changed, as far as it concerns gateways. */
+export interface ScopeOfRequest {
+  /** The tenant's generation after the change; undefined if the request changed nothing. */
+  readonly generation: number | undefined;
+  /** Gateways whose configuration the change can affect. */
+  readonly gatewayIds: ReadonlySet<string>;
+}
 
 /** The gateways that a request can concern: too many rather than too few. */
 export async function readScopeOfRequest(tx: TenantTx, requestId: string): Promise<ScopeOfRequest> {

@@ -1,6 +1,6 @@
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import type { GatewaySync, SyncState } from "@gatehouse/contract/records/gateway-sync";
-import type { SyncRow } from "./gateway-sync.queries.ts";
+import type { ScopeOfRequest, SyncRow } from "./gateway-sync.queries.ts";
 
 /** The time without a heartbeat after which a replica counts as stopped, in milliseconds. */
 const replicaAliveMs = 30_000;
@@ -30,14 +30,6 @@ export function isUnderWay(state: SyncState): boolean {
 /** Whether the gateway enforces what the tenant wants. A gateway that is not connected proves nothing. */
 export function isProven(state: SyncState): boolean {
   return state === "applied";
-}
-
-/** The part of a tenant that a request changed, as far as it concerns gateways. */
-export interface ScopeOfRequest {
-  /** The tenant's generation after the change; undefined if the request changed nothing. */
-  readonly generation: number | undefined;
-  /** Gateways whose configuration the change can affect. */
-  readonly gatewayIds: ReadonlySet<string>;
 }
 
 /**
