@@ -98,7 +98,7 @@ export const requestErrors = {
     status: 404,
     title: "The history does not reach that far back",
     explanation:
-      "Past access is computed from recorded history. The history begins when the tenant was created, when Gatehouse was upgraded to a version that records it, or where the retention of the audit record ends. `detail` names that time.",
+      "Past access is computed from recorded history. The history begins with the tenant, with the upgrade to a version that records history, or at the end of the audit retention. `detail` names that time.",
     remedy: "Choose a later time.",
   },
   upgrade_required: {
@@ -185,6 +185,14 @@ export const requestErrors = {
     title: "Too many live streams",
     explanation: "The API key or the tenant has reached its limit of live streams of the audit record.",
     remedy: "Close a stream that is not needed, or share one stream between its readers.",
+  },
+  audit_record_contradicted: {
+    status: 409,
+    title: "The audit record contradicts its signed head",
+    explanation:
+      "The record in the database is not the one that Gatehouse signed: it was changed, or a backup was restored. Gatehouse signs neither the record nor an export of it.",
+    remedy:
+      "Run `gatehouse audit verify`. After restoring a backup, run `gatehouse audit accept-head --reason …` on the server.",
   },
   header_too_large: {
     status: 431,
