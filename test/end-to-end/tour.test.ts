@@ -38,10 +38,13 @@ async function printedBy(commands: string, environment: Record<string, string>):
   return text(shell.stdout);
 }
 
-test("the commands of docs/tour.md print the results that the page shows", { timeout: 120_000 }, async () => {
-  const page = await readFile(new URL("../../docs/tour.md", import.meta.url), "utf8");
-  const [tour = ""] = page.split("## The command");
-  const blocks = [...tour.matchAll(/^```(sh|text)\n([\s\S]*?)^```$/gm)];
+test.each([
+  ["docs/tour.md", "## The command"],
+  ["docs/change-sets.md", undefined],
+])("the commands of %s print the results that the page shows", { timeout: 120_000 }, async (name, end) => {
+  const page = await readFile(new URL(`../../${name}`, import.meta.url), "utf8");
+  const [shownPart = ""] = end === undefined ? [page] : page.split(end);
+  const blocks = [...shownPart.matchAll(/^```(sh|text)\n([\s\S]*?)^```$/gm)];
   const steps = blocks.flatMap(([, language, content = ""], index) => {
     if (language !== "sh" || content.startsWith("export ")) return [];
     const [, following, result = ""] = blocks[index + 1] ?? [];

@@ -64,6 +64,8 @@ function replaced(
   pointer: string,
   replacementOf: (field: NamedField) => string | undefined,
 ): unknown {
+  // Undeclared content can be nested deeper than the stack. Validation rejects it.
+  if (schemas.length === 0) return value;
   const forms = schemas.flatMap(formsOf);
   if (typeof value === "string") {
     const name = nameIn(value);
@@ -73,7 +75,6 @@ function replaced(
   }
   if (Array.isArray(value)) {
     const items = forms.flatMap((form) => (form.items === undefined ? [] : [form.items]));
-    if (items.length === 0) return value;
     return value.map((item, index) => replaced(item, items, `${pointer}/${index}`, replacementOf));
   }
   if (value === null || typeof value !== "object") return value;

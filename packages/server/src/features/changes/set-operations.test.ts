@@ -38,8 +38,10 @@ test("the contract gives a reason for each write in a tenant that a set cannot i
       "applyConfiguration",
       "createApiKey",
       "createWebhook",
+      "revertEvent",
       "rotateApiKey",
       "rotateDeviceToken",
+      "rotateSigningKey",
       "rotateWebhookSecret",
     ]
   `);
