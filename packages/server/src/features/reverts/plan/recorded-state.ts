@@ -37,8 +37,3 @@ export function itemsIn(state: State, field: string): readonly string[] {
     return isState(item) && typeof item.id === "string" ? [item.id] : [];
   });
 }
-
-/** The name of a record in an entry. */
-export function nameIn(state: State): string {
-  return textIn(state, "name") || textIn(state, "email") || textIn(state, "address");
-}
