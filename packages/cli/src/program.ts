@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { addAccessCommands } from "./commands/access.ts";
 import { addAuditCommands } from "./commands/audit.ts";
+import { addChangeCommand } from "./commands/change.ts";
 import { addConfigurationCommands } from "./commands/configuration.ts";
 import { addDeviceCommands } from "./commands/device.ts";
+import { addEventCommands } from "./commands/event.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { addRotateCommands } from "./commands/rotate.ts";
@@ -33,7 +35,7 @@ Exit codes:
   1  failure
   2  invalid command line or setting
   3  plan --detailed-exit-code found changes
-  4  apply --wait: applied, but not every gateway has confirmed the change
+  4  apply or change with --wait: applied, but not every gateway has confirmed the change
 
 Examples:
   gatehouse serve                                   Serve on http://127.0.0.1:8080
@@ -41,6 +43,7 @@ Examples:
   gatehouse tenant create "Example Ltd" --owner-email owner@example.com
   gatehouse key list --json
   gatehouse export --output gatehouse.yaml && gatehouse plan gatehouse.yaml
+  gatehouse change --file changes.yaml --preview && gatehouse change --file changes.yaml
   gatehouse access explain --user ann@example.com --resource Git
   gatehouse device enrol --user ann@example.com && sudo gatehouse device run`,
     );
@@ -50,7 +53,9 @@ Examples:
   addKeyCommands(program);
   addAuditCommands(program);
   addRotateCommands(program);
+  addEventCommands(program);
   addConfigurationCommands(program);
+  addChangeCommand(program);
   addAccessCommands(program);
   addDeviceCommands(program);
   return program;

@@ -5,11 +5,13 @@
 
 import type { AccessTestReport } from "@gatehouse/contract/records/access-test";
 import type { ApiKey, NewApiKey } from "@gatehouse/contract/records/api-key";
+import type { ChangeSetResult } from "@gatehouse/contract/records/change-set";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { PastAccess } from "@gatehouse/contract/records/past-access";
 import type { AccessPreview } from "@gatehouse/contract/records/preview";
+import type { Revert } from "@gatehouse/contract/records/revert";
 import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
 
 export type ResponseCheck<T> = (response: unknown) => response is T;
@@ -17,6 +19,14 @@ export type ResponseCheck<T> = (response: unknown) => response is T;
 /** A response without a body. */
 export function isNothing(response: unknown): response is undefined {
   return response === undefined;
+}
+
+export function isChangeSetResult(response: unknown): response is ChangeSetResult {
+  return isObject(response) && typeof response.generation === "number" && isArrayOf(isChangeResult)(response.changes);
+}
+
+function isChangeResult(value: unknown): value is object {
+  return isObject(value) && typeof value.status === "number" && isArrayOf(isString)(value.events);
 }
 
 export function isTenant(response: unknown): response is Tenant {
@@ -137,6 +147,21 @@ export function isAccessTestReport(response: unknown): response is AccessTestRep
       response.tests,
     )
   );
+}
+
+export function isRevert(response: unknown): response is Revert {
+  if (!isObject(response) || typeof response.generation !== "number") return false;
+  const { changes, undoes, cannot, access } = response;
+  return (
+    isArrayOf((change): change is object => hasStrings(change, ["method", "path"]))(changes) &&
+    isArrayOf(isUndone)(undoes) &&
+    isArrayOf((reason): reason is object => hasStrings(reason, ["code", "message"]))(cannot) &&
+    (access === undefined || isAccessPreview(access))
+  );
+}
+
+function isUndone(value: unknown): value is object {
+  return hasStrings(value, ["id", "operation"]) && isObject(value.target) && isArrayOf(isString)(value.fields);
 }
 
 export function isArrayOf<T>(isItem: ResponseCheck<T>): ResponseCheck<readonly T[]> {

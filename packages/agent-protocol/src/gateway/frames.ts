@@ -143,6 +143,7 @@ export type Difference = Static<typeof Difference>;
 export const goodbyeReasons = [
   "token_revoked",
   "gateway_gone",
+  "key_refused",
   "replaced",
   "shutting_down",
   "overloaded",

@@ -97,7 +97,8 @@ function parseChange(request: string): Change {
   }
 }
 
-function previewLines({ gained, lost, groups, groupCount, brokenTests }: AccessPreview): readonly string[] {
+/** A preview as text. */
+export function previewLines({ gained, lost, groups, groupCount, brokenTests }: AccessPreview): readonly string[] {
   const lines = [`Gained: ${countsText(gained)}.`, `Lost: ${countsText(lost)}.`];
   for (const group of groups) lines.push("", ...groupLines(group));
   if (groupCount > groups.length) lines.push("", `and ${groupCount - groups.length} more groups`);

@@ -13,6 +13,7 @@ import {
   standardInput,
 } from "../configuration-file.ts";
 import { CommandExit, CommandFailure, exitCodes } from "../failure.ts";
+import { withPositions } from "../file-positions.ts";
 import { writeError, writeJson, writeLines, writeText } from "../output.ts";
 import { planLines, summaryText } from "../plan-lines.ts";
 import { isConfiguration, isConfigurationPlan } from "../response-checks.ts";
@@ -141,7 +142,7 @@ async function applyConfiguration(name: string, options: ApplyOptions): Promise<
   const ifMatch = `"${plan.generation}"`;
   const override = overrideReason === undefined ? {} : { overrideReason };
   const query = wait === undefined ? {} : { query: waitQuery(wait) };
-  const done = await withPositions(file, () =>
+  const done = await withPositionsOfPlan(file, () =>
     client.call(
       (gatehouse) => gatehouse.post(`${path}/apply`, { body, ifMatch, timeoutMs, ...query, ...override }),
       isConfigurationPlan,
@@ -174,29 +175,15 @@ function planSummary(plan: ConfigurationPlan): string {
   return `Plan: ${summaryText(plan, ["to create", "to change", "to delete"])}.`;
 }
 
-/** Runs a call, and adds file positions to errors about the document. */
-async function withPositions<T>(file: ConfigurationFile, call: () => Promise<T>): Promise<T> {
+/** Like `withPositions`, and explains that a plan is no longer current. */
+async function withPositionsOfPlan<T>(file: ConfigurationFile, call: () => Promise<T>): Promise<T> {
   try {
-    return await call();
+    return await withPositions(file, call);
   } catch (error) {
-    if (!(error instanceof CommandFailure) || error.problem === undefined) throw error;
-    const { problem } = error;
-    if (problem.code === "precondition_failed") {
-      throw new CommandFailure("The tenant has changed since the plan was made. Nothing was applied.", {
-        details: ["Run gatehouse plan again and review the new plan."],
-        body: problem,
-      });
-    }
-    const { errors = [] } = problem;
-    const inFile = errors.filter(({ pointer }) => pointer === "" || pointer.startsWith("/"));
-    if (inFile.length === 0) throw error;
-    throw new CommandFailure(`${problem.title} (${problem.status}).`, {
-      details: [
-        ...inFile.map(({ pointer, message }) => `${file.name}:${file.placeOf(pointer)}  ${message}  (${pointer})`),
-        ...(problem.detail.includes("are listed") ? [problem.detail] : []),
-        `Request id: ${problem.requestId}`,
-      ],
-      body: { ...problem, errors: errors.map((field) => ({ ...field, place: file.placeOf(field.pointer) })) },
+    if (!(error instanceof CommandFailure) || error.problem?.code !== "precondition_failed") throw error;
+    throw new CommandFailure("The tenant has changed since the plan was made. Nothing was applied.", {
+      details: ["Run gatehouse plan again and review the new plan."],
+      body: error.problem,
     });
   }
 }

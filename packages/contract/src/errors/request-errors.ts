@@ -98,7 +98,7 @@ export const requestErrors = {
     status: 404,
     title: "The history does not reach that far back",
     explanation:
-      "Past access is computed from recorded history. The history begins when the tenant was created, when Gatehouse was upgraded to a version that records it, or where the retention of the audit record ends. `detail` names that time.",
+      "Past access is computed from recorded history. The history begins with the tenant, with the upgrade to a version that records history, or at the end of the audit retention. `detail` names that time.",
     remedy: "Choose a later time.",
   },
   upgrade_required: {

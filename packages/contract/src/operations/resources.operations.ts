@@ -3,7 +3,7 @@ import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { Address, AddressText, resourceTypes } from "../records/address.ts";
 import { loadBalancingModes, Resource } from "../records/resource.ts";
-import { closedObject, component, Description, idList, Name, oneOf } from "../schema.ts";
+import { closedObject, component, Description, idList, Name, oneOf, referenceKeyword } from "../schema.ts";
 
 const tag = "Resources";
 
@@ -109,7 +109,7 @@ export const configureLoadBalancing = operation({
   parameters: { id: "uuid" },
   body: closedObject({
     loadBalancingMode: oneOf(loadBalancingModes, { default: "MANUAL" }),
-    gateways: Type.Array(Type.String({ maxLength: 64 }), {
+    gateways: Type.Array(Type.String({ maxLength: 64, [referenceKeyword]: true }), {
       maxItems: resourceLimits.gateways,
       uniqueItems: true,
       description: "Ids of gateways, in order of priority.",

@@ -49,6 +49,8 @@ const mostWarnings = 8;
 const remedies: Partial<Record<Goodbye["reason"], string>> = {
   token_revoked: "The token was replaced. Put the new token into the token file.",
   gateway_gone: "The gateway was deleted. Stop its agent.",
+  key_refused:
+    "Another gateway or a device has this agent's WireGuard key, for example because the machine was cloned. Delete the state folder and restart the agent.",
   replaced: "Another agent is connected with this gateway's token. Stop one of them.",
 };
 

@@ -23,6 +23,8 @@ export interface DeviceLinkSettings {
 export interface GatewayLinkSettings extends DeviceLinkSettings {
   /** How long open connections may last once their gateway is in maintenance, in milliseconds. */
   readonly drainMs?: number;
+  /** How long gateways may take to reconnect after an outage of the control plane, in milliseconds. */
+  readonly reconnectMs?: number;
   /** False leaves the detection of silent gateways to other replicas. */
   readonly watch?: boolean;
 }

@@ -4,7 +4,7 @@ import type { AuditKeys } from "./audit/audit-keys.ts";
 import { type Entry, newEntry } from "./audit/entry.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
 import type { HeadGuard } from "./audit/head-guard.ts";
-import type { Origin } from "./change.ts";
+import { type Origin, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { CommandBatch, type RecordedChange } from "./command-batch.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
@@ -85,7 +85,10 @@ export function runCommand(
     const checks: (() => Promise<void>)[] = [];
     const outcome = await work({
       ...tx,
-      record: (change) => recorded.push({ id: newId(), origin, change }),
+      record: (change) => {
+        requireReadableName(change);
+        recorded.push({ id: newId(), origin, change });
+      },
       atEnd: (check) => checks.push(check),
     });
     for (const check of checks) await check();

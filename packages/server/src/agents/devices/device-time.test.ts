@@ -10,7 +10,7 @@ import { until } from "../../testing/until.ts";
 const hourMs = 3_600_000;
 /** The tests advance the clock, and run by hand what is due by time. */
 const settings = {
-  gatewayLinks: { watch: false, tickMs: hourMs, lifeMs: 24 * hourMs },
+  gatewayLinks: { watch: false, reconnectMs: 0, tickMs: hourMs, lifeMs: 24 * hourMs },
   deviceLinks: { tickMs: hourMs, lifeMs: 24 * hourMs },
 };
 const block = "10.20.30.0/24";

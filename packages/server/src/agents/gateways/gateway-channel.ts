@@ -12,6 +12,13 @@ import { TenantGateways } from "./tenant-gateways.ts";
 
 /** The most silent gateways that one statement returns. */
 const silentBatch = 1_000;
+/** A pause of this length between two checks for silent gateways is an outage: no replica may have been running. */
+const outageMs = 10_000;
+/**
+ * After an outage, gateways are not OFFLINE before this time: they need up to 30 s to reconnect, and then send heartbeats
+ * again.
+ */
+const reconnectMs = 45_000;
 /** A replica that reports nothing for this long holds no connections any more, in milliseconds. */
 const replicaTimeoutMs = 60_000;
 
@@ -22,6 +29,8 @@ export interface GatewayChannelOptions extends AgentChannelOptions {
    * How long open connections may last once their gateway is in maintenance, in milliseconds; five minutes if absent.
    */
   readonly drainMs?: number | undefined;
+  /** How long gateways may take to reconnect after an outage, in milliseconds; 45 seconds if absent. */
+  readonly reconnectMs?: number | undefined;
   /** Receives the time from a change until a gateway has applied it, in milliseconds. */
   readonly lagged?: (lagMs: number) => void;
 }
@@ -30,6 +39,9 @@ export interface GatewayChannelOptions extends AgentChannelOptions {
 export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage, GatewayConnection, TenantGateways> {
   readonly #options: GatewayChannelOptions;
   readonly replicaId = randomUUID();
+  /** The time of the last check for silent gateways, and of the first one since the last outage. */
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #checksSince = 0;
 
   constructor(options: GatewayChannelOptions) {
     super({ name: "gateway", invalidToken: "invalid_gateway_token" }, options);
@@ -41,7 +53,10 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
     await Promise.all([...this.tenants.values()].map((tenant) => tenant.flush()));
   }
 
-  /** Finds the gateways of every replica that missed their heartbeats, also if their replica is gone. */
+  /**
+   * Finds the gateways of every replica that missed their heartbeats, also if their replica is gone. While no replica
+   * ran, or none reached the database, no heartbeat could be stored. Silence counts only after that.
+   */
   async detectSilence(): Promise<void> {
     const { runner, clock } = this.#options;
     for (;;) {
@@ -50,12 +65,20 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
       const silent = await runner.database.snapshot({ kind: "operator" }, (tx) =>
         queries.silentGateways(tx, before, silentBatch),
       );
+      if (!this.#mayCountSilence(now.getTime())) return;
       for (const [tenantId, rows] of groupBy(silent, (row) => row.tenant_id)) {
         const ids = rows.map(({ gateway_id: id }) => id);
         await this.#recordSilent(tenantId, ids, now, before);
       }
       if (silent.length < silentBatch) return;
     }
+  }
+
+  /** Must be called after the database answered. */
+  #mayCountSilence(now: number): boolean {
+    if (Math.abs(now - this.#checkedAt) > outageMs) this.#checksSince = now;
+    this.#checkedAt = now;
+    return now - this.#checksSince >= (this.#options.reconnectMs ?? reconnectMs);
   }
 
   protected async findAgent(tokenHash: Buffer): Promise<PresentedGateway | undefined> {

@@ -10,7 +10,7 @@ import { until } from "../../testing/until.ts";
 import { TokenExpiry } from "./token-expiry.ts";
 
 /** The tests advance the clock, and run by hand what is due by time. */
-const settings = { gatewayLinks: { watch: false, tickMs: 3_600_000, lifeMs: 40_000 } };
+const settings = { gatewayLinks: { watch: false, reconnectMs: 0, tickMs: 3_600_000, lifeMs: 40_000 } };
 /** In the shared database, the advanced clock would make gateways of other tests silent. */
 let own: TestDatabase;
 let server: TestServer;
@@ -120,6 +120,49 @@ describe("a gateway that is silent for 30 seconds", () => {
     clock.advance(9_000);
     await server.links.detectSilence();
     expect((await read()).status).toBe("OFFLINE");
+  });
+});
+
+describe("after an outage of the control plane", () => {
+  const returning = { gatewayLinks: { ...settings.gatewayLinks, reconnectMs: 45_000 } };
+  const watch = async (returned: TestServer, ms: number) => {
+    for (let passed = 0; passed < ms; passed += 5_000) {
+      clock.advance(5_000);
+      await returned.links.detectSilence();
+    }
+  };
+
+  test.each(Array.from({ length: 20 }, (_, run) => 31_000 + run * 45_000))(
+    "of %i ms, a gateway is ONLINE until it had time to reconnect",
+    async (outageMs) => {
+      await online();
+      await server.links.flush();
+      clock.advance(outageMs);
+      const returned = await startTestServer({ clock, settings: returning });
+      await returned.links.detectSilence();
+      await watch(returned, 40_000);
+      expect((await read()).status).toBe("ONLINE");
+      await watch(returned, 10_000);
+      expect((await read()).status).toBe("OFFLINE");
+      await returned.close();
+    },
+  );
+
+  test("of the database, a running replica waits as well", async () => {
+    await online();
+    const replica = await startTestServer({ clock, settings: returning });
+    await replica.links.detectSilence();
+    await watch(replica, 50_000);
+    await beat();
+    // No check succeeds while the database is away, as if none was made.
+    clock.advance(120_000);
+    await replica.links.detectSilence();
+    expect((await read()).status).toBe("ONLINE");
+    await watch(replica, 40_000);
+    expect((await read()).status).toBe("ONLINE");
+    await watch(replica, 10_000);
+    expect((await read()).status).toBe("OFFLINE");
+    await replica.close();
   });
 });
 

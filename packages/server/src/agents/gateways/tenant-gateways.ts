@@ -102,6 +102,11 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       await this.#upToDate();
       if (connection.isClosed) return;
     }
+    const fault = this.#desired.keyFault(connection.agent.agentId, hello.publicKey);
+    if (fault !== undefined) {
+      this.#recorder.refusedKey(connection, hello.publicKey, fault);
+      return this.#end(connection, "key_refused");
+    }
     const now = clock.now().getTime();
     const handovers = key.handovers.length === 0 ? {} : { handovers: [...key.handovers] };
     connection.send({ type: "welcome", signingKey: key.publicKey, ...handovers, heartbeatIntervalMs, now });
