@@ -201,7 +201,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Evaluate a batch of access requests
-         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside `evaluations` are defaults for every evaluation. Without `evaluations`, the response is a single decision. A batch can have at most 1000 evaluations, of which 10 can be explained. All are decided by the same state of the tenant.
+         * @description Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside `evaluations` are defaults for every evaluation. Without `evaluations`, the response is a single decision. A batch can have at most 1000 evaluations, of which 10 can be explained. All are decided by the same state of the tenant. An invalid evaluation is denied by itself, with the reason `invalid_evaluation`.
          *
          *     Requires a key with the permission `decisions:read`.
          */
@@ -2707,15 +2707,19 @@ export interface components {
         readonly CreateUser: {
             /** Format: email */
             readonly email: string;
+            /** @description Facts about the user for admission rules, such as department, title or country. At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters. */
+            readonly attributes?: {
+                readonly [key: string]: boolean | number | string;
+            };
             /** @description The user's groups; the tenant's default group if omitted or empty. */
             readonly groups?: readonly string[];
         };
         /** @description The reasons and consequences of a decision. */
         readonly DecisionContext: {
             /** @enum {string} */
-            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             /** @description The reason, followed by further reasons. */
-            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
             /** @description Gateways that may carry the traffic now, in the order to try. */
@@ -2731,6 +2735,8 @@ export interface components {
              */
             readonly validUntil?: string;
             readonly explanation?: components["schemas"]["AccessExplanation"];
+            /** @description For `invalid_evaluation`: the field of the evaluation and what is wrong with it. */
+            readonly error?: string;
         };
         /** @description A machine with which a user connects to the network. */
         readonly Device: {
@@ -2861,9 +2867,9 @@ export interface components {
             /** @description The record's name; for a user, the e-mail address. */
             readonly name: string;
             /** @enum {string} */
-            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             /** @description The reason, followed by further reasons. */
-            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type")[];
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
             /** @description Gateways that may carry the traffic now, in the order to try. */
@@ -3054,7 +3060,7 @@ export interface components {
             /** @enum {string} */
             readonly kind: "subject" | "destination" | "denied-by" | "source" | "source-address" | "condition";
             /** @enum {string} */
-            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type";
+            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             readonly policy?: components["schemas"]["NamedRecord"];
             /** @description A user in any group would match. */
             readonly anyGroup?: boolean;
@@ -3339,7 +3345,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "audit_record_contradicted" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3696,12 +3702,16 @@ export interface components {
         readonly Vary: string;
         /** @description Id of the audit entry of a write that can change access. Its access impact is at `/tenants/events/{id}/effect`. Omitted if nothing was changed. */
         readonly "Gatehouse-Event": string;
-        /** @description With `?wait=applied`: `applied` if every gateway of the tenant enforces the change or enforces nothing, otherwise `incomplete`; followed by the tenant's generation, the number of gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined. */
+        /** @description With `?wait=applied`: `applied` if every gateway that the change concerns enforces it, otherwise `incomplete`; followed by the tenant's generation, the number of these gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined. */
         readonly "Gatehouse-Enforced": string;
         /** @description With `?wait=applied`: the ids of up to 50 gateways that have not confirmed the change, each with its state as in `/tenants/gateways/{id}/sync`. */
         readonly "Gatehouse-Not-Enforced": string;
         /** @description `true` if the request was performed before with the same Idempotency-Key, and this is the stored response. */
         readonly "Idempotent-Replayed": "true";
+        /** @description With `limit`, `offset` or `page`: the other parts of the list (`first`, `prev`, `next`, `last`). */
+        readonly Link: string;
+        /** @description With `limit`, `offset` or `page`: the number of items in the whole list. */
+        readonly "X-Total-Count": number;
         /** @description The path of the created record. */
         readonly Location: string;
         /** @description Requests per minute that the key can make. */
@@ -3728,6 +3738,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -3790,7 +3802,7 @@ export interface operations {
     readonly createPolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3901,7 +3913,7 @@ export interface operations {
     readonly deletePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -3940,7 +3952,7 @@ export interface operations {
     readonly updatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4021,7 +4033,7 @@ export interface operations {
     readonly deactivatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4063,7 +4075,7 @@ export interface operations {
     readonly reactivatePolicy: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4108,7 +4120,7 @@ export interface operations {
     readonly reorderPolicies: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4193,7 +4205,7 @@ export interface operations {
     readonly applyChanges: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4511,6 +4523,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -4586,6 +4600,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -4842,6 +4858,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -4896,7 +4914,7 @@ export interface operations {
     readonly createUsers: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -4971,7 +4989,7 @@ export interface operations {
     readonly updateUserProfile: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5022,7 +5040,7 @@ export interface operations {
     readonly deleteUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5061,7 +5079,7 @@ export interface operations {
     readonly updateUserSettings: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5113,7 +5131,7 @@ export interface operations {
     readonly deactivateUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5155,7 +5173,7 @@ export interface operations {
     readonly reactivateUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5200,7 +5218,7 @@ export interface operations {
     readonly inviteUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5243,7 +5261,7 @@ export interface operations {
     readonly transferOwnership: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5290,6 +5308,16 @@ export interface operations {
                 readonly groupsOnly?: boolean;
                 /** @description Return only roles that are assigned to the user directly. */
                 readonly rolesOnly?: boolean;
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
             };
             readonly header?: never;
             readonly path: {
@@ -5309,6 +5337,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5320,7 +5350,7 @@ export interface operations {
     readonly updateUserRoles: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5369,7 +5399,7 @@ export interface operations {
     readonly addUserToGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5421,7 +5451,7 @@ export interface operations {
     readonly removeUserFromGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5465,6 +5495,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -5517,7 +5549,7 @@ export interface operations {
     readonly createGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5603,7 +5635,7 @@ export interface operations {
     readonly updateGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5660,7 +5692,7 @@ export interface operations {
     readonly deleteGroup: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5698,7 +5730,18 @@ export interface operations {
     };
     readonly listRoles: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -5715,6 +5758,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5757,6 +5802,16 @@ export interface operations {
             readonly query?: {
                 /** @description Include users who only inherit the role from a group. */
                 readonly groups?: boolean;
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
             };
             readonly header?: never;
             readonly path: {
@@ -5776,6 +5831,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -5787,7 +5844,7 @@ export interface operations {
     readonly removeRoleFromUser: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5831,6 +5888,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -5885,7 +5944,7 @@ export interface operations {
     readonly enrolDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -5975,7 +6034,7 @@ export interface operations {
     readonly deleteDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6014,7 +6073,7 @@ export interface operations {
     readonly deactivateDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6056,7 +6115,7 @@ export interface operations {
     readonly reactivateDevice: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6101,7 +6160,7 @@ export interface operations {
     readonly replaceDevicePosture: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6149,7 +6208,7 @@ export interface operations {
     readonly rotateDeviceToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6240,7 +6299,18 @@ export interface operations {
     };
     readonly listGateways: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -6257,6 +6327,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -6268,7 +6340,7 @@ export interface operations {
     readonly createGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6350,7 +6422,7 @@ export interface operations {
     readonly updateGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6403,7 +6475,7 @@ export interface operations {
     readonly deleteGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6471,7 +6543,7 @@ export interface operations {
     readonly replaceGatewaySettings: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6526,7 +6598,7 @@ export interface operations {
     readonly enableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6571,7 +6643,7 @@ export interface operations {
     readonly disableGatewayRelay: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6616,7 +6688,7 @@ export interface operations {
     readonly enterGatewayMaintenance: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6661,7 +6733,7 @@ export interface operations {
     readonly exitGatewayMaintenance: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6706,7 +6778,7 @@ export interface operations {
     readonly rotateGatewayToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6768,7 +6840,14 @@ export interface operations {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly requestBody?: never;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Why the key is rotated; the audit entry contains it. */
+                    readonly reason?: string;
+                };
+            };
+        };
         readonly responses: {
             /** @description The record. */
             readonly 200: {
@@ -6859,6 +6938,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -6915,7 +6996,7 @@ export interface operations {
     readonly createResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -6996,7 +7077,7 @@ export interface operations {
     readonly deleteResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7035,7 +7116,7 @@ export interface operations {
     readonly updateResource: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7082,7 +7163,7 @@ export interface operations {
     readonly configureLoadBalancing: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7137,7 +7218,7 @@ export interface operations {
     readonly addResourceAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7187,7 +7268,7 @@ export interface operations {
     readonly removeResourceAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7227,7 +7308,7 @@ export interface operations {
     readonly connectGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7268,7 +7349,7 @@ export interface operations {
     readonly disconnectGateway: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7307,7 +7388,18 @@ export interface operations {
     };
     readonly listAddresses: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -7324,6 +7416,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7364,7 +7458,7 @@ export interface operations {
     readonly updateAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7415,7 +7509,7 @@ export interface operations {
     readonly deleteAddress: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7453,7 +7547,18 @@ export interface operations {
     };
     readonly listAddressGateways: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path: {
                 readonly id: string;
@@ -7472,6 +7577,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7482,7 +7589,18 @@ export interface operations {
     };
     readonly listProtocols: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -7499,6 +7617,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7606,7 +7726,18 @@ export interface operations {
     };
     readonly listAdmissionRules: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -7623,6 +7754,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -7634,7 +7767,7 @@ export interface operations {
     readonly createAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7715,7 +7848,7 @@ export interface operations {
     readonly updateAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7767,7 +7900,7 @@ export interface operations {
     readonly deleteAdmissionRule: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -7842,7 +7975,18 @@ export interface operations {
     };
     readonly listApiKeys: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -7859,6 +8003,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8079,7 +8225,7 @@ export interface operations {
     readonly applyConfiguration: {
         readonly parameters: {
             readonly query?: {
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -8130,6 +8276,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -8372,7 +8520,7 @@ export interface operations {
             readonly query?: {
                 /** @description Return what the revert would do, without storing anything. */
                 readonly preview?: boolean;
-                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
                 readonly timeout?: number;
@@ -8416,7 +8564,18 @@ export interface operations {
     };
     readonly listWebhooks: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -8433,6 +8592,8 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -8718,6 +8879,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
@@ -8844,6 +9007,8 @@ export interface operations {
                 readonly limit?: number;
                 /** @description Number of items to skip. */
                 readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
                 /** @description The same as limit. */
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
