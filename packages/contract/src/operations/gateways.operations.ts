@@ -4,7 +4,7 @@ import { ConfigurationSigningKey } from "../records/configuration-signing-key.ts
 import { Endpoint, Gateway, GatewayTest } from "../records/gateway.ts";
 import { GatewaySettings, NewGatewaySettings, portPattern } from "../records/gateway-settings.ts";
 import { GatewaySync } from "../records/gateway-sync.ts";
-import { closedObject, Description, GraceSeconds, Name } from "../schema.ts";
+import { closedObject, Description, GraceSeconds, Name, shortText } from "../schema.ts";
 
 const tag = "Gateways";
 
@@ -190,6 +190,10 @@ export const rotateSigningKey = operation({
     "Generates a new key, which the present key signs. Connected gateways and devices reconnect and follow by themselves; others follow when they connect again. Configurations that are in use stay valid until they expire. Agents from before version 0.2 do not follow.",
   access: "gateways:write",
   refusedInSets: "it replaces the key of all agents at once",
+  bodyOptional: true,
+  body: closedObject({
+    reason: Type.Optional(shortText(500, "Why the key is rotated; the audit entry contains it.")),
+  }),
   success: { status: 200, kind: "record", body: ConfigurationSigningKey },
 });
 

@@ -94,6 +94,7 @@ const openings: Readonly<Record<string, readonly string[]>> = {
     "operator_replies_update",
     "operator_sees_expired",
   ],
+  // Expired replies of all tenants are deleted together, which changes their totals.
   idempotent_reply_totals: ["operator_counts"],
   outbox: ["operator_clears", "operator_follows"],
   // An agent that presents a token can access only that token's row, by its hash.

@@ -9,7 +9,9 @@ export async function rotateSigningKey(call: Call<typeof operations.rotateSignin
   return call.command(async (tx) => {
     const { from, to } = await replaceKey(tx, call.secrets.signingKeys, call.now);
     const body: ConfigurationSigningKey = { algorithm: "Ed25519", publicKey: to };
-    tx.record({ type: "signing-key", id: tx.tenantId, before: { publicKey: from }, after: { publicKey: to } });
+    const { reason } = call.body;
+    const after = { publicKey: to, ...(reason === undefined ? {} : { reason }) };
+    tx.record({ type: "signing-key", id: tx.tenantId, before: { publicKey: from }, after });
     return record(body, 1);
   });
 }

@@ -70,6 +70,7 @@ async function fill({ client, key }: TestTenant, url: string, now: () => number)
   await client.must.post(`/tenants/gateways/${gateway}/rotate-token`);
   await client.must.post(`/tenants/devices/${await makeId("device", client)}/rotate-token`);
   await make("access-test", client);
+  await client.must.post("/tenants/signing-key/rotate");
   const policy = {
     name: unique("Policy"),
     type: "PRIVATE",
