@@ -7,7 +7,7 @@ import { type AgentParts, type AgentSettings, composeAgents } from "./compositio
 import { composeDatabase, type DatabaseParts, type DatabaseSettings } from "./composition/compose-database.ts";
 import { composeHttp, type HttpSettings } from "./composition/compose-http.ts";
 import { composeTasks, type TaskSettings } from "./composition/compose-tasks.ts";
-import { Ledger, ModelStore } from "./features/access/access.api.ts";
+import { LateEffects, Ledger, ModelStore } from "./features/access/access.api.ts";
 import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
 import { type Installation, type SetUpSettings, setUpInstallation } from "./features/tenants/tenants.api.ts";
@@ -16,6 +16,8 @@ import { AuditSigner } from "./platform/audit/signatures.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
 import type { Database } from "./platform/db/database.ts";
+import type { EvaluationLimits } from "./platform/evaluation/evaluation-budgets.ts";
+import { Evaluator } from "./platform/evaluation/evaluator.ts";
 import type { Log } from "./platform/log.ts";
 import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
 import { RecordCache } from "./platform/record-cache.ts";
@@ -35,6 +37,8 @@ export interface ComposeOptions extends DatabaseSettings, AgentSettings, HttpSet
   readonly clock?: Clock;
   /** Limits of live event streams that differ from the defaults. */
   readonly streams?: Partial<EventStreamLimits>;
+  /** Limits of evaluation that differ from the defaults. */
+  readonly evaluationLimits?: EvaluationLimits;
   /** Whether to collect metrics for Prometheus. */
   readonly metrics?: boolean;
   readonly tracing?: Tracing | undefined;
@@ -64,7 +68,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const data = composeDatabase(options, { clock, log, onQuery: tracing?.startQuery });
   const { database, follower } = data;
   const core = composeCore(options, data, clock, (auditEntries) => metrics?.auditEntriesWritten(auditEntries));
-  const { runner, models, signer, streams } = core;
+  const { runner, models, lateEffects, signer, streams } = core;
   const lagged = (lagMs: number) => metrics?.configurationApplied(lagMs);
   const agents = composeAgents(options, { runner, follower, clock, log, lagged });
   const installation = await setUpInstallation(runner, options.setUp, clock.now()).catch(async (error: unknown) => {
@@ -91,7 +95,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     clock,
     log,
     metrics,
-    tasks: [...models.tasks, ...agents.tasks, ...apiKeys.tasks, ...httpTasks],
+    tasks: [lateEffects.task, ...models.tasks, ...agents.tasks, ...apiKeys.tasks, ...httpTasks],
   }).catch(async (error: unknown) => {
     await app.close();
     await data.close();
@@ -114,6 +118,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       await agents.close();
       await app.close();
       await tasks.stop();
+      await lateEffects.settled();
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "failed to store API key usage"));
       await data.close();
       await tracing?.close();
@@ -125,13 +130,14 @@ interface CoreParts {
   readonly runner: CommandRunner;
   readonly records: RecordCache;
   readonly models: ModelStore;
+  readonly lateEffects: LateEffects;
   readonly signer: AuditSigner;
   readonly streams: EventStreams;
 }
 
 /** The dependencies of every command: audit record, models, access ledger and secrets. */
 function composeCore(
-  { masterKey, streams: streamLimits, webhooks }: ComposeOptions,
+  { masterKey, log, streams: streamLimits, webhooks, evaluationLimits }: ComposeOptions,
   { database, follower, channel }: DatabaseParts,
   clock: Clock,
   audited: (entries: number) => void,
@@ -141,6 +147,13 @@ function composeCore(
   const streams = new EventStreams({ ...eventStreamLimits, ...streamLimits });
   const generations = new GenerationReader((tenantId) => currentGeneration(database, tenantId));
   const models = new ModelStore({ database, generations, clock });
+  const evaluator = new Evaluator(clock, evaluationLimits);
+  const lateEffects = new LateEffects({
+    database,
+    evaluator,
+    clock,
+    failed: (err) => log.warn({ err }, "failed to compute the access impact of a command; will retry"),
+  });
   follower.subscribe({ changed: () => undefined, missed: () => records.clear() });
   follower.subscribe(streams);
   follower.subscribe(models);
@@ -151,7 +164,8 @@ function composeCore(
     records,
     generations,
     models,
-    ledger: new Ledger({ models, clock, guard: accessTestGuard }),
+    evaluator,
+    ledger: new Ledger({ models, clock, guard: accessTestGuard, evaluator, lateEffects }),
     references: recordReferences,
     secrets: {
       replies: createSecretBox(masterKey, "idempotent-reply"),
@@ -167,7 +181,7 @@ function composeCore(
       channel.notify();
     },
   };
-  return { runner, records, models, signer, streams };
+  return { runner, records, models, lateEffects, signer, streams };
 }
 
 async function openMetrics(

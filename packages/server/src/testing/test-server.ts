@@ -43,6 +43,7 @@ export interface TestServerOptions {
       | "webhooks"
       | "gatewayLinks"
       | "deviceLinks"
+      | "evaluationLimits"
     >
   >;
 }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Operation } from "@gatehouse/contract/operation";
 import type * as operations from "@gatehouse/contract/operations/access-tests.operations";
 import { maxAccessTests } from "@gatehouse/contract/records/access-test";
-import { checkExpectation } from "@gatehouse/policy/effects/check-expectation";
+import { checkingExpectation } from "@gatehouse/policy/effects/check-expectation";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
@@ -85,15 +86,15 @@ export async function deleteAccessTest(call: Call<typeof operations.deleteAccess
  * @throws AppError access_tests_broken
  */
 async function requireHolding(
-  { overrideReason }: { readonly overrideReason: string | undefined },
+  call: Pick<Call<Operation>, "overrideReason" | "evaluateAlways">,
   tx: TenantTx,
   impact: AccessImpact,
   row: queries.AccessTestRow,
 ): Promise<void> {
-  if (overrideReason !== undefined) return;
+  if (call.overrideReason !== undefined) return;
   const preview = await impact.preview(tx, []);
   const { model } = preview().before;
-  const result = checkExpectation(model, expectationOf(row));
+  const result = await call.evaluateAlways(checkingExpectation(model, expectationOf(row)));
   if (result.holds || result.missing !== undefined) return;
   throw new AppError("access_tests_broken", {
     detail: `The access test ${row.name} does not hold now, so it cannot be enforced.`,

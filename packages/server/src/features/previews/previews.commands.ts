@@ -1,9 +1,10 @@
 import type * as operations from "@gatehouse/contract/operations/previews.operations";
 import { defaultPreviewRows } from "@gatehouse/contract/operations/previews.operations";
 import type { AccessPreview, PreviewedTest } from "@gatehouse/contract/records/preview";
-import { compareAccess } from "@gatehouse/policy/effects/compare-access";
+import { comparingAccess } from "@gatehouse/policy/effects/compare-access";
 import type { OpenCircumstances } from "@gatehouse/policy/effects/open-circumstances";
 import type { Model } from "@gatehouse/policy/model/model";
+import type { Work } from "@gatehouse/policy/work";
 import type { Call } from "../../platform/call.ts";
 import { type Outcome, report } from "../../platform/outcome.ts";
 import { accessRows, effectSummary } from "../access/access.api.ts";
@@ -29,15 +30,17 @@ export async function previewAccess(call: Call<typeof operations.previewAccess>)
   });
   const change = look();
   const [before, after] = [change.before.model, change.after.model];
-  const difference = compareAccess(before, after, change.changes, circumstances);
-  const { brokenTests: _none, ...summary } = effectSummary(difference, before, after, []);
-  const broken = await brokenTests(tests, before, after, change.changes);
-  const body: AccessPreview = {
-    generation: change.before.generation,
-    ...summary,
-    rows: [...accessRows(difference, before, after, { limit, offset })],
-    brokenTests: broken.map((test) => testView(test, after)),
-  };
+  const impact = await call.evaluate(
+    "The impact of these changes",
+    (function* (): Work<Omit<AccessPreview, "generation">> {
+      const difference = yield* comparingAccess(before, after, change.changes, circumstances);
+      const { brokenTests: _none, ...summary } = yield* effectSummary(difference, before, after, []);
+      const broken = yield* brokenTests(tests, before, after, change.changes);
+      const rows = yield* accessRows(difference, before, after, { limit, offset });
+      return { ...summary, rows: [...rows], brokenTests: broken.map((test) => testView(test, after)) };
+    })(),
+  );
+  const body: AccessPreview = { generation: change.before.generation, ...impact };
   // Another command may hold the last database connection, so compute the answer before the command starts.
   return call.idempotency === undefined ? report(body) : call.command(async () => report(body));
 }
