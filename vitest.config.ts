@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { waitLimitMs } from "./test/wait-limit.ts";
 
 /** File for the results as JSON; CI sets it. */
 const report = process.env.GATEHOUSE_TEST_REPORT;
@@ -63,10 +64,10 @@ export default defineConfig({
             sequence: { groupOrder: index },
             // Packets, browsers and databases make tests wait more than they compute.
             maxWorkers: Math.max(2, availableParallelism() - 1),
-            // Limits for what never ends. A busy machine takes several times as long as a quiet one.
+            // Limits for what never ends.
             testTimeout: 120_000,
             hookTimeout: 120_000,
-            expect: { poll: { timeout: 20_000 } },
+            expect: { poll: { timeout: waitLimitMs } },
           },
         }),
       ),

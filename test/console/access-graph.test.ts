@@ -83,7 +83,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await visit.open("/access?view=graph");
     await button(visit, /^Group Engineering/).focus();
     await page.keyboard.press("ArrowRight");
-    expect(await focusedName(page)).toContain("Tools of engineering");
+    expect(await focusedName(page)).toContain("Engineering tools");
     await page.keyboard.press("ArrowDown");
     expect(await focusedName(page)).toContain("Books in office hours");
     await page.keyboard.press("Home");
@@ -255,7 +255,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await other.leave();
     await page.getByText("Who can reach it?").click();
     const found = page.getByRole("region", { name: "Who can reach it" });
-    await found.getByRole("link", { name: "Intranet for everybody" }).first().waitFor();
+    await found.getByRole("link", { name: "Intranet for everyone" }).first().waitFor();
     await button(visit, "Next page").click();
     await page.waitForURL(/after=/);
     await button(visit, "First page").waitFor();

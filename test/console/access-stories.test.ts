@@ -29,13 +29,13 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await button(visit, "Move Production for operations up").focus();
     await page.keyboard.press("Enter");
     await page.getByText("Production for operations is now number 1").waitFor();
-    await page.getByRole("button", { name: /^Reorder Intranet for everybody/ }).focus();
+    await page.getByRole("button", { name: /^Reorder Intranet for everyone/ }).focus();
     await page.keyboard.press("ArrowUp");
     const rows = page.locator("ol.policies > li");
-    await expect.poll(() => rows.nth(5).textContent()).toContain("Intranet for everybody");
+    await expect.poll(() => rows.nth(5).textContent()).toContain("Intranet for everyone");
     await page
       .getByRole("button", { name: /^Reorder Personnel files/ })
-      .dragTo(page.getByRole("button", { name: /^Reorder Tools of engineering/ }));
+      .dragTo(page.getByRole("button", { name: /^Reorder Engineering tools/ }));
     await expect.poll(() => rows.nth(2).textContent()).toContain("Personnel files");
     await page.getByRole("button", { name: /^Reorder Nobody edits the wiki/ }).focus();
     await page.keyboard.press("Home");
@@ -56,7 +56,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
         "Personnel files",
       ]);
     await expect.poll(() => page.getByText("You have unsaved changes to the order.").count()).toBe(0);
-    await given.client.delete(`/tenants/policies/${made.body.id}`);
+    await given.client.must.delete(`/tenants/policies/${made.body.id}`);
     await visit.leave();
   });
 
@@ -65,7 +65,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     const { page } = visit;
     await visit.open("/policies");
     await button(visit, "Create policy").click();
-    await page.getByRole("textbox", { name: "Name" }).fill("Intranet for everybody");
+    await page.getByRole("textbox", { name: "Name" }).fill("Intranet for everyone");
     visit.expectFailures(409);
     await button(visit, "Review").click();
     await page.getByText("This name is already in use").first().waitFor();
@@ -244,7 +244,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     const user = (await given.client.get("/tenants/users?filter[email]=seller-01@example.com")).body.data[0].id;
     await visit.open("/access?view=who");
     await choose(visit, "Resource", "Wiki");
-    await page.getByRole("link", { name: "Intranet for everybody" }).first().waitFor();
+    await page.getByRole("link", { name: "Intranet for everyone" }).first().waitFor();
     await page.getByRole("button", { name: "Page 2" }).click();
     await page.waitForURL(/page=2/);
     expect(await seriousProblems(page)).toEqual([]);
@@ -302,7 +302,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
   });
 
   test("sees the state of the network, and follows events live with their effects", async () => {
-    await given.client.post("/tenants/access-tests", {
+    await given.client.must.post("/tenants/access-tests", {
       name: "Nobody reaches File shares",
       subject: { type: "everyone" },
       resource: { type: "resource", id: "File shares" },

@@ -25,7 +25,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     expect(names.slice(0, 3)).toEqual([
       "Contractors stay out of production",
       "Production for operations",
-      "Tools of engineering",
+      "Engineering tools",
     ]);
     expect(await rows.locator(".place").allTextContents()).toEqual(names.map((_, index) => String(index + 1)));
     const asked: string[] = [];
@@ -120,7 +120,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     const [user, logs] = [await userOf("seller-01@example.com"), await given.idOf("resources", "Logs")];
     await visit.open("/access?view=who");
     await choose(visit, "Resource", "Wiki");
-    await page.getByRole("link", { name: "Intranet for everybody" }).first().waitFor();
+    await page.getByRole("link", { name: "Intranet for everyone" }).first().waitFor();
     await page.getByRole("button", { name: "Page 2" }).click();
     await page.waitForURL(/page=2/);
     await offersNothing(visit, "who");
@@ -183,7 +183,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await page.waitForURL(/focus=group/);
     await page.keyboard.press("ArrowRight");
     expect(await page.evaluate("document.activeElement?.dataset.key && document.activeElement.textContent")).toContain(
-      "Tools of engineering",
+      "Engineering tools",
     );
     await offersNothing(visit, "graph");
     await visit.leave();

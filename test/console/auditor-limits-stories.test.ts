@@ -13,7 +13,7 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
   test("reads keys and webhooks, and none of their secrets", async () => {
     const key = (await given.client.post("/tenants/api-keys", { name: "Inventory", role: "BASIC" })).body;
     const hook = (
-      await given.client.post("/tenants/webhooks", { url: "https://hooks.example.com/tickets", active: false })
+      await given.client.must.post("/tenants/webhooks", { url: "https://hooks.example.com/tickets", active: false })
     ).body;
     const visit = await given.visitAsAuditor();
     const { page } = visit;
@@ -77,7 +77,7 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
     const visit = await given.visitAsAuditor({ width, theme });
     const { page } = visit;
     const ids = {
-      policy: await given.idOf("policies", "Tools of engineering"),
+      policy: await given.idOf("policies", "Engineering tools"),
       resource: await given.idOf("resources", "Source code"),
       rule: (await given.client.get("/tenants/admission-rules")).body.find(
         ({ name }: { readonly name: string }) => name === "Office hours",

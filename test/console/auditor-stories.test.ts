@@ -31,13 +31,13 @@ describe.runIf(hasBrowser)("an auditor", () => {
   };
 
   test("signs in, and follows each part of the overview to the page that resolves it", async () => {
-    await given.client.post("/tenants/access-tests", {
+    await given.client.must.post("/tenants/access-tests", {
       name: "Nobody reaches File shares",
       subject: { type: "everyone" },
       resource: { type: "resource", id: "File shares" },
       expected: "denied",
     });
-    await given.client.post("/tenants/policies", {
+    await given.client.must.post("/tenants/policies", {
       name: "For nobody",
       type: "PRIVATE",
       action: true,
@@ -76,7 +76,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
 
   test("sees which records an empty network lacks, and no links to forms", async () => {
     const tests = (await given.client.get("/tenants/access-tests")).body.data;
-    for (const { id } of tests) await given.client.delete(`/tenants/access-tests/${id}`);
+    for (const { id } of tests) await given.client.must.delete(`/tenants/access-tests/${id}`);
     const visit = await given.visitAsAuditor();
     const { page } = visit;
     await page.route("**/tenants/gateways", (route) => route.fulfill({ json: [] }));
@@ -148,14 +148,14 @@ describe.runIf(hasBrowser)("an auditor", () => {
   test("sees no form at an address that was entered by hand", async () => {
     const visit = await given.visitAsAuditor();
     const { page } = visit;
-    const policy = await given.idOf("policies", "Tools of engineering");
+    const policy = await given.idOf("policies", "Engineering tools");
     for (const at of ["users", "groups", "gateways", "resources", "policies", "admission-rules", "access-tests"]) {
       await visit.open(`/${at}?new=1&edit=1`);
       await page.locator("h1").waitFor();
       await offersNothing(visit, at);
     }
     await visit.open(`/policies/${policy}?edit=1&new=1`);
-    await heading(visit, "Tools of engineering").waitFor();
+    await heading(visit, "Engineering tools").waitFor();
     await offersNothing(visit, "policy");
     for (const at of [`/policies/${policy}/edit`, "/users/new/edit"]) {
       await visit.open(at);
@@ -183,9 +183,9 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await page.getByText("No results").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await page.getByRole("textbox", { name: "Search" }).fill("sound dev");
-    await page.getByText("Sound device", { exact: true }).waitFor();
+    await page.getByText("Compliant device", { exact: true }).waitFor();
     await page.keyboard.press("Enter");
-    await heading(visit, "Sound device").waitFor();
+    await heading(visit, "Compliant device").waitFor();
     await ask("webhooks");
     await page.keyboard.press("Enter");
     await heading(visit, "Webhooks").waitFor();

@@ -52,7 +52,7 @@ describe.runIf(hasBrowser)("every page", () => {
   beforeAll(async () => {
     world = await openConsoleWorld();
     for (const role of ["OWNER", "AUDITOR"] as const) keys.set(role, await world.keyOf(role));
-    await world.client.post("/tenants/webhooks", { url: "https://hooks.example.com/gatehouse", active: false });
+    await world.client.must.post("/tenants/webhooks", { url: "https://hooks.example.com/gatehouse", active: false });
   });
   afterAll(() => world?.close());
 

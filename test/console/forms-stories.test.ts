@@ -270,7 +270,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
       ["addUserToGroup", "Stands in for a colleague"],
       ["updateUserProfile", undefined],
     ]);
-    await given.client.delete(`/tenants/access-tests/${test.body.id}`);
+    await given.client.must.delete(`/tenants/access-tests/${test.body.id}`);
     await visit.leave();
   });
 });

@@ -104,7 +104,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
     const visit = await world.visit({ key: owner });
     const { page } = visit;
     await visit.open("/policies");
-    await page.getByRole("link", { name: "Tools of engineering" }).waitFor();
+    await page.getByRole("link", { name: "Engineering tools" }).waitFor();
     await settled(visit);
     await documentPicture(page, "policies");
     await page.getByRole("link", { name: "Books in office hours" }).click();
@@ -135,7 +135,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
     const visit = await world.visit({ key: owner });
     const { page } = visit;
     await visit.open(`/access?view=graph&focus=group:${await idOf("groups", "Engineering")}`);
-    await page.locator(".graph-node").getByText("Tools of engineering").waitFor();
+    await page.locator(".graph-node").getByText("Engineering tools").waitFor();
     await settled(visit);
     await documentPicture(page, "graph");
     await visit.leave();

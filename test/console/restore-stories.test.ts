@@ -33,11 +33,11 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await page.getByText("1–1 of 1 events").waitFor();
     await page.getByRole("switch", { name: /live/i }).click();
     await page.getByText("Following live").waitFor();
-    await given.client.post("/tenants/groups", { name: "Not looked for" });
+    await given.client.must.post("/tenants/groups", { name: "Not looked for" });
     await page.getByRole("textbox", { name: "Operation" }).fill("group");
     await page.keyboard.press("Enter");
     await page.getByText("Following live").waitFor();
-    await given.client.put(`/tenants/groups/${body.id}`, { description: "Found" });
+    await given.client.must.put(`/tenants/groups/${body.id}`, { description: "Found" });
     await page.getByText("1–2 of 2 events").waitFor();
     await page.getByRole("link", { name: "Create group" }).click();
     await page.getByRole("link", { name: "history", exact: true }).click();
@@ -46,7 +46,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
   });
 
   test("reverts a change, with the same review as any other change", async () => {
-    const id = await given.idOf("policies", "Intranet for everybody");
+    const id = await given.idOf("policies", "Intranet for everyone");
     const before = (await given.client.get(`/tenants/policies/${id}`)).body;
     const changed = await given.client.patch(`/tenants/policies/${id}`, {
       name: "Intranet",
@@ -55,7 +55,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
       allGroups: false,
     });
     expect(changed.status).toBe(200);
-    await given.client.patch(`/tenants/policies/${id}/deactivate`, {});
+    await given.client.must.patch(`/tenants/policies/${id}/deactivate`, {});
     const visit = await given.visit();
     const { page } = visit;
     await visit.open(`/events/${await eventOf(id, "updatePolicy")}`);
@@ -106,8 +106,8 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
       addresses: [{ address: "192.0.2.77", protocols: [(await given.client.get("/tenants/protocols")).body[0].id] }],
     });
     expect(made.status).toBe(201);
-    await given.client.put(`/tenants/resources/${made.body.id}/gateways/${gateway.id}`);
-    await given.client.delete(`/tenants/resources/${made.body.id}`);
+    await given.client.must.put(`/tenants/resources/${made.body.id}/gateways/${gateway.id}`);
+    await given.client.must.delete(`/tenants/resources/${made.body.id}`);
     const visit = await given.visit();
     const { page } = visit;
     await visit.open(`/events/${await eventOf(made.body.id, "deleteResource")}`);
@@ -125,7 +125,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
 
     const user = (await given.client.get("/tenants/users?limit=1")).body.data[0];
     const group = await given.client.post("/tenants/groups", { name: "Short-lived too", description: "As it was" });
-    await given.client.post(`/tenants/users/${user.id}/groups`, { groupId: group.body.id });
+    await given.client.must.post(`/tenants/users/${user.id}/groups`, { groupId: group.body.id });
     const policy = await given.client.post("/tenants/policies", {
       name: "Names what is short-lived",
       type: "PRIVATE",
@@ -157,8 +157,8 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
       groups: [group.body.id, kept.body.id],
     });
     expect(policy.status).toBe(201);
-    await given.client.patch(`/tenants/policies/${policy.body.id}`, { groups: [] });
-    await given.client.delete(`/tenants/groups/${group.body.id}`);
+    await given.client.must.patch(`/tenants/policies/${policy.body.id}`, { groups: [] });
+    await given.client.must.delete(`/tenants/groups/${group.body.id}`);
     const visit = await given.visit();
     await visit.open(`/events/${await eventOf(policy.body.id, "updatePolicy")}`);
     visit.expectFailures(422);
@@ -177,7 +177,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
 
   test("is notified if someone else saved first, sees the new record, and can then revert it", async () => {
     const { body } = await given.client.post("/tenants/groups", { name: "Put back late", description: "First" });
-    await given.client.put(`/tenants/groups/${body.id}`, { description: "Second" });
+    await given.client.must.put(`/tenants/groups/${body.id}`, { description: "Second" });
     const visit = await given.visit();
     const { page } = visit;
     await visit.open(`/events/${await eventOf(body.id, "updateGroup")}`);
@@ -185,7 +185,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await effectOf(visit)
       .getByText(/access changes/)
       .waitFor();
-    await given.client.put(`/tenants/groups/${body.id}`, { description: "Third" });
+    await given.client.must.put(`/tenants/groups/${body.id}`, { description: "Third" });
     visit.expectFailures(412);
     await inDialog(visit, "Restore previous version").click();
     await page.getByRole("dialog").getByRole("alert").waitFor();
@@ -200,14 +200,14 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
 
   test("sees which changes cannot be reverted and why, and an auditor sees no action", async () => {
     const key = await given.client.post("/tenants/api-keys", { name: "Revoked", role: "AUDITOR" });
-    await given.client.delete(`/tenants/api-keys/${key.body.id}`);
+    await given.client.must.delete(`/tenants/api-keys/${key.body.id}`);
     const visit = await given.visit();
     await visit.open(`/events/${await eventOf(key.body.id, "deleteApiKey")}`);
     await putBack(visit).getByText("stores only a hash of a key").waitFor();
     await visit.leave();
 
     const { body } = await given.client.post("/tenants/groups", { name: "Looked at" });
-    await given.client.put(`/tenants/groups/${body.id}`, { description: "Changed" });
+    await given.client.must.put(`/tenants/groups/${body.id}`, { description: "Changed" });
     const auditor = await given.visit({ key: await given.world.keyOf("AUDITOR") });
     await auditor.open(`/events/${await eventOf(body.id, "updateGroup")}`);
     await auditor.page.getByRole("region", { name: "Before and after" }).waitFor();

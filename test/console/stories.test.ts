@@ -192,7 +192,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await button(visit, "Edit").click();
     const description = page.getByRole("textbox", { name: "Description" });
     await description.fill("As I want it");
-    await given.client.put(`/tenants/groups/${body.id}`, { description: "As they want it" });
+    await given.client.must.put(`/tenants/groups/${body.id}`, { description: "As they want it" });
     visit.expectFailures(412);
     await review(visit, "Save");
     await page.getByText("Someone else changed this record").waitFor();
@@ -245,7 +245,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     const visit = await given.visit();
     const { page } = visit;
     const { body } = await given.client.post("/tenants/groups", { name: "Renamed" });
-    await given.client.put(`/tenants/groups/${body.id}`, { name: "Renamed again" });
+    await given.client.must.put(`/tenants/groups/${body.id}`, { name: "Renamed again" });
     await visit.open("/events?q=Renamed");
     await page.getByRole("link", { name: "Update group" }).first().click();
     await page.getByRole("region", { name: "Before and after" }).getByRole("cell", { name: "Renamed again" }).waitFor();

@@ -55,7 +55,7 @@ test("a device is enrolled, connected, moved to another gateway, and deactivated
     addresses: [{ address: "10.20.30.0/24", protocols: [] }],
   });
   const { id } = resource.body;
-  await client.post(`/tenants/resources/${id}/loadBalancing`, {
+  await client.must.post(`/tenants/resources/${id}/loadBalancing`, {
     loadBalancingMode: "MANUAL",
     gateways: [one.id, two.id],
   });
@@ -99,6 +99,6 @@ test("a device is enrolled, connected, moved to another gateway, and deactivated
   const maintenance = await client.post(`/tenants/gateways/${one.id}/enter-maintenance`);
   expect(maintenance.status, maintenance.text).toBeLessThan(300);
   await until("the other gateway carries the traffic", () => carrier() === two.publicKey);
-  await client.patch(`/tenants/devices/${device}/deactivate`);
+  await client.must.patch(`/tenants/devices/${device}/deactivate`);
   await until("no gateway carries the traffic", () => tunnel.wanted?.peers.size === 0);
 });

@@ -26,7 +26,7 @@ test("an agent receives its configuration, confirms it, follows changes, and rec
   const made = await client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" });
   const { id, token } = made.body;
   const resource = await make("resource", client);
-  await client.put(`/tenants/resources/${resource.id}/gateways/${id}`);
+  await client.must.put(`/tenants/resources/${resource.id}/gateways/${id}`);
   const policy = await client.post("/tenants/policies", {
     name: unique("Policy"),
     type: "PRIVATE",
@@ -69,7 +69,7 @@ test("an agent receives its configuration, confirms it, follows changes, and rec
   agent.refusal = undefined;
 
   // The token is rotated: the agent is disconnected, and reconnects with the new token.
-  await client.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 0 });
+  await client.must.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 0 });
   await until("the agent is notified", () => log.some((message) => message.includes("token_revoked")));
   link.stop();
 });

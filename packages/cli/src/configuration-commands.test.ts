@@ -73,7 +73,7 @@ test("a plan is shown and applied, and is empty the second time", async () => {
   const planned = await gatehouse("plan", file, "--detailed-exit-code");
   const lines = [
     "~ group Sales",
-    '    description: "Finds and keeps customers." → "New. Finds and keeps customers."',
+    '    description: "Wins and retains customers." → "New. Wins and retains customers."',
     "    maxDevices: 5 → 7",
     "Plan: none to create, 1 to change, none to delete.",
     "",
@@ -117,7 +117,7 @@ test("errors are shown with line and column, and nothing is applied", async () =
 });
 
 test("standard input works as a file, but requires --yes", async () => {
-  const text = `${await exported()}`.replace("Finds and keeps", "Finds and holds");
+  const text = `${await exported()}`.replace("Wins and retains", "Wins and keeps");
   vi.spyOn(process, "stdin", "get").mockImplementation(() => Readable.from([Buffer.from(text)]) as never);
   expect(await gatehouse("plan", "-")).toMatchObject({ code: 0, output: expect.stringContaining("~ group Sales") });
   expect(await gatehouse("apply", "-")).toMatchObject({ code: 2, errors: expect.stringContaining("--yes") });

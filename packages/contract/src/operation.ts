@@ -7,8 +7,11 @@ import type { ErrorCode } from "./errors.ts";
 import type { ListDeclaration } from "./list.ts";
 import type { Permission } from "./permissions.ts";
 
-/** The required caller: a tenant key with the permission, or the operator of the installation. */
-export type Access = Permission | "operator";
+/**
+ * The required caller: a tenant key with the permission, any tenant key, or the operator of the installation. An
+ * operation for any key authorizes its parts one by one.
+ */
+export type Access = Permission | "any-key" | "operator";
 
 /**
  * The kind of a path parameter. A malformed `uuid` is an invalid request (400); a `string` that is not the id of a
@@ -89,6 +92,8 @@ export interface Operation {
    * test.
    */
   readonly overridable?: true;
+  /** The reason why a write cannot be part of a change set, as the end of a sentence; see `isAllowedInSet`. */
+  readonly refusedInSets?: string;
   /** An omitted body is the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
@@ -123,9 +128,22 @@ export function isWrite(declaration: Operation): boolean {
   return declaration.method !== "GET" && declaration.success.kind !== "report";
 }
 
-/** Whether a preview can include the operation: it can change access in the caller's tenant. */
-export function isPreviewable({ changesAccess, access }: Operation): boolean {
-  return changesAccess === true && access !== "operator";
+/** Whether a change set can include the operation: a write to the caller's tenant that is not refused explicitly. */
+export function isAllowedInSet(declaration: Operation): boolean {
+  return isWrite(declaration) && isInTenant(declaration) && declaration.refusedInSets === undefined;
+}
+
+/**
+ * Whether a preview can include the operation: a change set can, or it can change access. Nothing that a preview creates
+ * remains, so that it also accepts operations that show a secret once.
+ */
+export function isPreviewable(declaration: Operation): boolean {
+  return isAllowedInSet(declaration) || (declaration.changesAccess === true && isInTenant(declaration));
+}
+
+/** Whether the operation has a permission of its own in the caller's tenant. */
+function isInTenant({ access }: Operation): boolean {
+  return access !== "operator" && access !== "any-key";
 }
 
 /** Whether the operation can be rejected because of access tests, unless the caller gives a reason to override them. */
@@ -161,6 +179,9 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   if (declaration.parameters !== undefined) codes.add("not_found");
   if (takesIfMatch(declaration)) codes.add("precondition_failed");
   if (declaration.method === "POST") codes.add("idempotency_key_reused");
+  if (declaration.method === "POST" && isWrite(declaration)) {
+    for (const code of ["reply_too_large", "stored_replies_full"] as const) codes.add(code);
+  }
   // Operations without a declared body also reject a body that is sent.
   if (declaration.method !== "GET") {
     for (const code of ["invalid_json", "invalid_body", "payload_too_large", "unsupported_media_type"] as const) {

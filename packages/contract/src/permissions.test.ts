@@ -16,7 +16,7 @@ function permissionTables(): string {
       roleTypes.map((role) => (rolePermissions[role].includes(permission) ? "x" : "-")),
     ),
   );
-  const uses = [...permissions, "operator" as const].flatMap((access) => {
+  const uses = [...permissions, "any-key" as const, "operator" as const].flatMap((access) => {
     const users = operations.filter((operation) => operation.access === access);
     return ["", access, ...users.map(({ id, method, path }) => `  ${id.padEnd(24)} ${method.padEnd(6)} ${path}`)];
   });
@@ -30,6 +30,7 @@ function permissionTables(): string {
     `The most privileged first: ${rolesByPrivilege.join(", ")}.`,
     "",
     "The operations of each permission. No operation requires gateways:token: it reveals the tokens of gateways in records.",
+    "`any-key` is every key of the tenant: each part of the request requires the permission of its own operation.",
     "`operator` is the operator's key, which belongs to no tenant and has none of the permissions.",
     ...uses,
   ].join("\n")}\n`;
@@ -43,7 +44,7 @@ describe("roles and permissions", () => {
   test("every operation requires an existing permission: a read permission for reads, a write permission for writes", () => {
     for (const operation of operations) {
       const { id, access, method } = operation;
-      if (access === "operator") continue;
+      if (access === "operator" || access === "any-key") continue;
       expect(permissions, id).toContain(access);
       // A report changes nothing, but can require the write permission of the records that it concerns.
       if (isWrite(operation) || method === "GET") expect(access, id).toMatch(method === "GET" ? /:read$/ : /:write$/);

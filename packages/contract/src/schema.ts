@@ -9,6 +9,11 @@ import Type, { type Static, type TObject, type TProperties, type TSchema, type T
 
 /** Marks a schema that the OpenAPI document defines once under `components.schemas` and references elsewhere. */
 export const componentKeyword = "x-component";
+/**
+ * Marks a string that is the id of a record or something else, such as a name. In change sets, it takes `@name` like a
+ * UUID, but only if an earlier change has this name.
+ */
+export const referenceKeyword = "x-reference";
 /** Marks a string that is trimmed before its length is checked. */
 export const trimKeyword = "x-trim";
 

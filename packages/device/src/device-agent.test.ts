@@ -8,6 +8,7 @@ import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { formatLogLine, type Log } from "@gatehouse/agent-core/log";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { waitLimitMs } from "../../../test/wait-limit.ts";
 import { DeviceFolder } from "./configuration/device-folder.ts";
 import { DeviceAgent } from "./device-agent.ts";
 import { DeviceLink } from "./link/device-link.ts";
@@ -80,7 +81,7 @@ describe("a device's agent", () => {
     running.push(stop);
     if (links) {
       link.start();
-      await vi.waitUntil(() => controlPlane.isLinked, { timeout: 10_000 });
+      await vi.waitUntil(() => controlPlane.isLinked, { timeout: waitLimitMs });
     }
     return { agent, tunnel, folder, link, stop, publicKey };
   }
@@ -94,7 +95,7 @@ describe("a device's agent", () => {
       "192.0.2.1:51820",
       "192.0.2.9:51820",
     ]);
-    await vi.waitUntil(() => controlPlane.heartbeats.at(-1)?.gateways.length === 2, { timeout: 10_000 });
+    await vi.waitUntil(() => controlPlane.heartbeats.at(-1)?.gateways.length === 2, { timeout: waitLimitMs });
     expect((await stat(state)).mode & 0o777).toBe(0o700);
     for (const name of await readdir(state)) expect((await stat(path.join(state, name))).mode & 0o777).toBe(0o600);
   });
@@ -107,7 +108,7 @@ describe("a device's agent", () => {
     const second = await start({ links: false });
     expect(allowedIps(second.tunnel)).toEqual(ofExample);
     second.link.start();
-    await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });
+    await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: waitLimitMs });
     expect(controlPlane.hellos[1]?.uses).toEqual(configuration);
   });
 
@@ -119,7 +120,7 @@ describe("a device's agent", () => {
     const second = await start({ links: false, clock, refusal: "wireguard-go does not serve the interface" });
     expect(second.tunnel.wanted).toBeUndefined();
     clock.pass(5_000);
-    await vi.waitUntil(() => second.tunnel.wanted !== undefined, { timeout: 10_000 });
+    await vi.waitUntil(() => second.tunnel.wanted !== undefined, { timeout: waitLimitMs });
     expect(allowedIps(second.tunnel)).toEqual(ofExample);
     expect(log.at(-1)).toBe(`resumed the stored configuration generation=${configuration.generation}`);
   });
@@ -165,7 +166,7 @@ describe("a device's agent", () => {
         if (clock.time + 5_000 < expiresAt) clock.pass(5_000);
         return endpoint() === "192.0.2.1:40001";
       },
-      { timeout: 10_000, interval: 20 },
+      { timeout: waitLimitMs, interval: 20 },
     );
     clock.time = expiresAt;
     await vi.waitUntil(
@@ -174,7 +175,7 @@ describe("a device's agent", () => {
         clock.pass(5_000);
         return tunnel.wanted === undefined;
       },
-      { timeout: 10_000, interval: 20 },
+      { timeout: waitLimitMs, interval: 20 },
     );
     expect(agent.configuration).toBeUndefined();
     expect(log.join("\n")).toContain("configuration expired");
@@ -194,7 +195,7 @@ describe("a device's agent", () => {
         clock.pass(5_000);
         return (await folder.trust())?.latest?.hash === configuration.hash;
       },
-      { timeout: 10_000, interval: 20 },
+      { timeout: waitLimitMs, interval: 20 },
     );
     expect((await folder.configuration())?.content).toEqual(content);
   });
@@ -215,7 +216,10 @@ describe("a device's agent", () => {
     };
     const check = async () => {
       const before = checks;
-      await vi.waitUntil(() => clock.pass(5_000) === undefined && checks > before, { timeout: 10_000, interval: 20 });
+      await vi.waitUntil(() => clock.pass(5_000) === undefined && checks > before, {
+        timeout: waitLimitMs,
+        interval: 20,
+      });
     };
     await check();
     clock.setMs = -3 * 3_600_000;
@@ -234,7 +238,7 @@ describe("a device's agent", () => {
         clock.pass(5_000);
         return tunnel.wanted !== undefined;
       },
-      { timeout: 10_000, interval: 20 },
+      { timeout: waitLimitMs, interval: 20 },
     );
     expect(allowedIps(tunnel)).toEqual(ofExample);
     expect(log.join("\n")).toContain('tunnel is gone; restoring it err="no such device"');
@@ -249,25 +253,27 @@ describe("a device's agent", () => {
     url = await controlPlane.listen();
     const { tunnel, link } = await start({ links: false });
     link.start();
-    await vi.waitUntil(() => log.some((line) => line.includes("server is not the pinned one")), { timeout: 10_000 });
+    await vi.waitUntil(() => log.some((line) => line.includes("server is not the pinned one")), {
+      timeout: waitLimitMs,
+    });
     expect(allowedIps(tunnel)).toEqual(ofExample);
   });
 
   test("reconnects after the link is lost, and logs a rejected token", async () => {
     await start();
     controlPlane.cut();
-    await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });
+    await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: waitLimitMs });
     const { link } = await start({ links: false, token: "another" });
     link.start();
     await vi.waitUntil(() => log.some((line) => line.includes("control plane rejected the token")), {
-      timeout: 10_000,
+      timeout: waitLimitMs,
     });
   });
 
   test("closes the link after an invalid frame", async () => {
     await start();
     controlPlane.say({ type: "surprise" });
-    await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: 10_000 });
+    await vi.waitUntil(() => controlPlane.hellos.length === 2, { timeout: waitLimitMs });
     expect(log.join("\n")).toContain("invalid frame");
   });
 });

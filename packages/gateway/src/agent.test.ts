@@ -4,7 +4,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
-import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { formatLogLine } from "@gatehouse/agent-core/log";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import type {
@@ -16,7 +15,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Agent } from "./agent.ts";
 import { StateFolder } from "./configuration/state-folder.ts";
 import { closedTable } from "./enforcement/traffic-rules.ts";
+import { AnswerFilter } from "./names/answer-filter.ts";
 import { EndpointHosts } from "./names/endpoint-hosts.ts";
+import { LearnedNames } from "./names/learned-names.ts";
 import { ConfigurationSigner } from "./testing/configuration-signer.ts";
 import { exampleConfiguration } from "./testing/example-configuration.ts";
 import { RecordingKernel } from "./testing/recording-kernel.ts";
@@ -66,7 +67,8 @@ describe("a gateway's agent", () => {
       wireGuard,
       forwarding: { interfaceName: wireGuard.name, keepsSource: false },
       folder: new StateFolder(state),
-      names: new ResolvedNames(),
+      names: new LearnedNames(),
+      filter: new AnswerFilter({ own: () => [], controlPlane: () => [] }),
       hosts: new EndpointHosts(new HostResolver(clock)),
       warnings: () => [],
       clock,

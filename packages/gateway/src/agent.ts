@@ -5,7 +5,6 @@
 
 import type { Clock } from "@gatehouse/agent-core/clock";
 import { ConfigurationHolder } from "@gatehouse/agent-core/configuration/configuration-holder";
-import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { errorMessage, type Log } from "@gatehouse/agent-core/log";
 import { SerialQueue } from "@gatehouse/agent-core/serial-queue";
 import type { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
@@ -25,7 +24,9 @@ import {
   policyPart,
   withNames,
 } from "./enforcement/traffic-rules.ts";
+import type { AnswerFilter } from "./names/answer-filter.ts";
 import type { EndpointHosts } from "./names/endpoint-hosts.ts";
+import type { LearnedNames } from "./names/learned-names.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 
 /** The result of applying a configuration. After `failed`, the previous configuration is still enforced. */
@@ -54,7 +55,8 @@ interface AgentParts {
   readonly wireGuard: Pick<WireGuardInterface, "name" | "exists" | "livePeers">;
   readonly forwarding: ForwardingSettings;
   readonly folder: StateFolder;
-  readonly names: ResolvedNames;
+  readonly names: LearnedNames;
+  readonly filter: AnswerFilter;
   readonly hosts: EndpointHosts;
   readonly warnings: () => readonly string[];
   readonly clock: Clock;
@@ -284,8 +286,9 @@ export class Agent {
 
   /** Returns the wanted table for the addresses that names and hosts have now. */
   #table(policy: PolicyPart, content: ConfigurationContent): NftState {
-    const { names, hosts } = this.#parts;
-    return withNames(policy, content, names.named(content), (host) => hosts.addressesOf(host));
+    const { names, filter, hosts } = this.#parts;
+    const named = names.named(content, filter.forFilters());
+    return withNames(policy, content, named, (host) => hosts.addressesOf(host));
   }
 
   #setTimer(delayMs?: number): void {

@@ -2,7 +2,6 @@
 
 import { systemClock } from "@gatehouse/agent-core/clock";
 import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
-import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { askUpstream } from "@gatehouse/agent-core/dns/upstream";
 import type { Log } from "@gatehouse/agent-core/log";
 import { type ProgramRunner, systemPrograms } from "@gatehouse/agent-core/system/program-runner";
@@ -10,8 +9,10 @@ import { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-in
 import { Agent } from "./agent.ts";
 import { StateFolder } from "./configuration/state-folder.ts";
 import { Kernel } from "./enforcement/kernel.ts";
+import { AnswerFilter, machineAddresses } from "./names/answer-filter.ts";
 import { DnsServer } from "./names/dns-server.ts";
 import { EndpointFollower, EndpointHosts } from "./names/endpoint-hosts.ts";
+import { LearnedNames } from "./names/learned-names.ts";
 
 export interface AgentSettings {
   /** The name of the WireGuard interface, which matches `interfaceNamePattern`. */
@@ -21,6 +22,8 @@ export interface AgentSettings {
   readonly log: Log;
   /** Whether devices keep their tunnel addresses at the site: see `ForwardingSettings`. */
   readonly keepsSource: boolean;
+  /** The control plane. Names never open its addresses. */
+  readonly controlPlaneUrl?: string | undefined;
   readonly programs?: ProgramRunner;
 }
 
@@ -43,6 +46,7 @@ export function composeAgent({
   stateFolder,
   keepsSource,
   log,
+  controlPlaneUrl,
   programs = systemPrograms,
 }: AgentSettings): ComposedAgent {
   if (!interfaceNamePattern.test(interfaceName)) {
@@ -54,13 +58,16 @@ export function composeAgent({
   const wireGuard = new WireGuardInterface(interfaceName, programs, folder.privateKeyFile);
   const hosts = new EndpointHosts(new HostResolver(systemClock));
   const kernel = new Kernel(wireGuard, programs, hosts);
-  const names = new ResolvedNames();
+  const names = new LearnedNames();
+  const controlPlane = new ControlPlaneAddresses(controlPlaneUrl);
+  const filter = new AnswerFilter({ own: machineAddresses, controlPlane: () => controlPlane.current() });
   const agent: Agent = new Agent({
     kernel,
     wireGuard,
     forwarding: { interfaceName, keepsSource },
     folder,
     names,
+    filter,
     hosts,
     warnings: (): readonly string[] => (dns.problem === undefined ? [] : [dns.problem]),
     clock: systemClock,
@@ -70,8 +77,14 @@ export function composeAgent({
   const dns = new DnsServer({
     content: () => agent.content,
     names,
+    filter,
+    usedAddresses: () => kernel.usedNames(),
     namesChanged: () => agent.namesChanged(),
-    askUpstream,
+    // An answer is compared with the control plane's addresses of the time of the answer.
+    askUpstream: async (question, resolvers) => {
+      const [answer] = await Promise.all([askUpstream(question, resolvers), controlPlane.refresh()]);
+      return answer;
+    },
     clock: systemClock,
     log,
     port: dnsPort,
@@ -88,4 +101,23 @@ export function composeAgent({
       await agent.stop();
     },
   };
+}
+
+/** The addresses of the control plane's host. */
+class ControlPlaneAddresses {
+  readonly #host: string | undefined;
+  readonly #resolver = new HostResolver(systemClock);
+
+  constructor(url: string | undefined) {
+    // The host of an IPv6 address is in brackets.
+    this.#host = url === undefined ? undefined : new URL(url).hostname.replace(/^\[|\]$/g, "");
+  }
+
+  current(): readonly string[] {
+    return this.#host === undefined ? [] : this.#resolver.cached(this.#host);
+  }
+
+  async refresh(): Promise<void> {
+    if (this.#host !== undefined) await this.#resolver.resolve(this.#host);
+  }
 }

@@ -75,7 +75,13 @@ async function serve({
   url,
   tokenFile,
 }: Options): Promise<void> {
-  const composed = composeAgent({ interfaceName, stateFolder, keepsSource, log: standardErrorLog });
+  const composed = composeAgent({
+    interfaceName,
+    stateFolder,
+    keepsSource,
+    controlPlaneUrl: url,
+    log: standardErrorLog,
+  });
   // This creates the folder.
   await composed.folder.publicKey();
   await checkRights(stateFolder, composed.folder.privateKeyFile);

@@ -4,6 +4,7 @@ import { accessTestRoutes } from "./features/access-tests/access-tests.routes.ts
 import { addressRoutes } from "./features/addresses/addresses.routes.ts";
 import { admissionRuleRoutes } from "./features/admission-rules/admission-rules.routes.ts";
 import { apiKeyRoutes } from "./features/api-keys/api-keys.routes.ts";
+import { changeRoutes } from "./features/changes/changes.routes.ts";
 import { configurationRoutes } from "./features/configuration/configuration.routes.ts";
 import { deviceRoutes } from "./features/devices/devices.routes.ts";
 import { enrolmentRoutes } from "./features/enrolment/enrolment.routes.ts";
@@ -35,6 +36,7 @@ export const routes: readonly Route[] = [
   ...admissionRuleRoutes,
   ...policyRoutes,
   ...previewRoutes,
+  ...changeRoutes,
   ...apiKeyRoutes,
   ...configurationRoutes,
   ...eventRoutes,

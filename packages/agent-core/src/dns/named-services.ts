@@ -19,25 +19,14 @@ export function destinationOfName(content: NamedDestinations, name: string): str
 }
 
 /**
- * Returns the destination of an address with several names. Exact names take precedence over the longest wildcard.
- * Among equals, the oldest resource comes first, which has the smallest id.
+ * Returns the destinations of an address with several names. Exact names, which administrators write, take precedence
+ * over the longest wildcard. Several exact names share the address.
  */
-export function namedServices(content: ConfigurationContent, keys: readonly string[]): Destination {
+export function destinationsOfNames(content: ConfigurationContent, keys: readonly string[]): readonly Destination[] {
   const weight = (key: string) => (key.startsWith("*") ? key.length : Number.POSITIVE_INFINITY);
   const heaviest = Math.max(...keys.map(weight));
-  const destinations = keys
+  return keys
     .filter((key) => weight(key) === heaviest)
     .map((key) => content.destinations[key])
     .filter((destination) => destination !== undefined);
-  const [only] = destinations;
-  if (only !== undefined && destinations.length === 1) return only;
-  const services = destinations.flatMap((destination) => destination.services);
-  // A service without a resource is not reached through this gateway. Its age is unknown, so it comes first and drops.
-  const orderOf = (resource: string | undefined) => resource ?? "";
-  services.sort((left, right) => {
-    const [first, second] = [orderOf(left.resource), orderOf(right.resource)];
-    return first === second ? 0 : first < second ? -1 : 1;
-  });
-  const isInternet = destinations.length > 0 && destinations.every(({ otherwise }) => otherwise === "internet");
-  return { services, otherwise: isInternet ? "internet" : "drop" };
 }

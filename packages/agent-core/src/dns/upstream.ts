@@ -28,7 +28,20 @@ export function resolversOf({ settings }: ConfigurationContent, name: string): r
     .filter(({ domain }) => name === domain || name.endsWith(`.${domain}`))
     .sort((left, right) => right.domain.length - left.domain.length);
   if (longest !== undefined) return longest.resolvers;
-  return resolvers.length > 0 ? resolvers : getServers().filter((server) => isIP(server) !== 0);
+  return resolvers.length > 0 ? resolvers : machineResolvers();
+}
+
+/** Returns all resolvers that a gateway uses. */
+export function resolverAddresses({
+  dns: { domains, resolvers },
+}: ConfigurationContent["settings"]): readonly string[] {
+  const ofSite = resolvers.length > 0 ? resolvers : machineResolvers();
+  return [...new Set([...ofSite, ...domains.flatMap((domain) => domain.resolvers)])];
+}
+
+/** Returns the machine's resolvers on port 53, without those that have a zone or a port. */
+function machineResolvers(): readonly string[] {
+  return getServers().filter((server) => isIP(server) !== 0 && !server.includes("%"));
 }
 
 export const askUpstream: AskUpstream = async ({ name, type }, resolvers) => {

@@ -88,7 +88,7 @@ test("at lists past access across pages", async () => {
     resources.push((await tenant.client.post("/tenants/resources", site)).body.id);
   }
   const users = [(await tenant.client.get("/tenants/users?filter[email]=ann@example.com")).body.data[0].id];
-  await tenant.client.post("/tenants/policies", { name: "Sites", type: "SAAS", action: true, users, resources });
+  await tenant.client.must.post("/tenants/policies", { name: "Sites", type: "SAAS", action: true, users, resources });
   const all = await access("at", new Date().toISOString(), "--user", "ann@example.com", "--json");
   expect(new Set(JSON.parse(all.output).map((one: object) => JSON.stringify(one))).size).toBe(240);
 });

@@ -178,7 +178,7 @@ function usage(message: string): CommandFailure {
 
 function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (port < 1 || port > 65_535) throw new InvalidArgumentError("Use a number from 1 to 65535.");
+  if (port < 1 || port > 65_535) throw new InvalidArgumentError(`Port ${text} is out of range. Use 1 to 65535.`);
   return port;
 }
 

@@ -27,6 +27,12 @@ export const recordErrors = {
       "The limit is the user's `maxDevices`, otherwise the largest `maxDevices` of the user's groups, otherwise 5. Deactivated devices count.",
     remedy: "Delete a device of the user, or increase `maxDevices` of the user or of one of the user's groups.",
   },
+  group_limit_reached: {
+    status: 409,
+    title: "The user has reached the group limit",
+    explanation: "A user can be in at most 256 groups.",
+    remedy: "Remove the user from a group first, or combine groups.",
+  },
   user_not_deactivated: {
     status: 409,
     title: "The user is not deactivated",
@@ -297,7 +303,8 @@ export const recordErrors = {
   not_previewable: {
     status: 422,
     title: "The request cannot be previewed",
-    explanation: "Only requests that can change access can be previewed; unknown paths and methods cannot.",
+    explanation:
+      "A preview accepts the changes of a change set, and requests that can change access. It accepts no other paths and methods.",
     remedy:
       "Remove the change that `errors` points to, or correct its method and path. Write the path as in /openapi.json, without a query.",
   },
@@ -307,6 +314,29 @@ export const recordErrors = {
     explanation:
       "One request can cost at most 250 million units of evaluation, about 5 seconds of processor time. The cost grows with the number of questions or users, of their policies, and with the work of the admission rules.",
     remedy: "Ask about fewer records in one request, or simplify the admission rules.",
+  },
+  not_allowed_in_set: {
+    status: 422,
+    title: "The request cannot be part of a change set",
+    explanation:
+      "A change set contains writes to records of the tenant. Reads, reports, operations that show a secret once, applying a configuration and other change sets cannot be part of it. `detail` gives the reason.",
+    remedy:
+      "Send the request that `errors` points to by itself, or correct its method and path. Write the path as in /openapi.json, without a query.",
+  },
+  invalid_change_reference: {
+    status: 422,
+    title: "A name in a change set is not valid",
+    explanation:
+      "`@name` refers to the record that an earlier change of the same set created with `as`. No earlier change has this name, two changes have it, or the change that has it creates no single record.",
+    remedy:
+      "Give each name to one change that creates one record, and place that change before those that refer to it.",
+  },
+  change_set_too_long: {
+    status: 422,
+    title: "The change set takes too long",
+    explanation:
+      "A change set locks the tenant while it performs the changes, so it stops after a few seconds. Nothing was changed. `errors` points to the first change that was not performed.",
+    remedy: "Send fewer or smaller changes at a time.",
   },
   preview_too_long: {
     status: 422,

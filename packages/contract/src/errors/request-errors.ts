@@ -24,7 +24,7 @@ export const requestErrors = {
   missing_api_key: {
     status: 401,
     title: "The API key is missing",
-    explanation: "Every operation requires an API key in the request header `apikey`.",
+    explanation: "Every operation requires an API key in the request header `apikey`, or in `Authorization: Bearer`.",
     remedy:
       "Send an API key of the tenant in the header `apikey`. Operations under /operator require the operator key.",
   },
@@ -171,6 +171,21 @@ export const requestErrors = {
       "The client's address (for IPv6, its /64) sent too many requests without a valid key: 300 in five minutes, unless GATEHOUSE_AUTH_FAILURE_LIMIT sets another limit. Until the five minutes are over, only keys that were used from this address within the last hour are accepted.",
     remedy:
       "Find and stop the program that uses an invalid key, then wait for `Retry-After` seconds. If Gatehouse is behind a proxy, add the proxy to GATEHOUSE_TRUSTED_PROXIES so that clients are counted separately.",
+  },
+  reply_too_large: {
+    status: 429,
+    title: "The reply is too large to be stored",
+    explanation:
+      "The request has an Idempotency-Key, but its reply exceeds 64 KiB after compression. Nothing was changed.",
+    remedy: "Split the request into smaller ones, or send it without an Idempotency-Key.",
+  },
+  stored_replies_full: {
+    status: 429,
+    title: "The tenant's stored replies are full",
+    explanation:
+      "Replies to requests with an Idempotency-Key are stored for 24 hours. The tenant's stored replies have reached 64 MiB. Nothing was changed.",
+    remedy:
+      "Send requests without an Idempotency-Key if they can be repeated, or try again after `Retry-After` seconds, when older replies have expired.",
   },
   too_many_streams: {
     status: 429,

@@ -11,12 +11,12 @@ import {
   testExpectations,
   testSubjectTypes,
 } from "../records/access-test.ts";
-import { closedObject, component, Description, idList, Name, oneOf, shortText } from "../schema.ts";
+import { closedObject, component, Description, idList, Name, oneOf, referenceKeyword, shortText } from "../schema.ts";
 
 const tag = "Access tests";
 
 /** The id or the name of a record. */
-const Key = (description: string) => ({ ...shortText(256, description), minLength: 1 });
+const Key = (description: string) => ({ ...shortText(256, description), minLength: 1, [referenceKeyword]: true });
 
 const Subject = component("NewAccessTestSubject", "The subjects of the test.", {
   type: oneOf(testSubjectTypes, {

@@ -5,6 +5,7 @@ import * as accessTests from "./access-tests.operations.ts";
 import * as addresses from "./addresses.operations.ts";
 import * as admissionRules from "./admission-rules.operations.ts";
 import * as apiKeys from "./api-keys.operations.ts";
+import * as changes from "./changes.operations.ts";
 import * as configuration from "./configuration.operations.ts";
 import * as devices from "./devices.operations.ts";
 import * as events from "./events.operations.ts";
@@ -21,6 +22,7 @@ import * as webhooks from "./webhooks.operations.ts";
 const families = [
   policies,
   previews,
+  changes,
   access,
   accessTests,
   users,

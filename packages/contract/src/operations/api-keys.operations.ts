@@ -39,6 +39,7 @@ export const createApiKey = operation({
       }),
     ),
   }),
+  refusedInSets: "its response shows a secret once",
   success: { status: 201, kind: "record", body: NewApiKey },
   errors: ["invalid_combination", "invalid_address", "grants_exceed_caller"],
 });
@@ -80,6 +81,7 @@ export const rotateApiKey = operation({
   body: closedObject({
     graceSeconds: Type.Optional(GraceSeconds),
   }),
+  refusedInSets: "its response shows a secret once",
   success: { status: 200, kind: "record", body: NewApiKey },
   errors: ["api_key_expired", "api_key_replaced", "grants_exceed_caller"],
 });

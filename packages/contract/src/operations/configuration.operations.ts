@@ -44,6 +44,7 @@ export const applyConfiguration = operation({
   body: Configuration,
   bodyLimitBytes: configurationLimitBytes,
   conditional: true,
+  refusedInSets: "it replaces whole parts of the tenant, and is a change set of its own",
   success: { status: 200, kind: "record", body: ConfigurationPlan },
   errors: ["configuration_too_large", "invalid_configuration", "grants_exceed_caller"],
 });

@@ -137,6 +137,7 @@ export const rotateDeviceToken = operation({
   access: "devices:write",
   changesAccess: true,
   parameters: { id: "uuid" },
+  refusedInSets: "its response shows a secret once",
   success: { status: 200, kind: "record", body: DeviceToken },
 });
 

@@ -3,7 +3,7 @@ import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { roleTypes } from "../permissions.ts";
 import { Role } from "../records/role.ts";
-import { Attributes, User, userStatuses } from "../records/user.ts";
+import { Attributes, maxGroupsOfUser, User, userStatuses } from "../records/user.ts";
 import { closedObject, component, Email, idList, nullable, shortText, Uuid } from "../schema.ts";
 
 const tag = "Users";
@@ -34,7 +34,7 @@ export const listUsers = operation({
 
 export const CreateUser = component("CreateUser", "A user to invite.", {
   email: Email,
-  groups: Type.Optional(idList("The user's groups; the tenant's default group if omitted or empty.", 100)),
+  groups: Type.Optional(idList("The user's groups; the tenant's default group if omitted or empty.", maxGroupsOfUser)),
 });
 
 export const createUsers = operation({
@@ -214,13 +214,13 @@ export const addUserToGroup = operation({
   path: "/tenants/users/{id}/groups",
   tag,
   summary: "Add a user to a group",
-  description: "Changes nothing if the user is already in the group.",
+  description: `Changes nothing if the user is already in the group. A user can be in at most ${maxGroupsOfUser} groups.`,
   access: "users:write",
   changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({ groupId: Uuid }),
   success: { status: 201, kind: "record", body: User },
-  errors: ["unknown_reference", "grants_exceed_caller"],
+  errors: ["unknown_reference", "grants_exceed_caller", "group_limit_reached"],
 });
 
 export const removeUserFromGroup = operation({

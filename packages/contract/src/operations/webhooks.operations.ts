@@ -51,6 +51,7 @@ export const createWebhook = operation({
     "Each new event that matches `events` is posted to the URL. Messages are signed as in the Standard Webhooks specification, with the `secret` that is shown only once. Without a name, the webhook is named after the URL's host.",
   access: "webhooks:write",
   body: closedObject({ ...settings, url: Url }),
+  refusedInSets: "its response shows a secret once",
   success: { status: 201, kind: "record", body: NewWebhook },
   errors: ["invalid_webhook_url", "unknown_event_type", "webhook_limit_reached"],
 });
@@ -120,6 +121,7 @@ export const rotateWebhookSecret = operation({
   body: closedObject({
     graceSeconds: Type.Optional(GraceSeconds),
   }),
+  refusedInSets: "its response shows a secret once",
   success: { status: 200, kind: "record", body: NewWebhook },
 });
 

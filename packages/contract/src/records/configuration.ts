@@ -14,7 +14,7 @@ import { gatewaySettingsFields } from "./gateway-settings.ts";
 import { policyModes, policyTypes } from "./policy.ts";
 import { RequestedNetworkProtocol } from "./protocol.ts";
 import { loadBalancingModes } from "./resource.ts";
-import { Attributes } from "./user.ts";
+import { Attributes, maxGroupsOfUser } from "./user.ts";
 
 /** The version of the document format. */
 export const configurationVersion = 1;
@@ -94,7 +94,9 @@ const ConfiguredUser = component(
     email: described(Email, "The user's e-mail address. Letter case is ignored."),
     firstName: Type.Optional(shortText(120, "First name.")),
     lastName: Type.Optional(shortText(120, "Last name.")),
-    groups: namesOf("a group", 100, "The user's groups; only the tenant's default group if omitted.", { minItems: 1 }),
+    groups: namesOf("a group", maxGroupsOfUser, "The user's groups; only the tenant's default group if omitted.", {
+      minItems: 1,
+    }),
     roles: listOf(AssignableRole, 20, "Roles that are assigned to the user directly, without the owner role.", {
       uniqueItems: true,
     }),

@@ -6,6 +6,9 @@ import { Role } from "./role.ts";
 export const userStatuses = ["pending", "active", "inactive"] as const;
 export type UserStatus = (typeof userStatuses)[number];
 
+/** The most groups of a user. The cost of admission rules is estimated for as many. */
+export const maxGroupsOfUser = 256;
+
 /** Facts about a user that admission rules can read, such as department or country. */
 export const Attributes = flatFacts("Facts about the user for admission rules, such as department, title or country.");
 

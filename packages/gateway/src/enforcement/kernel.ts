@@ -25,6 +25,8 @@ export class Kernel {
   /** The state of the table; undefined: unknown, so the table is replaced. */
   #filters: NftState | undefined;
   #flushing: Promise<void> = Promise.resolve();
+  /** The packets of each resolved address at the last call of `usedNames`. */
+  #counted: ReadonlyMap<string, number> = new Map();
 
   constructor(wireGuard: WireGuardInterface, programs: ProgramRunner, hosts: EndpointHosts) {
     this.#wireGuard = wireGuard;
@@ -90,6 +92,22 @@ export class Kernel {
       return false;
     }
     return true;
+  }
+
+  /** Returns the addresses of names that received packets since the previous call. */
+  async usedNames(): Promise<ReadonlySet<string>> {
+    const used = new Set<string>();
+    const counted = new Map<string, number>();
+    for (const map of ["names4", "names6"]) {
+      const listed = await this.#programs.read("nft", ["-j", "list", "map", "inet", this.#table, map]);
+      for (const [address, packets] of countedElements(listed)) {
+        counted.set(address, packets);
+        // A new element, or one with another verdict, counts from zero.
+        if (packets > 0 && packets !== this.#counted.get(address)) used.add(address);
+      }
+    }
+    this.#counted = counted;
+    return used;
   }
 
   /** Repairs what other programs changed in the tunnel. @returns whether the interface was missing */
@@ -166,6 +184,24 @@ function addressOf(endpoint: string, hosts: EndpointHosts): string | undefined {
   const { 4: ipv4, 6: ipv6 } = hosts.addressesOf(host);
   if (ipv4 !== undefined) return `${ipv4}:${port}`;
   return ipv6 === undefined ? undefined : `[${ipv6}]:${port}`;
+}
+
+/** Returns the packets of each address in a map that nft listed as JSON: `[{ elem: { val, counter } }, verdict]`. */
+function countedElements(listed: string): readonly (readonly [address: string, packets: number])[] {
+  if (listed === "") return [];
+  const { nftables } = JSON.parse(listed) as { readonly nftables: readonly { readonly map?: ListedMap }[] };
+  return nftables.flatMap(({ map }) =>
+    (map?.elem ?? []).flatMap(([{ elem }]) =>
+      elem?.val === undefined ? [] : [[elem.val, elem.counter?.packets ?? 0] as const],
+    ),
+  );
+}
+
+interface ListedMap {
+  readonly elem?: readonly (readonly [
+    { readonly elem?: { readonly val?: string; readonly counter?: { readonly packets?: number } } },
+    unknown,
+  ])[];
 }
 
 /** Counts the lines of each chain in a listed table: its type, then at least one line for each rule. */

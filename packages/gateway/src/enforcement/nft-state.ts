@@ -10,6 +10,8 @@ export interface NftSet {
   readonly type: string;
   /** Whether elements are ranges. Ranges are always replaced as a whole. */
   readonly isInterval: boolean;
+  /** Whether each element counts its packets. */
+  readonly isCounted?: boolean;
   /** Elements by key. The value is the verdict in a map, and empty in a set. */
   readonly elements: ReadonlyMap<string, string>;
 }
@@ -59,7 +61,7 @@ function additions(table: string, before: NftState | undefined, after: NftState)
     const old = before?.sets.get(name);
     if (old === undefined) {
       names.push(
-        `add ${set.kind} inet ${table} ${name} { type ${set.type} ; ${set.isInterval ? "flags interval ; " : ""}}`,
+        `add ${set.kind} inet ${table} ${name} { type ${set.type} ; ${set.isInterval ? "flags interval ; " : ""}${set.isCounted ? "counter ; " : ""}}`,
       );
     }
     if (old?.elements !== set.elements) elements.push(...elementChanges(table, name, old, set));

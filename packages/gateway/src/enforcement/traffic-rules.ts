@@ -6,11 +6,12 @@
  * ends its connections, without a second step that could fail or be late.
  */
 import { createHash } from "node:crypto";
-import { disjointRanges } from "@gatehouse/addresses/disjoint-ranges";
+import { disjointRanges, type Range } from "@gatehouse/addresses/disjoint-ranges";
 import { formatIpAddress } from "@gatehouse/addresses/ip-address";
 import { type Family, type IpBlock, parseIpBlock } from "@gatehouse/addresses/ip-block";
 import { localBlocks } from "@gatehouse/addresses/special-purpose";
-import { type NamedAddresses, namedServices } from "@gatehouse/agent-core/dns/named-services";
+import { destinationsOfNames, type NamedAddresses } from "@gatehouse/agent-core/dns/named-services";
+import { resolverAddresses } from "@gatehouse/agent-core/dns/upstream";
 import {
   type ConfigurationContent,
   type Destination,
@@ -36,6 +37,8 @@ const errorTypes = {
 
 /** The port of the gateway's DNS server. */
 const dnsPort = 53;
+/** The ports of DNS over UDP, TCP and TLS. Names never open them at resolvers. */
+const resolverPorts = "{ 53, 853 }";
 
 interface Parts {
   readonly sets: Map<string, NftSet>;
@@ -45,9 +48,13 @@ interface Parts {
 
 /** The part of the table that does not depend on resolved names. */
 export interface PolicyPart extends Parts {
-  /** Returns the chain of a destination. */
-  readonly chainFor: (destination: Destination) => readonly [chain: string, lines: readonly string[]];
+  /** Returns the chain of an address with these destinations, and the chains that it needs. */
+  readonly chainsFor: (destinations: readonly Destination[]) => readonly Chain[];
+  /** Returns the destination of the longest block that contains an address. */
+  readonly blockOf: (address: string) => Destination | undefined;
 }
+
+type Chain = readonly [name: string, lines: readonly string[]];
 
 /** The machine's settings for forwarding, which are not part of the configuration. */
 export interface ForwardingSettings {
@@ -77,11 +84,17 @@ export function policyPart(
   addPeerSets(content, parts.sets);
   addResources(content, now, classSets, parts);
   parts.chains.set("internet", internetRules(content, now, classSets));
-  const chainFor = (destination: Destination) =>
-    destinationChain(destination, (id) => parts.chains.has(resourceChain(id)));
-  addDestinations(content, parts, chainFor);
+  const isKnown = (id: string) => Object.hasOwn(content.resources, id);
+  const chainsFor = (destinations: readonly Destination[]): readonly Chain[] => {
+    const [only] = destinations;
+    if (only !== undefined && destinations.length === 1) return [destinationChain(only, isKnown)];
+    const shared = sharedChain(destinations, isKnown);
+    return [...offerChains(destinations, content, now, classSets), shared];
+  };
+  const blockOf = addDestinations(content, parts, (destination) => destinationChain(destination, isKnown));
+  addResolvers(content, parts.sets);
   addBaseChains(forwarding, content, expiresAt, parts);
-  return { ...parts, chainFor };
+  return { ...parts, chainsFor, blockOf };
 }
 
 /**
@@ -102,16 +115,41 @@ export function withNames(
     for (const [name, relays] of relaySets(content, addressesOf)) sets.set(name, relays);
   }
   const elements = { 4: new Map<string, string>(), 6: new Map<string, string>() };
+  const entered = new Map<string, { readonly destinations: readonly Destination[]; readonly verdict: string }>();
+  const enter = (names: readonly string[]) => {
+    const destinations = destinationsOfNames(content, names);
+    const needed = policy.chainsFor(destinations);
+    for (const [chain, lines] of needed) chains.set(chain, lines);
+    return { destinations, verdict: `goto ${needed.at(-1)?.[0] ?? "refused"}` };
+  };
   for (const [address, names] of named) {
     const family: Family = address.includes(":") ? 6 : 4;
-    const [chain, lines] = policy.chainFor(namedServices(content, names));
-    chains.set(chain, lines);
-    elements[family].set(address, `goto ${chain}`);
+    // Thousands of addresses have the same names, most of them those of one wildcard.
+    const key = names.join(" ");
+    const { destinations, verdict } = entered.get(key) ?? enter(names);
+    entered.set(key, { destinations, verdict });
+    const isWildcard = names.every((name) => name.startsWith("*"));
+    if (isWildcard && isForeign(policy.blockOf(address), destinations)) continue;
+    elements[family].set(address, verdict);
   }
   for (const family of families) {
-    sets.set(`names${family}`, set("map", `${addressType[family]} : verdict`, false, elements[family]));
+    const names = set("map", `${addressType[family]} : verdict`, false, elements[family]);
+    // Names are resolved again while devices use them.
+    sets.set(`names${family}`, { ...names, isCounted: true });
   }
   return { sets, chains, counters: policy.counters };
+}
+
+/**
+ * Whether a block belongs to other resources than these destinations. It then precedes the addresses of a wildcard: the
+ * records below a wildcard are often written by people who may not grant access to the block.
+ */
+function isForeign(block: Destination | undefined, destinations: readonly Destination[]): boolean {
+  if (block === undefined || block.otherwise === "internet") return false;
+  const own = new Set(destinations.flatMap(({ services }) => services.map(({ resource }) => resource)));
+  return (
+    block.services.length === 0 || block.services.some(({ resource }) => resource === undefined || !own.has(resource))
+  );
 }
 
 /** Returns the table that drops all traffic, for when there is no valid configuration. */
@@ -187,35 +225,44 @@ function addResources(
   { chains, counters }: Parts,
 ): void {
   for (const [id, { devices, sites }] of Object.entries(content.resources)) {
-    const counter = `resource-${id}`;
-    counters.add(counter);
+    counters.add(`resource-${id}`);
     const lines = [
-      ...deviceLines(devices, now, classSets, `counter name ${counter} goto allowed`),
-      ...siteLines(sites, now, counter),
+      ...deviceLines(devices, now, classSets, allowFor(id), "goto refused"),
+      ...siteLines(sites, now, allowFor(id), "goto refused"),
     ];
     chains.set(resourceChain(id), [...lines, "goto refused"]);
   }
 }
 
-function deviceLines(rules: readonly DeviceRule[], now: number, classSets: ClassSets, allow: string): string[] {
+function allowFor(resource: string): string {
+  return `counter name resource-${resource} goto allowed`;
+}
+
+function deviceLines(
+  rules: readonly DeviceRule[],
+  now: number,
+  classSets: ClassSets,
+  allow: string,
+  deny: string,
+): string[] {
   const lines: string[] = [];
   for (const { action, classes, windows } of rules) {
     if (!isOpen(windows, now)) continue;
     for (const key of classes) {
       for (const family of families) {
         const source = `ct original ${word[family]} saddr @${classSets.nameOf(key, family)}`;
-        lines.push(`${source} ${action === "allow" ? allow : "goto refused"}`);
+        lines.push(`${source} ${action === "allow" ? allow : deny}`);
       }
     }
   }
   return lines;
 }
 
-function siteLines(rules: readonly SiteRule[], now: number, counter: string): string[] {
+function siteLines(rules: readonly SiteRule[], now: number, allow: string, deny: string): string[] {
   const lines: string[] = [];
   for (const { action, sources, windows } of rules) {
     if (!isOpen(windows, now)) continue;
-    const verdict = action === "allow" ? `counter name ${counter} goto allowed` : "goto refused";
+    const verdict = action === "allow" ? allow : deny;
     for (const family of families) {
       const fromSite = `ct original ${word[family]} saddr @sites${family}`;
       const blocks = blockElements(sources.map(validBlock), family);
@@ -234,7 +281,7 @@ function internetRules(content: ConfigurationContent, now: number, classSets: Cl
     // Local addresses and the gateway itself are never the internet.
     ...families.map((family) => `ct original ${word[family]} daddr @local${family} goto refused`),
     "ct direction original fib daddr type != unicast goto refused",
-    ...deviceLines(rules, now, classSets, "goto allowed"),
+    ...deviceLines(rules, now, classSets, "goto allowed", "goto refused"),
     "goto refused",
   ];
 }
@@ -242,10 +289,10 @@ function internetRules(content: ConfigurationContent, now: number, classSets: Cl
 function addDestinations(
   content: ConfigurationContent,
   { sets, chains }: Parts,
-  chainFor: PolicyPart["chainFor"],
-): void {
+  chainFor: (destination: Destination) => Chain,
+): PolicyPart["blockOf"] {
   const hosts = { 4: new Map<string, string>(), 6: new Map<string, string>() };
-  const blocks: { block: IpBlock; value: string }[] = [];
+  const blocks: { block: IpBlock; value: { chain: string; destination: Destination } }[] = [];
   for (const [key, destination] of Object.entries(content.destinations)) {
     if (!key.includes("/")) continue;
     const block = validBlock(key);
@@ -253,22 +300,82 @@ function addDestinations(
     chains.set(chain, lines);
     if (block.first === block.last)
       hosts[block.family].set(rangeText(block.family, block.first, block.last), `goto ${chain}`);
-    else blocks.push({ block, value: `goto ${chain}` });
+    else blocks.push({ block, value: { chain, destination } });
   }
+  const rangesOf = (family: Family) => disjointRanges(blocks.filter(({ block }) => block.family === family));
+  const ofFamily = { 4: rangesOf(4), 6: rangesOf(6) };
   for (const family of families) {
-    const ranges = disjointRanges(blocks.filter(({ block }) => block.family === family));
-    const elements = new Map(ranges.map((range) => [rangeText(family, range.first, range.last), range.value]));
+    const elements = new Map(
+      ofFamily[family].map(({ first, last, value }) => [rangeText(family, first, last), `goto ${value.chain}`]),
+    );
     const type = `${addressType[family]} : verdict`;
     sets.set(`hosts${family}`, set("map", type, false, hosts[family]));
     sets.set(`blocks${family}`, set("map", type, true, elements));
   }
+  return (address) => {
+    const single = parseIpBlock(address);
+    return single === undefined ? undefined : rangeAt(ofFamily[single.family], single.first)?.value.destination;
+  };
+}
+
+/** Finds a number in ascending, disjoint ranges. */
+function rangeAt<Value>(ranges: readonly Range<Value>[], number: bigint): Range<Value> | undefined {
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle]?.last ?? 0n) < number) low = middle + 1;
+    else high = middle;
+  }
+  const found = ranges[low];
+  return found !== undefined && found.first <= number ? found : undefined;
+}
+
+function addResolvers({ settings }: ConfigurationContent, sets: Map<string, NftSet>): void {
+  const addresses = resolverAddresses(settings).map(validBlock);
+  for (const family of families) {
+    sets.set(`resolvers${family}`, set("set", addressType[family], true, blockElements(addresses, family)));
+  }
+}
+
+/**
+ * Returns the chain of an address with several names, whose packets do not reveal the name. Each resource that offers
+ * the service may allow the device. A denial by one resource does not close the others.
+ */
+function sharedChain(destinations: readonly Destination[], isKnown: (resource: string) => boolean): Chain {
+  const lines = new Set<string>();
+  for (const { services } of destinations) {
+    for (const service of services) {
+      const { resource } = service;
+      if (resource === undefined || !isKnown(resource)) continue;
+      for (const match of serviceMatches(service)) lines.add(`${match} jump ${offerChain(resource)}`);
+    }
+  }
+  const isInternet = destinations.length > 0 && destinations.every(({ otherwise }) => otherwise === "internet");
+  const all = [...lines, isInternet ? "goto internet" : "goto refused"];
+  return [`destination_${hashOf(all.join("\n"))}`, all];
+}
+
+/** Returns the chains of resources at a shared address. They return where a resource's own chain drops. */
+function offerChains(
+  destinations: readonly Destination[],
+  { resources }: ConfigurationContent,
+  now: number,
+  classSets: ClassSets,
+): readonly Chain[] {
+  const ids = new Set(destinations.flatMap(({ services }) => services.flatMap(({ resource }) => resource ?? [])));
+  return [...ids].flatMap((id): Chain[] => {
+    const rules = resources[id];
+    if (rules === undefined) return [];
+    const lines = [
+      ...deviceLines(rules.devices, now, classSets, allowFor(id), "return"),
+      ...siteLines(rules.sites, now, allowFor(id), "return"),
+    ];
+    return [[offerChain(id), lines]];
+  });
 }
 
 /** Returns a destination's chain. Its name is a hash of its rules, so that equal destinations share a chain. */
-function destinationChain(
-  { services, otherwise }: Destination,
-  isKnown: (resource: string) => boolean,
-): readonly [string, readonly string[]] {
+function destinationChain({ services, otherwise }: Destination, isKnown: (resource: string) => boolean): Chain {
   const lines: string[] = [];
   for (const service of services) {
     const { resource } = service;
@@ -311,11 +418,18 @@ function addBaseChains(
         `ct original ${word[family]} saddr != @devices${family} ct original ${word[family]} saddr != @sites${family} ` +
         `ct original ${word[family]} daddr @sites${family} goto allowed`,
     ),
-    ...families.flatMap((family) =>
-      ["hosts", "names", "blocks"].map((map) => `ct original ${word[family]} daddr vmap @${map}${family}`),
+    ...destinationMaps("hosts"),
+    // A name never opens the machine itself, even if it gets the address later.
+    "ct direction original fib daddr type != unicast goto unnamed",
+    ...families.map(
+      (family) =>
+        `ct original ${word[family]} daddr @resolvers${family} meta l4proto { tcp, udp } ` +
+        `ct original proto-dst ${resolverPorts} goto unnamed`,
     ),
-    "goto internet",
+    ...destinationMaps("names"),
+    "goto unnamed",
   ]);
+  chains.set("unnamed", [...destinationMaps("blocks"), "goto internet"]);
   chains.set("forward", [
     "type filter hook forward priority filter ; policy accept ;",
     ...throughTunnel(interfaceName, "forward", "goto traffic"),
@@ -350,6 +464,10 @@ function addBaseChains(
   ]);
 }
 
+function destinationMaps(map: "hosts" | "names" | "blocks"): readonly string[] {
+  return families.map((family) => `ct original ${word[family]} daddr vmap @${map}${family}`);
+}
+
 function throughTunnel(interfaceName: string, hook: string, verdict: string): readonly string[] {
   const into = `iifname "${interfaceName}" ${verdict}`;
   return hook === "input" ? [into] : [into, `oifname "${interfaceName}" ${verdict}`];
@@ -357,6 +475,10 @@ function throughTunnel(interfaceName: string, hook: string, verdict: string): re
 
 function resourceChain(id: string): string {
   return `resource_${id}`;
+}
+
+function offerChain(id: string): string {
+  return `offer_${id}`;
 }
 
 function set(kind: NftSet["kind"], type: string, isInterval: boolean, elements: ReadonlyMap<string, string>): NftSet {

@@ -7,6 +7,7 @@ import { gatewayLinkSubprotocol } from "@gatehouse/agent-protocol/gateway/frames
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
+import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { GatewayLink } from "./gateway-link.ts";
 
 const key = `${"A".repeat(43)}=`;
@@ -63,7 +64,7 @@ async function receivedHellos(count: number): Promise<void> {
       clock.pass(0);
       return hellos.length === count;
     },
-    { timeout: 10_000 },
+    { timeout: waitLimitMs },
   );
 }
 
@@ -82,7 +83,7 @@ test("logs a clock that is far off", async () => {
   link.start();
   await receivedHellos(1);
   welcome(clock.now() + 3 * 3_600_000);
-  await vi.waitUntil(() => log.length === 1, { timeout: 10_000 });
+  await vi.waitUntil(() => log.length === 1, { timeout: waitLimitMs });
   expect(log[0]).toContain("minutesAhead=-180");
 });
 

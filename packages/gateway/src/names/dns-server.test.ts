@@ -1,31 +1,49 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { DnsMessage } from "@gatehouse/agent-core/dns/dns-message";
-import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import packet from "dns-packet";
 import { describe, expect, test, vi } from "vitest";
+import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
+import { AnswerFilter } from "./answer-filter.ts";
 import { DnsServer } from "./dns-server.ts";
+import { LearnedNames, nameLimits } from "./learned-names.ts";
 
 const { content } = exampleConfiguration();
 const device = "100.64.0.1";
+const noneClosed = new AnswerFilter({ own: () => [], controlPlane: () => [] });
+const everything = () => true;
 
 /** A resolver that says these records to every question, and what became of the filters. */
-function serverWith(answers: readonly object[], { refuses = false } = {}) {
+function serverWith(
+  answers: readonly object[],
+  {
+    refuses = false,
+    echoes = false,
+    filter = noneClosed,
+  }: { refuses?: boolean; echoes?: boolean; filter?: AnswerFilter } = {},
+) {
   const events: string[] = [];
-  const names = new ResolvedNames();
+  const used = new Set<string>();
+  const clock = new StoppedClock();
+  const names = new LearnedNames();
   const server = new DnsServer({
     content: () => content,
     names,
+    filter,
+    usedAddresses: () => Promise.resolve(used),
     namesChanged: () => {
       events.push("filters");
       return refuses ? Promise.reject(new Error("the kernel refuses")) : Promise.resolve();
     },
     askUpstream: (question) => {
       events.push(`asked ${question.type} ${question.name}`);
-      const bytes = packet.encode({ type: "response", questions: [question as never], answers: answers as never });
+      const number = Number.parseInt(question.name, 10);
+      const records = echoes ? [{ ...record, name: question.name, data: `10.90.1.${number}` }] : answers;
+      const bytes = packet.encode({ type: "response", questions: [question as never], answers: records as never });
       return Promise.resolve({ ...packet.decode(bytes), rcode: "NOERROR", opcode: "QUERY" } as DnsMessage);
     },
-    clock: { now: () => 2_000, after: () => () => {} },
+    clock,
     log: () => {},
     port: 0,
   });
@@ -33,7 +51,7 @@ function serverWith(answers: readonly object[], { refuses = false } = {}) {
     const question = packet.encode({ type: "query", id: 7, questions: [{ name, type: type as "A" }] });
     return (await server.answer(question, from))?.reply;
   };
-  return { server, names, events, ask };
+  return { server, names, events, ask, clock, used };
 }
 
 const record = { type: "A", name: "git.internal.example.com", ttl: 60, data: "10.90.0.7" };
@@ -44,7 +62,7 @@ describe("DNS for devices", () => {
     expect(await ask("git.internal.example.com")).toMatchObject({ rcode: "NOERROR", answers: [{ data: "10.90.0.7" }] });
     expect(await ask("GIT.internal.example.com")).toMatchObject({ rcode: "NOERROR" });
     expect(events).toEqual(["asked A git.internal.example.com", "filters"]);
-    expect(names.named(content)).toEqual(new Map([["10.90.0.7", ["*.internal.example.com"]]]));
+    expect(names.named(content, everything)).toEqual(new Map([["10.90.0.7", ["*.internal.example.com"]]]));
   });
 
   test("does not answer with an address that the filters refused", async () => {
@@ -83,7 +101,64 @@ describe("DNS for devices", () => {
     const senseless = ["127.0.0.1", "169.254.1.1", "224.0.0.1", "0.0.0.0", "100.64.0.2"];
     const { ask, names } = serverWith(senseless.map((data) => ({ ...record, data })));
     expect(await ask("git.internal.example.com")).toEqual({ rcode: "NOERROR", answers: [] });
-    expect(names.named(content).size).toBe(0);
+    expect(names.named(content, everything).size).toBe(0);
+  });
+
+  test("never leads to the gateway's own addresses, the control plane or a metadata service", async () => {
+    const closed = ["10.80.0.1", "203.0.113.9", "168.63.129.16"];
+    const embedded = ["64:ff9b::a50:1", "2002:a50:1::", "::10.80.0.1", "fd00:ec2::254", "64:ff9b::a9fe:a9fe"];
+    const filter = new AnswerFilter({ own: () => ["10.80.0.1"], controlPlane: () => ["203.0.113.9"] });
+    const { ask, names } = serverWith(
+      [...closed.map((data) => ({ ...record, data })), ...embedded.map((data) => ({ ...record, type: "AAAA", data }))],
+      { filter },
+    );
+    expect(await ask("git.internal.example.com")).toEqual({ rcode: "NOERROR", answers: [] });
+    expect(await ask("git.internal.example.com", "AAAA")).toEqual({ rcode: "NOERROR", answers: [] });
+    expect(names.named(content, everything).size).toBe(0);
+  });
+
+  test("opens no more addresses of an answer than it returns", async () => {
+    const many = Array.from({ length: 40 }, (_, index) => ({ ...record, data: `10.90.0.${index + 1}` }));
+    const { ask, names } = serverWith(many);
+    expect((await ask("git.internal.example.com"))?.answers).toHaveLength(nameLimits.addressesOfAnswer);
+    expect(names.named(content, everything).size).toBe(nameLimits.addressesOfAnswer);
+  });
+
+  test("sends a bounded number of queries per second, and applies a burst of answers in few changes", async () => {
+    const { ask, events, clock } = serverWith([], { echoes: true });
+    const burst = (from: number) =>
+      Promise.all(Array.from({ length: 60 }, (_, index) => ask(`${from + index}.internal.example.com`)));
+    const first = burst(0);
+    await vi.waitUntil(() => clock.waiting > 0);
+    clock.pass(25);
+    expect((await first).filter((reply) => reply?.rcode === "NOERROR")).toHaveLength(60);
+    expect(events.filter((event) => event === "filters").length).toBeLessThanOrEqual(3);
+    const second = burst(100);
+    await vi.waitUntil(() => clock.waiting > 0);
+    clock.pass(25);
+    expect((await second).filter((reply) => reply?.rcode === "SERVFAIL")).toHaveLength(20);
+    expect(events.filter((event) => event.startsWith("asked"))).toHaveLength(100);
+  });
+
+  test("resolves names again only while devices use them", async () => {
+    const { ask, server, events, clock, used } = serverWith([record]);
+    const asked = () => events.filter((event) => event === "asked A git.internal.example.com").length;
+    await ask("git.internal.example.com");
+    for (let minute = 1; minute <= 2; minute++) {
+      clock.pass(60_000);
+      await server.refresh();
+      expect(asked()).toBe(1 + minute);
+    }
+    clock.pass(60_000);
+    used.add("10.90.0.7");
+    await server.refresh();
+    expect(asked()).toBe(4);
+    used.clear();
+    for (let minute = 0; minute < 10; minute++) {
+      clock.pass(60_000);
+      await server.refresh();
+    }
+    expect(asked()).toBe(6);
   });
 
   test("returns no records for types that could contain other addresses", async () => {
@@ -109,7 +184,9 @@ describe("DNS for devices", () => {
     let again = () => {};
     const server = new DnsServer({
       content: () => onLoopback,
-      names: new ResolvedNames(),
+      names: new LearnedNames(),
+      filter: noneClosed,
+      usedAddresses: () => Promise.resolve(new Set()),
       namesChanged: () => Promise.resolve(),
       askUpstream: () => Promise.resolve(undefined),
       clock: {
@@ -134,7 +211,7 @@ describe("DNS for devices", () => {
         call();
         return server.problem === undefined;
       },
-      { timeout: 10_000 },
+      { timeout: waitLimitMs },
     );
     expect(log).toEqual(["failed to serve DNS; will retry", "serving DNS again"]);
     server.stop();

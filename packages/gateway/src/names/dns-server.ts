@@ -3,8 +3,6 @@
  * filters have the addresses of an answer before the answer is sent.
  */
 
-import { isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
-import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
 import type { Clock } from "@gatehouse/agent-core/clock";
 import { decodeMessage } from "@gatehouse/agent-core/dns/dns-message";
 import {
@@ -20,24 +18,38 @@ import {
   shortestTtlS,
 } from "@gatehouse/agent-core/dns/dns-reply";
 import { DnsSockets } from "@gatehouse/agent-core/dns/dns-sockets";
-import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { destinationOfName } from "@gatehouse/agent-core/dns/named-services";
 import { type AskUpstream, resolversOf } from "@gatehouse/agent-core/dns/upstream";
 import { errorMessage, type Log } from "@gatehouse/agent-core/log";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
-import type { Question } from "dns-packet";
+import type { Answer, Question } from "dns-packet";
 import { AnswerCache } from "./answer-cache.ts";
+import { AnswerFilter } from "./answer-filter.ts";
+import { type LearnedNames, nameLimits } from "./learned-names.ts";
 import { deviceAt, nameAccess } from "./name-access.ts";
+import { RateBudget } from "./rate-budget.ts";
 
 const mostQuestions = 512;
 const mostDeviceQuestions = 64;
 /** The interval of retries for a name that could not be resolved. */
 const retryMs = 15_000;
 const concurrentRefreshes = 16;
+/** Questions to resolvers per second: for all devices, for one device, and to resolve names again. */
+const upstreamBudgets = {
+  devices: { perSecond: 200, most: 400 },
+  device: { perSecond: 20, most: 100 },
+  refresh: { perSecond: 50, most: 250 },
+} as const;
+/** The interval at which bursts of new addresses are applied together. */
+const gatherMs = 25;
 
 interface DnsServerParts {
   /** Returns the enforced content. */
   readonly content: () => ConfigurationContent | undefined;
-  readonly names: ResolvedNames;
+  readonly names: LearnedNames;
+  readonly filter: AnswerFilter;
+  /** Returns the addresses of names that received packets since the previous call. */
+  readonly usedAddresses: () => Promise<ReadonlySet<string>>;
   /** Applies new addresses to the filters. Resolves when the kernel has them. */
   readonly namesChanged: () => Promise<void>;
   readonly askUpstream: AskUpstream;
@@ -52,6 +64,12 @@ export class DnsServer {
   readonly #cache = new AnswerCache<Reply>();
   readonly #asking = new Map<string, Promise<Reply>>();
   readonly #questionsOf = new Map<string, number>();
+  readonly #budget = budgetOf("devices");
+  readonly #refreshBudget = budgetOf("refresh");
+  readonly #budgetOf = new Map<string, RateBudget>();
+  /** New addresses that are being applied, and those that wait for them. */
+  #applying: Promise<void> | undefined;
+  #gathered: Promise<void> | undefined;
   #questions = 0;
   #bound = "";
   readonly #sockets: DnsSockets;
@@ -106,18 +124,22 @@ export class DnsServer {
 
   /** Resolves names with expired answers again, and forgets expired addresses. */
   async refresh(): Promise<void> {
-    const { content: current, names, clock, namesChanged } = this.#parts;
+    const { content: current, names, clock, usedAddresses } = this.#parts;
     const content = current();
     if (content === undefined) return;
+    for (const [device, budget] of this.#budgetOf) if (budget.isFull(clock.now())) this.#budgetOf.delete(device);
+    if (names.needsUse(clock.now())) names.used(await usedAddresses(), clock.now());
     let isChanged = names.forget(clock.now());
     const stale = [...names.stale(content, clock.now())];
     const work = async () => {
       for (let name = stale.pop(); name !== undefined; name = stale.pop()) {
+        // Other names wait for the next refresh.
+        if (!this.#refreshBudget.take(clock.now()) || !this.#refreshBudget.take(clock.now())) return;
         isChanged = (await this.#refreshName(content, name)) || isChanged;
       }
     };
     await Promise.all(Array.from({ length: concurrentRefreshes }, work));
-    if (isChanged) await namesChanged();
+    if (isChanged) await this.#applyNames();
   }
 
   /**
@@ -148,20 +170,57 @@ export class DnsServer {
     if (access === "refused") return { rcode: "REFUSED", answers: [] };
     const isAddress = addressTypes.has(question.type);
     if (!isAddress && !otherTypes.has(question.type)) return { rcode: "NOERROR", answers: [] };
-    const reply = await this.#resolve(content, name, question.type);
-    if (!isAddress || access !== "destination" || reply.rcode !== "NOERROR") return reply;
-    const { names, clock, namesChanged } = this.#parts;
+    const reply = await this.#resolve(content, name, question.type, () => this.#mayAsk(device));
+    const key = destinationOfName(content, name);
+    if (!isAddress || access !== "destination" || reply.rcode !== "NOERROR" || key === undefined) return reply;
+    const { names, clock } = this.#parts;
     // This includes cached answers: the filters must have the addresses for the whole TTL of the answer.
-    if (names.learn(name, addressesOf(reply.answers), lowestTtlMs(reply.answers), clock.now(), true))
-      await namesChanged();
+    const ttlMs = lowestTtlMs(reply.answers);
+    const learned = names.learn({ name, key }, addressesOf(reply.answers), ttlMs, clock.now(), device);
+    if (learned === "full") return { rcode: "SERVFAIL", answers: [] };
+    // Another question may have learned the addresses just now, and the kernel does not have them yet.
+    if (learned || this.#applying !== undefined) await this.#applyNames();
     return reply;
   }
 
+  #mayAsk(device: string): boolean {
+    const now = this.#parts.clock.now();
+    const budget = this.#budgetOf.get(device) ?? budgetOf("device");
+    this.#budgetOf.set(device, budget);
+    return budget.take(now) && this.#budget.take(now);
+  }
+
+  /**
+   * Applies new addresses. While the kernel applies some, all others are gathered for one later change, so that a burst
+   * of answers does not rewrite the filters for each of them.
+   */
+  #applyNames(): Promise<void> {
+    if (this.#applying === undefined) return this.#startApplying();
+    this.#gathered ??= this.#applying.then(async () => {
+      await new Promise<void>((resolve) => this.#parts.clock.after(gatherMs, resolve));
+      this.#gathered = undefined;
+      await this.#startApplying();
+    });
+    return this.#gathered;
+  }
+
+  #startApplying(): Promise<void> {
+    const applied = this.#parts.namesChanged();
+    const ended = applied
+      .catch(() => {})
+      .then(() => {
+        if (this.#applying === ended && this.#gathered === undefined) this.#applying = undefined;
+      });
+    this.#applying = ended;
+    return applied;
+  }
+
   /** From the cache, else from the resolvers, each question once at a time. */
-  #resolve(content: ConfigurationContent, name: string, type: string): Promise<Reply> {
+  #resolve(content: ConfigurationContent, name: string, type: string, mayAsk = () => true): Promise<Reply> {
     const key = `${type} ${name}`;
     const cached = this.#cache.get(key, this.#parts.clock.now());
     if (cached !== undefined) return Promise.resolve(cached);
+    if (!this.#asking.has(key) && !mayAsk()) return Promise.resolve({ rcode: "SERVFAIL", answers: [] });
     const asking = this.#asking.get(key) ?? this.#ask(content, name, type).finally(() => this.#asking.delete(key));
     this.#asking.set(key, asking);
     return asking;
@@ -170,28 +229,43 @@ export class DnsServer {
   async #ask(content: ConfigurationContent, name: string, type: string): Promise<Reply> {
     const answer = await this.#parts.askUpstream({ name, type }, resolversOf(content, name));
     if (answer === undefined) return { rcode: "SERVFAIL", answers: [] };
-    const pools = content.settings.interface.pools.map(parseIpBlock).filter((pool) => pool !== undefined);
-    const answers = answersTo(name, type, answer).filter(
-      (one) =>
-        !("data" in one) ||
-        !addressTypes.has(one.type) ||
-        !isWithin(String(one.data), [...nonRoutableBlocks, ...pools]),
-    );
+    const answers = this.#permitted(content, name, answersTo(name, type, answer));
     const rcode = answer.rcode === "NXDOMAIN" && answers.length === 0 ? "NXDOMAIN" : "NOERROR";
     const reply: Reply = { rcode, answers };
     this.#cache.set(`${type} ${name}`, reply, this.#parts.clock.now() + lowestTtlMs(answers));
     return reply;
   }
 
+  /** Returns the answers without closed addresses, and without more addresses than the filters retain. */
+  #permitted(content: ConfigurationContent, name: string, answers: readonly Answer[]): readonly Answer[] {
+    const isDestination = destinationOfName(content, name) !== undefined;
+    const permits = isDestination ? this.#parts.filter.forAnswers(content) : AnswerFilter.forInternet(content);
+    let left = isDestination ? nameLimits.addressesOfAnswer : Number.POSITIVE_INFINITY;
+    return answers.filter((one) => {
+      if (!("data" in one) || !addressTypes.has(one.type)) return true;
+      if (left === 0 || !permits(String(one.data))) return false;
+      left -= 1;
+      return true;
+    });
+  }
+
   async #refreshName(content: ConfigurationContent, name: string): Promise<boolean> {
     const { names, clock } = this.#parts;
     const replies = await Promise.all([...addressTypes].map((type) => this.#resolve(content, name, type)));
     const answers = replies.flatMap((reply) => reply.answers);
-    if (addressesOf(answers).length === 0) {
+    const key = destinationOfName(content, name);
+    if (addressesOf(answers).length === 0 || key === undefined) {
       names.postpone(name, clock.now() + retryMs);
       return false;
     }
-    return names.learn(name, addressesOf(answers), lowestTtlMs(answers), clock.now(), false);
+    // Each type has a limit of its own.
+    let isNew = false;
+    for (const { answers: ofType } of replies) {
+      const learned = names.learn({ name, key }, addressesOf(ofType), lowestTtlMs(answers), clock.now(), undefined);
+      if (learned === "full") names.postpone(name, clock.now() + retryMs);
+      isNew ||= learned === true;
+    }
+    return isNew;
   }
 
   #scheduleRefresh(): void {
@@ -231,4 +305,9 @@ export class DnsServer {
     this.#sockets.close();
     this.#bound = "";
   }
+}
+
+function budgetOf(purpose: keyof typeof upstreamBudgets): RateBudget {
+  const { perSecond, most } = upstreamBudgets[purpose];
+  return new RateBudget(perSecond, most);
 }

@@ -27,6 +27,10 @@ export class RecordingKernel {
     return this.filters !== undefined;
   }
 
+  async usedNames(): Promise<ReadonlySet<string>> {
+    return new Set();
+  }
+
   async tunnel(content: ConfigurationContent): Promise<void> {
     const { refusal } = this;
     this.refusal = undefined;

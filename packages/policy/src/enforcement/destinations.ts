@@ -97,7 +97,8 @@ function enclosing(key: string, range: IpRange | undefined): readonly string[] {
 
 /**
  * The destinations that a gateway needs: the addresses of the resources that it carries, and more specific addresses
- * within them that belong to other resources.
+ * within them that belong to other resources. DNS may resolve a wildcard to any address. A gateway that carries one
+ * also needs the private addresses of all resources, because they precede the wildcard's.
  *
  * @param carried whether the gateway carries a resource
  * @param internet whether the gateway carries the internet, which contains every address
@@ -110,15 +111,19 @@ export function destinationsOf(
   const addresses = tenantAddresses(model);
   const own = new Set<string>();
   let hasRoom = false;
+  let hasWildcard = false;
   for (const address of addresses.values()) {
     if (!address.offers.some(({ resource }) => carried(resource))) continue;
     own.add(address.key);
+    hasWildcard ||= address.range === undefined && address.key.startsWith("*.");
     hasRoom ||= address.range === undefined ? address.key.startsWith("*.") : !isFull(address.range);
   }
   const destinations = new Map<string, Destination>();
   for (const address of addresses.values()) {
     const isMeant = internet || own.has(address.key) || (hasRoom && address.enclosing.some((key) => own.has(key)));
-    if (isMeant) destinations.set(address.key, destinationAt(address, carried, internet));
+    const isPrivate =
+      address.range !== undefined && address.offers.some(({ resource }) => resource.type !== "INTERNET");
+    if (isMeant || (hasWildcard && isPrivate)) destinations.set(address.key, destinationAt(address, carried, internet));
   }
   return destinations;
 }

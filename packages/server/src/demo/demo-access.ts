@@ -26,14 +26,14 @@ export interface DemoPolicy {
   readonly rule?: string;
 }
 
-const soundDevice = "Sound device";
+const compliantDevice = "Compliant device";
 const officeHours = "Office hours";
 const inEurope = "In Europe";
 const staff = "Staff on a company device";
 
 export const demoRules: readonly DemoRule[] = [
   {
-    name: soundDevice,
+    name: compliantDevice,
     rule: "device.posture.diskEncrypted == true && device.posture.osUpToDate == true",
     hasTimeConstraint: false,
   },
@@ -72,16 +72,16 @@ export const demoPolicies: readonly DemoPolicy[] = [
     groups: ["Operations"],
     resources: ["Kubernetes production", "Production databases", "Jump hosts"],
     gateways: ["Cloud", "Frankfurt 1"],
-    rule: soundDevice,
+    rule: compliantDevice,
   },
   {
-    name: "Tools of engineering",
+    name: "Engineering tools",
     type: "PRIVATE",
     action: true,
     description: "Access for building and testing.",
     groups: ["Engineering", "Operations"],
     resources: ["Source code", "Build servers", "Kubernetes staging", "Staging databases", "Monitoring", "Logs"],
-    rule: soundDevice,
+    rule: compliantDevice,
   },
   {
     name: "Books in office hours",
@@ -110,7 +110,7 @@ export const demoPolicies: readonly DemoPolicy[] = [
     resources: ["Warehouse terminals", "Telephone system", "Dublin office network"],
   },
   {
-    name: "Intranet for everybody",
+    name: "Intranet for everyone",
     type: "PRIVATE",
     action: true,
     description: "Access for every employee from the first day.",

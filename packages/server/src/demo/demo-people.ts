@@ -58,7 +58,7 @@ const departments: readonly Department[] = [
   },
   {
     name: "Sales",
-    description: "Finds and keeps customers.",
+    description: "Wins and retains customers.",
     member: "Seller",
     titles: ["Account manager", "Sales engineer"],
     size: 7,
@@ -82,7 +82,7 @@ const departments: readonly Department[] = [
   },
   {
     name: "People",
-    description: "Hires and looks after staff.",
+    description: "Hires and supports staff.",
     member: "Recruiter",
     titles: ["Recruiter", "Personnel officer"],
     size: 3,

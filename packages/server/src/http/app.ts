@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { errorDefinitions } from "@gatehouse/contract/errors";
-import { defaultBodyLimitBytes, isPreviewable, type Operation } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -26,6 +26,7 @@ import { type ObservationOptions, observeRequests, requestIdOf } from "./observa
 import { plannedRequests } from "./planned-requests.ts";
 import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
 import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
+import { guardEveryResponse } from "./response-headers.ts";
 import type { Route } from "./route.ts";
 
 const defaultRequestTimeoutMs = 30_000;
@@ -79,6 +80,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   readBodies(app);
   app.decorateRequest("caller", undefined);
   const observe = observeRequests(app, options);
+  guardEveryResponse(app);
   const methodsOf = methodFinder(options.routes.map(({ operation }) => operation));
   const replyThatNothingIsThere = (request: FastifyRequest, reply: FastifyReply) => {
     const methods = methodsOf(request.url.split("?", 1)[0] ?? "/");
@@ -97,7 +99,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       : replyWithProblem(error, request, reply),
   );
   const limits = new RateLimits(app, { ...options.rateLimits, clock: options.clock });
-  const planned = plannedRequests(options.routes.filter(({ operation }) => isPreviewable(operation)));
+  const planned = plannedRequests(options.routes);
   for (const route of options.routes) mount(app, route, { ...options, limits, plannedRequests: planned });
   mountConsoleSession(app, { ...options, limits });
   mountConsole(app, options.consoleFolder);

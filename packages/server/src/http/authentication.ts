@@ -1,12 +1,14 @@
 /** Authenticates a request: source address, key or session, permission and rate limit. Runs before the body is read. */
 import type { Access, Operation } from "@gatehouse/contract/operation";
+import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize } from "../platform/authorization/granted.ts";
 import { type Authenticator, type Caller, type Credential, presentedCredential, presentedKey } from "./caller.ts";
 import { within } from "./observation.ts";
-import { requireOwnOrigin } from "./own-origin.ts";
+import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
 import type { RateLimits } from "./rate-limits.ts";
+import { operationHeaders } from "./response-headers.ts";
 
 export interface AuthenticationOptions {
   readonly authenticator: Authenticator;
@@ -17,6 +19,7 @@ export interface AuthenticationOptions {
 export function authenticationOf(operation: Operation, options: AuthenticationOptions) {
   return (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     request.operation = operation;
+    reply.headers(operationHeaders);
     return within(request, () => authenticate(request, reply, { ...options, access: operation.access }));
   };
 }
@@ -52,7 +55,7 @@ export async function authenticate(
   limits.noteAccepted(caller, credential.text, request.ip);
   const exceeded = await limits.countRequest(request, reply);
   // Rejected requests count too. A missing permission is reported before an exceeded limit.
-  if (access !== "operator" && access !== "sign-in") authorize(caller.permissions, access);
+  if (isPermission(access)) authorize(caller.permissions, access);
   if (exceeded !== undefined) throw exceeded;
 
   async function noteRefusal(error: unknown): Promise<never> {
@@ -73,14 +76,18 @@ export async function authorizeAgain(
   request: FastifyRequest,
 ): Promise<void> {
   const caller = await identify(request, credentialOf(request, access), access, authenticator);
-  if (access !== "operator") authorize(caller.permissions, access);
+  if (isPermission(access)) authorize(caller.permissions, access);
+}
+
+function isPermission(access: AuthenticationAsk["access"]): access is Permission {
+  return access !== "operator" && access !== "any-key" && access !== "sign-in";
 }
 
 /** Sessions represent tenant keys. The operator, and a caller that signs in, must present the key itself. */
-function credentialOf({ headers }: FastifyRequest, access: AuthenticationAsk["access"]): Credential {
+function credentialOf(request: FastifyRequest, access: AuthenticationAsk["access"]): Credential {
   return access === "operator" || access === "sign-in"
-    ? { kind: "key", text: presentedKey(headers.apikey) }
-    : presentedCredential(headers);
+    ? { kind: "key", text: presentedKey(request.headers) }
+    : presentedCredential(request.headers, isOverTls(request));
 }
 
 function identify(

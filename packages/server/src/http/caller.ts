@@ -1,4 +1,4 @@
-/** Credentials of requests: the `apikey` header or the console's cookie, and the caller that they identify. */
+/** Credentials of requests: a key in a header or the console's cookie, and the caller that they identify. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "../platform/app-error.ts";
@@ -58,21 +58,38 @@ const maxKeyLength = 200;
 /**
  * The key, or else the console's session. A key takes precedence over a cookie.
  *
- * @throws AppError missing_api_key, invalid_api_key
+ * @param overTls whether the page was loaded over TLS
+ * @throws AppError missing_api_key, invalid_api_key, invalid_parameter
  */
-export function presentedCredential(headers: IncomingHttpHeaders): Credential {
-  const token = headers.apikey === undefined ? sessionTokenOf(headers.cookie) : undefined;
+export function presentedCredential(headers: IncomingHttpHeaders, overTls: boolean): Credential {
+  const hasKey = headers.apikey !== undefined || bearerToken(headers.authorization) !== undefined;
+  const token = hasKey ? undefined : sessionTokenOf(headers.cookie, overTls);
   if (token !== undefined) return { kind: "session", text: token };
-  return { kind: "key", text: presentedKey(headers.apikey) };
+  return { kind: "key", text: presentedKey(headers) };
 }
 
 /**
- * The key of the `apikey` header.
+ * The key of the headers `apikey` and `Authorization: Bearer`. If both are sent, they must be equal: the server must not
+ * choose between two callers.
  *
- * @throws AppError missing_api_key, invalid_api_key
+ * @throws AppError missing_api_key, invalid_api_key, invalid_parameter
  */
-export function presentedKey(header: string | readonly string[] | undefined): string {
-  if (header === undefined || header === "") throw new AppError("missing_api_key");
-  if (typeof header !== "string" || header.length > maxKeyLength) throw new AppError("invalid_api_key");
-  return header;
+export function presentedKey({ apikey, authorization }: IncomingHttpHeaders): string {
+  const keys = new Set(typeof apikey === "string" && apikey !== "" ? apikey.split(", ") : apikey);
+  const bearer = bearerToken(authorization);
+  if (bearer !== undefined) keys.add(bearer);
+  const [key] = keys;
+  if (key === undefined) throw new AppError("missing_api_key");
+  if (keys.size > 1) {
+    throw new AppError("invalid_parameter", {
+      detail: "The request has two different keys. Send one key, in the header apikey or in Authorization: Bearer.",
+    });
+  }
+  if (key.length > maxKeyLength) throw new AppError("invalid_api_key");
+  return key;
+}
+
+/** The token of an `Authorization: Bearer` header; undefined for none, and for other schemes. */
+function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1];
 }

@@ -5,9 +5,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { type AuthenticationOptions, authenticate } from "./authentication.ts";
-import type { Sessions } from "./caller.ts";
+import { presentedKey, type Sessions } from "./caller.ts";
 import { within } from "./observation.ts";
-import { requireOwnOrigin } from "./own-origin.ts";
+import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
+import { operationHeaders } from "./response-headers.ts";
 import { forgottenSessionCookies, sessionCookie, sessionTokenOf } from "./session-cookie.ts";
 
 const path = "/console/session";
@@ -22,28 +23,28 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
   const onRequest = (request: FastifyRequest, reply: FastifyReply) =>
     within(request, async () => {
       requireOwnOrigin(request);
-      await limits.requireUnblockedAddress(request, reply, sessionTokenOf(request.headers.cookie));
+      await limits.requireUnblockedAddress(request, reply, sessionTokenOf(request.headers.cookie, isOverTls(request)));
     });
 
   app.post(path, {
     bodyLimit: 1024,
     onRequest: (request, reply) =>
       within(request, async () => {
-        // The header `apikey` alone excludes other sites, because they cannot send it without permission.
+        // The headers of keys exclude other sites, because these cannot send them without permission.
         if (request.headers.origin !== undefined) requireOwnOrigin(request);
         await authenticate(request, reply, { ...options, access: "sign-in" });
       }),
     handler: (request, reply) =>
       within(request, async () => {
         const { caller, headers } = request;
-        // Authentication would have failed without both.
-        if (caller === undefined || typeof headers.apikey !== "string") throw new AppError("missing_api_key");
-        const before = sessionTokenOf(headers.cookie);
-        const { token, info } = await sessions.begin(caller, headers.apikey);
+        // Authentication would have failed without both the caller and the key.
+        if (caller === undefined) throw new AppError("missing_api_key");
+        const before = sessionTokenOf(headers.cookie, isOverTls(request));
+        const { token, info } = await sessions.begin(caller, presentedKey(headers));
         if (before !== undefined) await sessions.end(before);
         return withoutCaching(reply)
           .status(201)
-          .header("Set-Cookie", sessionCookie(token, isSecure(request)))
+          .header("Set-Cookie", sessionCookie(token, isOverTls(request)))
           .send(info);
       }),
   });
@@ -53,7 +54,7 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
     onRequest,
     handler: (request, reply) =>
       within(request, async () => {
-        const token = sessionTokenOf(request.headers.cookie);
+        const token = sessionTokenOf(request.headers.cookie, isOverTls(request));
         // No session is a regular response, not a failed authentication: the console checks at its start.
         if (token === undefined) return withoutCaching(reply).status(204).send();
         try {
@@ -70,7 +71,7 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
     onRequest,
     handler: (request, reply) =>
       within(request, async () => {
-        const token = sessionTokenOf(request.headers.cookie);
+        const token = sessionTokenOf(request.headers.cookie, isOverTls(request));
         if (token !== undefined) await sessions.end(token);
         return withoutCaching(reply).status(204).header("Set-Cookie", forgottenSessionCookies()).send();
       }),
@@ -78,10 +79,5 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
 }
 
 function withoutCaching(reply: FastifyReply): FastifyReply {
-  return reply.header("Cache-Control", "no-store");
-}
-
-/** Whether the page was loaded over TLS, according to the proxy or to the browser's Origin header. */
-function isSecure({ protocol, headers }: FastifyRequest): boolean {
-  return protocol === "https" || headers.origin?.startsWith("https://") === true;
+  return reply.headers(operationHeaders);
 }

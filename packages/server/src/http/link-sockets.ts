@@ -23,6 +23,8 @@ export interface LinkSocket {
 
 /** The longest frame of an agent: one part and its envelope, with up to three bytes per character. */
 const maxFrameBytes = 3 * longestPart + 1024;
+/** The most data that a connection may send before its hello is accepted, in bytes: 64 KiB. */
+const maxBytesBeforeHello = 64 * 1024;
 /** Longer Authorization headers are rejected unread. */
 const maxAuthorizationLength = 300;
 /** The time limit of a close before the socket is destroyed, in milliseconds. */
@@ -38,8 +40,32 @@ export function mountLinks(app: FastifyInstance, limits: RateLimits, sockets: re
   for (const socket of sockets) mountLink(app, limits, socket, upgrades);
   const paths = new Set(sockets.map(({ path }) => path));
 
+  /** The latest response on each connection. */
+  const responses = new WeakMap<Duplex, ServerResponse>();
+  app.server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    responses.set(socket, response);
+  });
+
   // Handles all requests that ask for another protocol, before Node handles them itself.
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const previous = responses.get(socket);
+    if (previous === undefined || previous.writableFinished) {
+      handleUpgrade(request, socket, head);
+      return;
+    }
+    // A pipelined request waits until the requests before it are answered, because responses keep their order.
+    const gone = () => socket.destroy();
+    socket.on("error", gone);
+    previous.once("finish", () => {
+      socket.off("error", gone);
+      // Node still has to detach the finished response from the connection.
+      setImmediate(() => {
+        if (!socket.destroyed) handleUpgrade(request, socket, head);
+      });
+    });
+  });
+
+  const handleUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (!paths.has(request.url?.split("?", 1)[0] ?? "")) {
       serveWithoutUpgrade(app.server, request, socket, head);
       return;
@@ -52,7 +78,7 @@ export function mountLinks(app: FastifyInstance, limits: RateLimits, sockets: re
     response.assignSocket(socket as never); // this event's stream is a socket
     response.once("finish", () => socket.end());
     app.routing(request, response);
-  });
+  };
 }
 
 function mountLink(
@@ -76,13 +102,17 @@ function mountLink(
     url: path,
     exposeHeadRoute: false,
     onRequest: async (request, reply) => {
-      await limits.requireUnblockedAddress(request, reply, undefined);
       try {
         const token = presentedToken(request);
         if (token === undefined) throw new AppError(invalidToken);
+        // Tokens are compared before the address is judged: failures of others behind the address must not lock out an
+        // agent with a valid token. A token has 256 random bits, so the comparison reveals nothing to a guesser.
         authenticated.set(request, await listener.authenticate(token));
       } catch (error) {
-        if (error instanceof AppError && error.status === 401) await limits.countFailure(request, undefined);
+        if (error instanceof AppError && error.status === 401) {
+          await limits.requireUnblockedAddress(request, reply, undefined);
+          await limits.countFailure(request, undefined);
+        }
         throw error;
       }
     },
@@ -99,7 +129,8 @@ function mountLink(
       webSockets.handleUpgrade(request.raw, upgrade.socket, upgrade.head, (webSocket) => {
         reply.raw.statusCode = 101;
         reply.raw.emit("upgraded");
-        serve(webSocket, (transport) => listener.open(authenticated.get(request), transport, ip));
+        const receiver = serve(webSocket, (transport) => listener.open(authenticated.get(request), transport, ip));
+        limitBeforeHello(upgrade.socket, receiver, webSocket);
       });
     },
   });
@@ -131,7 +162,23 @@ function offersProtocol(request: FastifyRequest, subprotocol: string): boolean {
   return offered.split(",").some((name) => name.trim() === subprotocol);
 }
 
-function serve(webSocket: WebSocket, open: (transport: LinkTransport) => LinkReceiver): void {
+/** Disconnects an agent that sends too much without a hello. Its frames are held in memory until they are complete. */
+function limitBeforeHello(socket: Duplex, receiver: LinkReceiver, webSocket: WebSocket): void {
+  let received = 0;
+  const count = (chunk: Buffer) => {
+    if (!receiver.awaitsHello) {
+      socket.off("data", count);
+      return;
+    }
+    received += chunk.length;
+    if (received <= maxBytesBeforeHello) return;
+    socket.off("data", count);
+    webSocket.terminate();
+  };
+  socket.on("data", count);
+}
+
+function serve(webSocket: WebSocket, open: (transport: LinkTransport) => LinkReceiver): LinkReceiver {
   const receiver = open({
     send: (text, sent) => webSocket.send(text, () => sent()),
     get bufferedBytes() {
@@ -151,4 +198,5 @@ function serve(webSocket: WebSocket, open: (transport: LinkTransport) => LinkRec
   // `ws` closes by itself after a frame that is too long, not UTF-8 or malformed.
   webSocket.on("error", () => receiver.violated());
   webSocket.on("close", () => receiver.closed());
+  return receiver;
 }

@@ -5,6 +5,7 @@ import {
   changesEnforcement,
   defaultBodyLimitBytes,
   defaultWaitSeconds,
+  isWrite,
   maxReasonLength,
   maxWaitSeconds,
   type Operation,
@@ -25,6 +26,7 @@ import type { Caller } from "./caller.ts";
 import { within } from "./observation.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import { replyWithOutcome } from "./replies.ts";
+import { cacheControlOf } from "./response-headers.ts";
 import type { Route } from "./route.ts";
 import { compileBodyCheck } from "./validation.ts";
 
@@ -58,6 +60,7 @@ const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 export function mount(app: FastifyInstance, { operation, handler }: Route, options: MountOptions): void {
   const checkBody = compileBodyCheck(operation);
+  const cacheControl = cacheControlOf(operation);
   app.route({
     method: operation.method,
     // HEAD would open the stream and produce it without a reader.
@@ -107,6 +110,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     );
     const outcome = await handler(call);
     if (waitMs !== undefined) await proveApplied(caller, waitMs, reply);
+    reply.header("Cache-Control", cacheControl(caller.permissions.has("gateways:token")));
     return replyWithOutcome(operation, outcome, reply);
   }
 
@@ -154,8 +158,9 @@ function describeProof(reply: FastifyReply, { generation, gateways, missing }: A
 }
 
 function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {
-  // Operator operations have no tenant permission, and their queries require none.
-  return operation.access === "operator"
+  // Operator operations have no tenant permission, and their queries require none. Operations for any key authorize
+  // their parts.
+  return operation.access === "operator" || operation.access === "any-key"
     ? (undefined as unknown as Granted<Permission>)
     : authorize(caller.permissions, operation.access);
 }
@@ -256,6 +261,7 @@ function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Ca
     keyHash: sha256(key),
     // A repeated request consists of the same bytes.
     requestHash: sha256(`${operation.id}\n${path}\n${request.bodyText ?? ""}`),
+    storesReply: isWrite(operation),
   };
 }
 

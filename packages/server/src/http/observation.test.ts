@@ -219,7 +219,7 @@ describe("metrics", () => {
     expect(await metric('gatehouse_cache_entries{cache="records"}')).toBeGreaterThan(0);
 
     const entries = (await metric("gatehouse_audit_entries_total")) ?? 0;
-    await tenant.client.post("/tenants/groups", { name: "Counted" });
+    await tenant.client.must.post("/tenants/groups", { name: "Counted" });
     expect(await metric("gatehouse_audit_entries_total")).toBe(entries + 1);
 
     expect(await metric('gatehouse_database_connections{state="idle"}')).toBeGreaterThan(0);

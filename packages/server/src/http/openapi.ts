@@ -12,7 +12,7 @@ import {
   takesOverrideReason,
 } from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
-import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
+import { componentKeyword, referenceKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
 
 type Json = Record<string, unknown>;
@@ -35,7 +35,7 @@ export function openApiDocument(operations: readonly Operation[]): Json {
       license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
     },
     servers: [{ url: "/", description: "This server" }],
-    security: [{ apiKey: [] }],
+    security: [{ apiKey: [] }, { bearerKey: [] }],
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
       name,
       description: tagDescriptions[name] ?? name,
@@ -45,7 +45,9 @@ export function openApiDocument(operations: readonly Operation[]): Json {
       schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
       securitySchemes: {
         apiKey: { type: "apiKey", in: "header", name: "apikey", description: "An API key of the tenant." },
+        bearerKey: { type: "http", scheme: "bearer", description: "An API key of the tenant." },
         operatorKey: { type: "apiKey", in: "header", name: "apikey", description: "The operator key." },
+        bearerOperatorKey: { type: "http", scheme: "bearer", description: "The operator key." },
       },
       headers,
       parameters: headerParameters,
@@ -56,6 +58,7 @@ export function openApiDocument(operations: readonly Operation[]): Json {
 const tagDescriptions: Readonly<Record<string, string>> = {
   Access: "Access decisions and searches (OpenID AuthZEN Authorization API 1.0).",
   Policies: "Rules that allow or deny access to resources under conditions.",
+  Changes: "Sets of changes that are performed together or not at all.",
   Users: "People who connect to the network.",
   Groups: "Sets of users that policies refer to.",
   Roles: "Sets of permissions for administering the tenant.",
@@ -73,7 +76,16 @@ const tagDescriptions: Readonly<Record<string, string>> = {
 };
 
 const headers = {
-  ETag: { description: "The record's version, for If-Match.", schema: { type: "string" } },
+  ETag: {
+    description: "The record's version, for If-Match. Weak, and not for If-Match, if the response has no version.",
+    schema: { type: "string" },
+  },
+  "Cache-Control": {
+    description:
+      "`private, no-cache` for what is read; `no-store` for changes, errors, and responses that can contain a secret.",
+    schema: { type: "string" },
+  },
+  Vary: { description: "The request headers that select the response.", schema: { type: "string" } },
   "Gatehouse-Event": {
     description:
       "Id of the audit entry of a write that can change access. Its access impact is at `/tenants/events/{id}/effect`. Omitted if nothing was changed.",
@@ -149,7 +161,7 @@ function schemaOf(schema: unknown, schemas: Json): unknown {
 }
 
 /** Gatehouse's own keywords, and `propertyNames`, which OpenAPI 3.0 does not have. */
-const omittedKeywords = new Set<string>([componentKeyword, trimKeyword, "propertyNames"]);
+const omittedKeywords = new Set<string>([componentKeyword, referenceKeyword, trimKeyword, "propertyNames"]);
 
 function describeOperation(operation: Operation, schemas: Json): Json {
   return {
@@ -157,8 +169,8 @@ function describeOperation(operation: Operation, schemas: Json): Json {
     tags: [operation.tag],
     summary: operation.summary,
     description: [operation.description, accessText(operation)].filter(Boolean).join("\n\n"),
-    ...(operation.access === "operator" ? { security: [{ operatorKey: [] }] } : {}),
-    ...(operation.access === "operator" ? {} : { "x-permission": operation.access }),
+    ...(operation.access === "operator" ? { security: [{ operatorKey: [] }, { bearerOperatorKey: [] }] } : {}),
+    ...(operation.access === "operator" || operation.access === "any-key" ? {} : { "x-permission": operation.access }),
     parameters: parametersOf(operation),
     ...(operation.body === undefined
       ? {}
@@ -173,8 +185,9 @@ function describeOperation(operation: Operation, schemas: Json): Json {
 }
 
 function accessText(operation: Operation): string {
-  return operation.access === "operator"
-    ? "Requires the operator key."
+  if (operation.access === "operator") return "Requires the operator key.";
+  return operation.access === "any-key"
+    ? "Requires a key of the tenant. Each change also requires the permission of its own operation."
     : `Requires a key with the permission \`${operation.access}\`.`;
 }
 
@@ -303,7 +316,7 @@ function responsesOf(operation: Operation, schemas: Json): Json {
     const more = headersOfStatus[status] ?? [];
     responses[status] = {
       description: lines.join("\n\n"),
-      headers: headersNamed("X-Request-Id", ...more),
+      headers: headersNamed("X-Request-Id", "Cache-Control", "Vary", ...more),
       content: problem,
     };
   }
@@ -313,8 +326,10 @@ function responsesOf(operation: Operation, schemas: Json): Json {
 function successOf(operation: Operation, schemas: Json): Json {
   const { success } = operation;
   const names: (keyof typeof headers)[] = ["X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
+  names.push("Cache-Control", "Vary");
   const changes = success.kind === "empty" && operation.method !== "DELETE" && operation.parameters !== undefined;
-  if (success.kind === "record" || success.kind === "records" || changes) names.push("ETag");
+  const isRead = operation.method === "GET" && success.kind !== "stream";
+  if (isRead || success.kind === "record" || success.kind === "records" || changes) names.push("ETag");
   const located = success.kind === "record" && success.located === true;
   if (located || (success.status === 201 && operation.parameters === undefined)) names.push("Location");
   if (operation.changesAccess === true) names.push("Gatehouse-Event");

@@ -23,3 +23,15 @@ function isOwn({ method, host, headers }: FastifyRequest): boolean {
   if (origin === undefined) return isRead;
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }
+
+/** Hosts that browsers treat as secure over plain HTTP (Secure Contexts, section 3.1). */
+const localHost = /^(?:(?:[^:]*\.)?localhost|127\.[\d.]+|\[::1\])(?::\d+)?$/i;
+
+/**
+ * Whether the browser loaded the page over TLS, according to a trusted proxy or to the browser. Browsers send
+ * `Sec-Fetch-Site` only over TLS and to local hosts.
+ */
+export function isOverTls({ protocol, host, headers }: FastifyRequest): boolean {
+  if (protocol === "https" || headers.origin?.startsWith("https://") === true) return true;
+  return headers["sec-fetch-site"] !== undefined && headers.origin === undefined && !localHost.test(host);
+}

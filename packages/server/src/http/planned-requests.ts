@@ -1,5 +1,5 @@
 /** Finds the operations of requests inside a request, and validates those requests as if they had been sent. */
-import type { FoundRequest, RequestFinder, RequestText } from "../platform/call.ts";
+import type { FoundRequest, RequestFinder, RequestTarget } from "../platform/call.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import type { Route } from "./route.ts";
 import { compileBodyCheck } from "./validation.ts";
@@ -22,13 +22,13 @@ export function plannedRequests(routes: readonly Route[]): RequestFinder {
     // `/tenants/policies/reorder` takes precedence over `/tenants/policies/{id}`.
     .sort((one, other) => parameterCount(one) - parameterCount(other));
   return {
-    find({ method, path, body }) {
+    find({ method, path }) {
       const segments = readSegments(path);
       if (segments === undefined) return undefined;
       for (const route of known) {
         if (route.operation.method !== method) continue;
         const parameters = match(route.segments, segments);
-        if (parameters !== undefined) return foundRequest(route, canonicalIds(parameters), body);
+        if (parameters !== undefined) return foundRequest(route, canonicalIds(parameters));
       }
       return undefined;
     },
@@ -39,14 +39,10 @@ function parameterCount({ operation }: KnownRoute): number {
   return Object.keys(operation.parameters ?? {}).length;
 }
 
-function foundRequest(
-  { operation, handler, checkBody }: KnownRoute,
-  parameters: PathParameters,
-  body: unknown,
-): FoundRequest {
+function foundRequest({ operation, handler, checkBody }: KnownRoute, parameters: PathParameters): FoundRequest {
   return {
     operation,
-    check() {
+    check(body) {
       checkUuids(operation, parameters);
       checkBody(body, body === undefined ? 0 : JSON.stringify(body).length);
       return { parameters, body: body ?? (operation.bodyOptional === true ? {} : undefined) };
@@ -59,7 +55,7 @@ function foundRequest(
 }
 
 /** The decoded segments of a path; undefined for an invalid path. */
-function readSegments(path: RequestText["path"]): readonly string[] | undefined {
+function readSegments(path: RequestTarget["path"]): readonly string[] | undefined {
   try {
     return path.split("/").map(decodeURIComponent);
   } catch {

@@ -54,10 +54,11 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
     const challenge =
       problem.code === "invalid_gateway_token" || problem.code === "invalid_device_token"
         ? 'Bearer realm="gatehouse"'
-        : 'ApiKey realm="gatehouse", header="apikey"';
+        : 'ApiKey realm="gatehouse", header="apikey", Bearer realm="gatehouse"';
     reply.header("WWW-Authenticate", challenge);
   }
   if (problem.retryAfterSeconds !== undefined) reply.header("Retry-After", String(problem.retryAfterSeconds));
+  if (!reply.hasHeader("Cache-Control")) reply.header("Cache-Control", "no-store");
   // The query string can contain search terms; the path identifies the request.
   const path = request.url.split("?", 1)[0] ?? "/";
   return reply

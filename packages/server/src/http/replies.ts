@@ -4,6 +4,7 @@ import type { Operation } from "@gatehouse/contract/operation";
 import type { FastifyReply } from "fastify";
 import { entityTag } from "../platform/call.ts";
 import type { Outcome, StreamOutcome } from "../platform/outcome.ts";
+import { contentTag } from "./response-headers.ts";
 
 const json = "application/json; charset=utf-8";
 
@@ -22,14 +23,23 @@ export async function replyWithOutcome(
       return operation.success.status === 204 ? reply.send() : reply.header("Content-Length", "0").send("");
     case "record":
       if (outcome.location !== undefined) reply.header("Location", outcome.location);
-      return reply.header("Content-Type", json).send(outcome.text ?? JSON.stringify(outcome.body));
+      return sendJson(operation, reply, outcome.text ?? JSON.stringify(outcome.body));
     case "page":
-      return reply.header("Content-Type", json).send(JSON.stringify(outcome.page));
+      return sendJson(operation, reply, JSON.stringify(outcome.page));
     case "stream":
       return reply.send(await openStream(outcome, reply));
-    case "array":
-      return reply.header("Content-Type", json).send(await jsonArray(outcome.batches));
+    case "array": {
+      const array = await jsonArray(outcome.batches);
+      if (typeof array === "string") return sendJson(operation, reply, array);
+      return reply.header("Content-Type", json).send(array);
+    }
   }
+}
+
+/** Sends a whole body. What is read without a version of its own gets a tag of its content. */
+function sendJson({ method }: Operation, reply: FastifyReply, text: string): FastifyReply {
+  if (method === "GET" && !reply.hasHeader("ETag")) reply.header("ETag", contentTag(text));
+  return reply.header("Content-Type", json).send(text);
 }
 
 /** Produces the first chunk before anything is sent, so that an early error still gets an error response. */

@@ -7,11 +7,16 @@ const names = { secure: "__Host-gatehouse_session", plain: "gatehouse_session" }
 /** Longer than any session token. */
 const maxTokenLength = 200;
 
-/** The session token in a Cookie header; undefined if there is no plausible one. */
-export function sessionTokenOf(header: string | undefined): string | undefined {
+/**
+ * The session token in a Cookie header; undefined if there is no plausible one.
+ *
+ * @param overTls whether the page was loaded over TLS. If so, the plain cookie does not count: another host of the same
+ *   site could have set it, and the user would work in the tenant of that host's choice.
+ */
+export function sessionTokenOf(header: string | undefined, overTls: boolean): string | undefined {
   if (header === undefined) return undefined;
   const cookies = parseCookie(header);
-  const token = cookies[names.secure] ?? cookies[names.plain];
+  const token = cookies[names.secure] ?? (overTls ? undefined : cookies[names.plain]);
   return token === undefined || token === "" || token.length > maxTokenLength ? undefined : token;
 }
 

@@ -2,7 +2,7 @@
 import { isEmail } from "@gatehouse/contract/email";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { ProblemField } from "@gatehouse/contract/problem";
-import { componentKeyword, trimKeyword } from "@gatehouse/contract/schema";
+import { componentKeyword, referenceKeyword, trimKeyword } from "@gatehouse/contract/schema";
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
 import addFormatsModule from "ajv-formats";
 import type { TSchema } from "typebox";
@@ -53,6 +53,7 @@ function createAjv(allErrors: boolean): Ajv {
     },
   });
   instance.addKeyword(componentKeyword);
+  instance.addKeyword(referenceKeyword);
   return instance;
 }
 

@@ -1,13 +1,19 @@
 /** An authenticated request to an operation: its caller, its parameters, and the transactions that it can run. */
-import type { BodyOf, FlagsOf, Operation, ParametersOf } from "@gatehouse/contract/operation";
+import {
+  type BodyOf,
+  type FlagsOf,
+  type Operation,
+  type ParametersOf,
+  takesOverrideReason,
+} from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "./app-error.ts";
 import { authorize, type Granted } from "./authorization/granted.ts";
 import type { Actor, Origin } from "./change.ts";
-import { type CommandRunner, type CommandScope, runCommand, type Secrets } from "./command.ts";
+import { type CommandRunner, type CommandScope, runBatch, runCommand, type Secrets } from "./command.ts";
+import { type CommandBatch, runDry } from "./command-batch.ts";
 import type { Scope, Transaction } from "./db/database.ts";
-import { type DryRun, runDry } from "./dry-run.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { ListQuery } from "./list-query.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
@@ -27,37 +33,43 @@ export interface KeyLimits {
   readonly sourceIps: readonly string[];
 }
 
-/** A request as a client would send it. */
-export interface RequestText {
+/** The method and the path of a request as a client would send them. */
+export interface RequestTarget {
   readonly method: string;
   readonly path: string;
-  readonly body?: unknown;
 }
 
 /** Finds the operations of requests inside a request. */
 export interface RequestFinder {
   /** Returns undefined if no operation has this method and path. */
-  find(request: RequestText): FoundRequest | undefined;
+  find(request: RequestTarget): FoundRequest | undefined;
 }
 
 /** A request inside a request. */
 export interface FoundRequest {
   readonly operation: Operation;
   /**
-   * Validates the request against the operation's declaration.
+   * Validates the request against the operation's declaration. Trims strings of the body in place.
    *
    * @throws AppError invalid_parameter, invalid_body, invalid_json
    */
-  check(): { readonly parameters: Readonly<Record<string, string>>; readonly body: unknown };
+  check(body: unknown): CheckedRequest;
   /** @throws AppError like the request itself */
   perform(call: Call<Operation>): Promise<Outcome>;
+}
+
+/** A validated request inside a request. */
+export interface CheckedRequest {
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  readonly ifMatch?: string | undefined;
 }
 
 export interface CallOptions<O extends Operation> {
   readonly runner: CommandRunner;
   readonly plannedRequests: RequestFinder;
-  /** The dry run in which commands are performed; undefined for a real request. */
-  readonly dryRun?: DryRun | undefined;
+  /** The batch in which commands are performed; undefined for a request that is not part of another. */
+  readonly batch?: CommandBatch | undefined;
   readonly operation: O;
   readonly parameters: ParametersOf<O>;
   readonly body: BodyOf<O>;
@@ -105,30 +117,45 @@ export class Call<O extends Operation> {
    *
    * @throws AppError database_unavailable
    */
-  runDry<T>(work: (dryRun: DryRun) => Promise<T>): Promise<T> {
+  runDry<T>(work: (batch: CommandBatch) => Promise<T>): Promise<T> {
     return runDry(this.#options.runner, this.tenantId, work);
   }
 
   /**
-   * The call of a request inside this request: the same caller, in a dry run.
+   * Runs commands of this caller in one transaction, as one command of this operation. No command of the tenant runs
+   * concurrently, so the work must be short. It can run more than once.
+   *
+   * @param changesAccess whether any of the commands depends on access or can change it
+   * @throws AppError change_set_too_long, database_unavailable
+   */
+  runBatch(changesAccess: boolean, work: (batch: CommandBatch) => Promise<Outcome>): Promise<Outcome> {
+    const { origin, idempotency, tenantId } = this;
+    return runBatch(this.#options.runner, { tenantId, origin, idempotency, changesAccess }, work);
+  }
+
+  /**
+   * The call of a request inside this request: the same caller, in a batch.
    *
    * @param checked the result of the request's check
    * @throws AppError permission_denied
    */
-  inner(operation: Operation, checked: ReturnType<FoundRequest["check"]>, dryRun: DryRun): Call<Operation> {
+  inner(operation: Operation, checked: CheckedRequest, batch: CommandBatch): Call<Operation> {
     const { access } = operation;
-    if (access === "operator") throw new Error(`${operation.id} is not an operation inside a tenant`);
+    if (access === "operator" || access === "any-key")
+      throw new Error(`${operation.id} is not an operation inside a tenant`);
     const granted = authorize(this.permissions, access);
     const request = { operation, ...checked, listQuery: undefined, flags: new Set<string>(), query: {} };
     const options = {
       ...this.#options,
       ...request,
       lastEventId: undefined,
-      ifMatch: undefined,
+      ifMatch: checked.ifMatch,
+      overrideReason: takesOverrideReason(operation) ? this.overrideReason : undefined,
       idempotency: undefined,
+      batch,
     };
     // The body was checked against the operation's declaration.
-    return new Call({ ...options, dryRun } as ConstructorParameters<typeof Call<Operation>>[0], granted);
+    return new Call(options as ConstructorParameters<typeof Call<Operation>>[0], granted);
   }
 
   get parameters(): ParametersOf<O> {
@@ -230,9 +257,9 @@ export class Call<O extends Operation> {
    */
   read<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
     const { tenantId } = this;
-    const { dryRun } = this.#options;
-    // Only the dry run's own transaction sees its earlier changes.
-    if (dryRun !== undefined) return dryRun.read(work);
+    const { batch } = this.#options;
+    // Only the batch's own transaction sees its earlier changes.
+    if (batch !== undefined) return batch.read(work);
     return this.#options.runner.database.snapshot({ kind: "tenant", tenantId }, (transaction) =>
       work({ tenantId, query: transaction.query }),
     );
@@ -308,8 +335,10 @@ export class Call<O extends Operation> {
    *
    * @throws AppError database_unavailable
    */
-  openLedger(): Promise<AccessImpact> {
-    return this.#options.runner.ledger.open(this.tenantId);
+  async openLedger(): Promise<AccessImpact> {
+    const { batch, runner } = this.#options;
+    // A batch has opened the ledger, and holds a connection.
+    return batch === undefined ? runner.ledger.open(this.tenantId) : batch.openLedger();
   }
 
   /** The caller's reason for overriding access tests; undefined if there is none. */
@@ -346,9 +375,9 @@ export class Call<O extends Operation> {
     command: Pick<CommandScope, "scope" | "tenantId" | "alone">,
     work: (tx: CommandTx) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const { runner, operation, dryRun } = this.#options;
-    if (dryRun !== undefined) return dryRun.perform(work);
+    const { runner, operation, batch } = this.#options;
     const { origin, idempotency } = this;
+    if (batch !== undefined) return batch.perform(origin, work);
     const changesAccess = operation.changesAccess === true;
     return runCommand(runner, { ...command, origin, idempotency, changesAccess }, work);
   }

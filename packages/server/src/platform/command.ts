@@ -3,8 +3,9 @@ import { appendToRecord } from "./audit/audit.queries.ts";
 import { type Entry, newEntry } from "./audit/entry.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
 import type { AuditSigner } from "./audit/signatures.ts";
-import type { Change, Origin } from "./change.ts";
+import type { Origin } from "./change.ts";
 import type { Clock } from "./clock.ts";
+import { CommandBatch, type RecordedChange } from "./command-batch.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import type { Evaluator } from "./evaluation/evaluator.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
@@ -14,11 +15,11 @@ import type { Outcome } from "./outcome.ts";
 import type { RecordCache } from "./record-cache.ts";
 import type { RecordReferences } from "./record-references.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
-import { type AccessLedger, concernsAccess, type EvaluatedImpact } from "./tenancy/access-ledger.ts";
+import { type AccessImpact, type AccessLedger, concernsAccess, type EvaluatedImpact } from "./tenancy/access-ledger.ts";
 import type { GenerationReader } from "./tenancy/generation-reader.ts";
 import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
 import type { TenantModels } from "./tenancy/tenant-models.ts";
-import type { CommandTx } from "./tenancy/tenant-tx.ts";
+import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
 /** The encryption of everything that is stored encrypted. */
 export interface Secrets {
@@ -76,24 +77,72 @@ export interface Replayed {
  * @param work can run more than once; changes nothing but the database
  * @returns the outcome, or the stored outcome of the same request
  */
-export async function runCommand(
+export function runCommand(
   runner: CommandRunner,
   command: CommandScope,
   work: (tx: CommandTx) => Promise<Outcome>,
 ): Promise<Outcome & Replayed> {
+  const { origin } = command;
+  return runRecorded(runner, command, async ({ tx, recorded }) => {
+    const checks: (() => Promise<void>)[] = [];
+    const outcome = await work({
+      ...tx,
+      record: (change) => recorded.push({ id: newId(), origin, change }),
+      atEnd: (check) => checks.push(check),
+    });
+    for (const check of checks) await check();
+    return outcome;
+  });
+}
+
+/**
+ * Runs a batch of commands as one command: one generation, one outbox entry, one evaluation of access. No other command
+ * of the tenant runs concurrently, because a batch locks records in any order.
+ *
+ * @param command.origin the author of the batch; each command records its changes with its own origin
+ * @param work like the `work` of `runCommand`
+ */
+export function runBatch(
+  runner: CommandRunner,
+  command: Omit<CommandScope, "scope" | "alone">,
+  work: (batch: CommandBatch) => Promise<Outcome>,
+): Promise<Outcome & Replayed> {
+  const { clock } = runner;
+  const scope = { kind: "tenant", tenantId: command.tenantId } as const;
+  return runRecorded(runner, { ...command, scope, alone: true }, ({ tx, recorded, impact }) =>
+    work(new CommandBatch({ tx, recorded, impact, clock, tooLong: "change_set_too_long" })),
+  );
+}
+
+interface Recording {
+  readonly tx: TenantTx;
+  /** Receives the changes, in order. */
+  readonly recorded: RecordedChange[];
+  readonly impact: AccessImpact | undefined;
+}
+
+async function runRecorded(
+  runner: CommandRunner,
+  command: CommandScope,
+  work: (recording: Recording) => Promise<Outcome>,
+): Promise<Outcome & Replayed> {
   const { scope, tenantId, origin, idempotency, alone = false, changesAccess = false } = command;
-  const page = changesAccess ? await runner.ledger.open(tenantId) : undefined;
-  let changes: Change[] = [];
+  const impact = changesAccess ? await runner.ledger.open(tenantId) : undefined;
   let entries: readonly Entry[] = [];
   let effect: EvaluatedImpact | undefined;
 
   const perform = async (transaction: Transaction): Promise<Outcome & Replayed> => {
-    changes = [];
+    entries = [];
     effect = undefined;
+    if (alone) {
+      // The time limit of a batch starts when it holds the lock.
+      await holdTenant(transaction, tenantId, true);
+      return performOnce(transaction);
+    }
     // Both queries are sent at once and run in sequence. If the lock fails, the second query fails too and is awaited:
     // nothing may be sent after the transaction has ended.
     const [held, performed] = await Promise.allSettled([
-      holdTenant(transaction, tenantId, alone),
+      holdTenant(transaction, tenantId, false),
       performOnce(transaction),
     ]);
     if (held.status === "rejected") throw held.reason;
@@ -107,11 +156,13 @@ export async function runCommand(
       if (earlier !== undefined) return { ...earlier, replayed: true };
     }
     const tx = { tenantId, query: transaction.query };
-    const outcome = await work({ ...tx, record: (change) => changes.push(change) });
-    entries = changes.map((change) => newEntry(newId(), origin, change));
+    const recorded: RecordedChange[] = [];
+    const outcome = await work({ tx, recorded, impact });
+    entries = recorded.map(({ id, origin: author, change }) => newEntry(id, author, change));
+    const changes = recorded.map(({ change }) => change);
     if (!concernsAccess(changes)) return outcome;
-    if (page === undefined) throw new Error(`${origin.operation} changes access without declaring changesAccess`);
-    effect = await page.evaluate(tx, changes, origin.reason);
+    if (impact === undefined) throw new Error(`${origin.operation} changes access without declaring changesAccess`);
+    effect = await impact.evaluate(tx, changes, origin.reason);
     const [first] = entries;
     return first === undefined ? outcome : { ...outcome, event: first.id };
   };
@@ -119,16 +170,17 @@ export async function runCommand(
   const finish = (transaction: Transaction, outcome: Outcome & Replayed): Promise<unknown> => {
     if (outcome.replayed === true) return Promise.resolve();
     return Promise.all([
+      // First, because it throws for a reply that is too large: then nothing else may have been sent.
+      idempotency === undefined ? undefined : storeReply(transaction, runner.secrets.replies, idempotency, outcome),
       effect?.write({ tenantId, query: transaction.query }),
       entries.length === 0 ? undefined : appendToRecord(transaction, tenantId, origin, entries),
-      idempotency === undefined ? undefined : storeReply(transaction, runner.secrets.replies, idempotency, outcome),
     ]);
   };
 
   const outcome = await runner.database.transaction(scope, perform, finish);
   if (outcome.replayed !== true) {
     effect?.committed();
-    runner.committed(changes.length);
+    runner.committed(entries.length);
   }
   return outcome;
 }

@@ -59,7 +59,7 @@ describe("the same Idempotency-Key", () => {
     ["another body", path, protocol()],
     ["another operation", "/tenants/resources", { name: "Other", type: "PRIVATE", addresses: [] }],
   ])("with %s is rejected", async (_what, otherPath, otherBody) => {
-    await tenant.client.post(path, protocol(), headers);
+    await tenant.client.must.post(path, protocol(), headers);
     const reply = await tenant.client.post(otherPath, otherBody, headers);
     expect(reply).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
   });
@@ -72,7 +72,7 @@ describe("the same Idempotency-Key", () => {
 
   test("after an error is available for the corrected request", async () => {
     const taken = protocol();
-    await tenant.client.post(path, taken);
+    await tenant.client.must.post(path, taken);
     expect(await tenant.client.post(path, taken, headers)).toMatchObject({ status: 409 });
     expect((await tenant.client.post(path, protocol(), headers)).status).toBe(201);
   });
@@ -93,7 +93,7 @@ test.each(["", "x".repeat(256)])("an Idempotency-Key that is empty or too long i
 describe("a stored reply", () => {
   test("is encrypted", async () => {
     const body = protocol();
-    await tenant.client.post(path, body, headers);
+    await tenant.client.must.post(path, body, headers);
     const { rows } = await administrator.query("SELECT reply_ciphertext FROM idempotent_replies WHERE tenant_id = $1", [
       tenant.id,
     ]);
@@ -112,15 +112,107 @@ describe("a stored reply", () => {
 
   test("is deleted after it has expired, and not earlier", async () => {
     const other = await server.newTenant();
-    await other.client.post(path, protocol(), headers);
-    const kept = async () => {
-      const text = "SELECT count(*)::int AS kept FROM idempotent_replies WHERE tenant_id = $1";
-      return (await administrator.query(text, [other.id])).rows[0].kept;
+    await other.client.must.post(path, protocol(), headers);
+    const storedReplies = async () => {
+      const text = "SELECT count(*)::int AS count FROM idempotent_replies WHERE tenant_id = $1";
+      return (await administrator.query(text, [other.id])).rows[0].count;
     };
     await clearExpiredReplies(server.database);
-    expect(await kept()).toBe(1);
+    expect(await storedReplies()).toBe(1);
     await administrator.query("UPDATE idempotent_replies SET expires_at = now() WHERE tenant_id = $1", [other.id]);
     await clearExpiredReplies(server.database);
-    expect(await kept()).toBe(0);
+    expect(await storedReplies()).toBe(0);
+  });
+});
+
+describe("the limits of stored replies", () => {
+  const sizes = async (tenantId: string) => {
+    const text = `SELECT (SELECT coalesce(sum(size), 0)::int FROM idempotent_replies WHERE tenant_id = $1) AS rows,
+      (SELECT coalesce(sum(size), 0)::int FROM idempotent_reply_totals WHERE tenant_id = $1) AS totals,
+      (SELECT coalesce(sum(octet_length(reply_ciphertext)), 0)::int FROM idempotent_replies WHERE tenant_id = $1) AS replies`;
+    return (await administrator.query(text, [tenantId])).rows[0];
+  };
+  const fill = (tenantId: string, kind: string, size: number) =>
+    administrator.query(
+      "INSERT INTO idempotent_reply_totals VALUES ($1, $2, $3) ON CONFLICT (tenant_id, kind) DO UPDATE SET size = $3",
+      [tenantId, kind, size],
+    );
+
+  test("a question stores no reply, however large, and is answered above the limit", async () => {
+    const other = await server.newTenant();
+    const evaluations = Array.from({ length: 1_000 }, () => ({}));
+    const question = {
+      subject: { type: "user", id: "nobody@example.com" },
+      action: { name: "connect" },
+      resource: { type: "address", id: "192.0.2.1" },
+      evaluations,
+    };
+    for (let request = 0; request < 3; request += 1) {
+      const reply = await other.client.post("/access/v1/evaluations", question, { "idempotency-key": randomUUID() });
+      expect(reply.status).toBe(200);
+    }
+    expect(await sizes(other.id)).toEqual({ rows: 768, totals: 768, replies: 0 });
+    await fill(other.id, "question", 1024 * 1024);
+    const headersOfMore = { "idempotency-key": randomUUID() };
+    expect((await other.client.post("/access/v1/evaluations", question, headersOfMore)).status).toBe(200);
+    expect((await other.client.post("/access/v1/evaluations", question, headersOfMore)).status).toBe(200);
+    expect((await sizes(other.id)).rows).toBe(768);
+  });
+
+  test("totals equal the sizes of the rows after writes, expiry and deletion", async () => {
+    const other = await server.newTenant();
+    const key = { "idempotency-key": randomUUID() };
+    await other.client.post(path, protocol(), key);
+    await other.client.post(path, protocol(), { "idempotency-key": randomUUID() });
+    const before = await sizes(other.id);
+    expect(before.rows).toBeGreaterThan(2 * 256);
+    expect(before.totals).toBe(before.rows);
+    // The key of an expired reply is used again before the reply is deleted.
+    clock.advance(dayMs + 1);
+    await other.client.post(path, protocol(), key);
+    const after = await sizes(other.id);
+    expect(after.totals).toBe(after.rows);
+    await administrator.query("UPDATE idempotent_replies SET expires_at = now() WHERE tenant_id = $1", [other.id]);
+    await clearExpiredReplies(server.database);
+    expect(await sizes(other.id)).toEqual({ rows: 0, totals: 0, replies: 0 });
+  });
+
+  test("a full tenant gets 429 for new keys, nothing is changed, and earlier replies stay available", async () => {
+    const other = await server.newTenant();
+    const first = await other.client.post(path, protocol(), headers);
+    const [request] = [protocol()];
+    await fill(other.id, "reply", 64 * 1024 * 1024);
+    const refused = await other.client.post(path, request, { "idempotency-key": randomUUID() });
+    expect(refused).toMatchObject({ status: 429, body: { code: "stored_replies_full" } });
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    expect((await other.client.post(path, request)).status).toBe(201);
+    expect(first.status).toBe(201);
+  });
+
+  test("a large reply is stored compressed, and one above the limit is rejected before anything changes", async () => {
+    const other = await server.newTenant();
+    const users = (prefix: string) =>
+      Array.from({ length: 100 }, (_, index) => ({ email: `${prefix}${index}@example.com`, groups: [] as string[] }));
+    const groups = (await other.client.get("/tenants/groups")).body.data.map(({ id }: { id: string }) => id);
+    const withGroups = users("a").map((user) => ({ ...user, groups }));
+    const made = await other.client.post("/tenants/users", withGroups, headers);
+    expect(made.status).toBe(201);
+    expect(made.text.length).toBeGreaterThan(64 * 1024);
+    expect((await other.client.post("/tenants/users", withGroups, headers)).text).toBe(made.text);
+
+    const random = () => Array.from({ length: 20 }, () => randomUUID()).join("");
+    const many: string[] = [];
+    for (let index = 0; index < 40; index += 1) {
+      const { body } = await other.client.post("/tenants/groups", {
+        name: `Group ${index}`,
+        description: random(),
+        roles: [],
+      });
+      many.push(body.id);
+    }
+    const tooMany = users("b").map((user) => ({ ...user, groups: many }));
+    const refused = await other.client.post("/tenants/users", tooMany, { "idempotency-key": randomUUID() });
+    expect(refused).toMatchObject({ status: 429, body: { code: "reply_too_large" } });
+    expect((await other.client.post("/tenants/users", tooMany)).status).toBe(201);
   });
 });

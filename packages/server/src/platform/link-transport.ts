@@ -14,6 +14,8 @@ export interface LinkTransport {
 /** Receives the events of an open connection from its transport. */
 export interface LinkReceiver {
   received(text: string): void;
+  /** Whether the agent has not said hello yet, so that its data is limited. */
+  readonly awaitsHello: boolean;
   /** Received data that is not text, or is too long. */
   violated(): void;
   closed(): void;

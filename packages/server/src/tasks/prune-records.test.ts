@@ -102,7 +102,7 @@ test("a long record is pruned in steps", async () => {
   expect(rows).toEqual([{ generation: 1 }]);
   for (let index = 0; index < 60; index += 1) {
     const users = Array.from({ length: 100 }, (_none, at) => ({ email: `person-${index}-${at}@example.com` }));
-    await tenant.client.post("/tenants/users", users);
+    await tenant.client.must.post("/tenants/users", users);
   }
   clock.advance(31 * dayMs);
   await makeGroup("Newer");

@@ -43,7 +43,7 @@ export async function createAccessNetwork(server: TestServer, { id: tenantId, cl
     addresses: [{ address: "git.example.com", protocols: [ssh] }],
   });
   const loadBalancing = { loadBalancingMode: "MANUAL", gateways: gateways.map(({ id }) => id) };
-  await client.post(`/tenants/resources/${git.id}/loadBalancing`, loadBalancing);
+  await client.must.post(`/tenants/resources/${git.id}/loadBalancing`, loadBalancing);
   const wiki = await created(client, "/tenants/resources", { name: "Wiki", type: "PRIVATE", addresses: [] });
   const rule = await created(client, "/tenants/admission-rules", {
     name: "Encrypted disk",

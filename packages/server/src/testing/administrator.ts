@@ -212,7 +212,10 @@ export class Administrator {
         const { body } = await client.get(`/tenants/policies?filter[type]=${type}&sort=order&limit=100`);
         const own = body.data.filter(({ isDefault }: { isDefault?: boolean }) => isDefault !== true);
         const ids: string[] = own.map(({ id }: { id: string }) => id);
-        await client.post("/tenants/policies/reorder", { type, policies: b % 2 === 0 ? ids.reverse() : ids.sort() });
+        await client.post("/tenants/policies/reorder", {
+          type,
+          policies: b % 2 === 0 ? ids.reverse() : ids.sort(),
+        });
         return;
       }
       case "change rule":

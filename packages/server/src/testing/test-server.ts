@@ -13,18 +13,21 @@ import type { Permission } from "@gatehouse/contract/permissions";
 import { Problem } from "@gatehouse/contract/problem";
 import Type from "typebox";
 import { expect, inject } from "vitest";
+import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { type ComposeOptions, type Composition, compose } from "../compose.ts";
 import { compileCheck } from "../http/validation.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Connection } from "../platform/db/database.ts";
-import { createLog } from "../platform/log.ts";
 import { generateToken, tokenPrefixes } from "../platform/secrets/tokens.ts";
+import { recentWarnings, testLog } from "./test-log.ts";
 
 export interface TestServerOptions {
   readonly connection?: Connection;
   readonly clock?: Clock;
   readonly bootstrapApiKey?: string;
   readonly operatorKey?: string;
+  /** Whether the test makes the server fail. Otherwise clients throw if the server cannot serve a call. */
+  readonly mayFail?: boolean;
   /** Settings that differ from the defaults of tests. */
   readonly settings?: Partial<
     Pick<
@@ -94,7 +97,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     poolSize: 8,
     masterKey: testMasterKey,
     trustedProxies: [],
-    log: createLog("silent"),
+    log: testLog,
+    // On a busy machine, bursts of commands wait longer for each other than production should let callers wait.
+    databaseLimits: { connectTimeoutMs: waitLimitMs },
     // Tests share a database, so servers would make each other's deliveries.
     webhooks: { deliver: false },
     setUp: {
@@ -105,9 +110,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...options.settings,
+    // In the shared database, servers would take gateways of other tests for silent: their clocks differ.
+    gatewayLinks: { watch: options.connection !== undefined, ...options.settings?.gatewayLinks },
   });
   await composition.app.ready();
-  const client = (key: string | undefined) => new TestClient(composition, key);
+  const requires = options.mayFail === true ? "nothing" : "service";
+  const client = (key: string | undefined) => new TestClient(composition, key, requires);
   let url: Promise<string> | undefined;
   return {
     ...composition,
@@ -149,14 +157,24 @@ export interface TestReply {
 
 type Headers = Readonly<Record<string, string>>;
 
+/** The replies at which a client throws: none, those of a server that cannot serve, or all errors. */
+type Requirement = "nothing" | "service" | "success";
+
 /** Calls the server and compares every reply with the declaration of its operation. */
 export class TestClient {
   readonly #composition: Composition;
   readonly #key: string | undefined;
+  readonly #requires: Requirement;
 
-  constructor(composition: Composition, key: string | undefined) {
+  constructor(composition: Composition, key: string | undefined, requires: Requirement) {
     this.#composition = composition;
     this.#key = key;
+    this.#requires = requires;
+  }
+
+  /** The same client, but it throws unless a call succeeds: for steps whose reply the test does not check. */
+  get must(): TestClient {
+    return new TestClient(this.#composition, this.#key, "success");
   }
 
   get(path: string, headers: Headers = {}): Promise<TestReply> {
@@ -204,9 +222,22 @@ export class TestClient {
       body: /\bjson\b/.test(type) && text !== "" ? JSON.parse(text) : undefined,
     };
     requireDeclared(method, path, reply);
+    this.#require(method, path, reply);
     return reply;
   }
+
+  /** Throws at replies that the client does not accept. Otherwise a failed step shows only much later. */
+  #require(method: string, path: string, { status, body, text }: TestReply): void {
+    const isAccepted =
+      status < 400 ||
+      this.#requires === "nothing" ||
+      (this.#requires === "service" && !outOfService.includes(body?.code));
+    if (!isAccepted) throw new Error(`${method} ${path} answered ${status} ${text.slice(0, 500)}${recentWarnings()}`);
+  }
 }
+
+/** The errors of a server that cannot serve a call, whatever the call is. */
+const outOfService: readonly string[] = ["database_unavailable", "internal_error"];
 
 /**
  * The beginning of a live answer, after which the reader disconnects; for other answers, such as errors, the whole

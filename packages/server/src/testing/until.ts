@@ -1,4 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { waitLimitMs } from "../../../../test/wait-limit.ts";
+import { recentWarnings } from "./test-log.ts";
 
 const pollMs = 5;
 
@@ -11,12 +13,14 @@ const pollMs = 5;
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = waitLimitMs,
 ): Promise<number> {
   const startedAt = performance.now();
   for (;;) {
     if (await condition()) return performance.now() - startedAt;
-    if (performance.now() - startedAt > timeoutMs) throw new Error(`timed out waiting until ${what}`);
+    if (performance.now() - startedAt > timeoutMs) {
+      throw new Error(`timed out waiting until ${what}${recentWarnings()}`);
+    }
     await pause(pollMs);
   }
 }

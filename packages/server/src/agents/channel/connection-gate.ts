@@ -1,3 +1,4 @@
+import { parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -15,10 +16,20 @@ export interface ConnectionLimits {
   readonly lookUps: number;
   /** The most tokens that wait for a look-up. Agents beyond it are sent away. */
   readonly waitingLookUps: number;
+  /** The most connections of one token that have not said hello. */
+  readonly pendingPerToken: number;
+  /** The most connections from one address that have not said hello. */
+  readonly pendingPerAddress: number;
 }
 
 /** The limits of each kind of agent. */
-const defaultLimits: ConnectionLimits = { connections: 20_000, lookUps: 4, waitingLookUps: 10_000 };
+const defaultLimits: ConnectionLimits = {
+  connections: 20_000,
+  lookUps: 4,
+  waitingLookUps: 10_000,
+  pendingPerToken: 4,
+  pendingPerAddress: 64,
+};
 
 export type AgentMessage = { readonly type: string };
 export type Hello<Message extends AgentMessage> = Extract<Message, { readonly type: "hello" }>;
@@ -49,6 +60,8 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   readonly #limits: ConnectionLimits;
   /** Open connections whose agents have not said hello. */
   readonly #pendingHello = new Set<Connection>();
+  /** The numbers of these connections by token and by address. */
+  readonly #pendingCounts = new Map<string, number>();
   readonly #lookUps: Semaphore;
   #isClosed = false;
 
@@ -85,9 +98,15 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   }
 
   open(connection: Connection): LinkReceiver {
+    const isCrowded = this.#isCrowded(connection);
     this.#pendingHello.add(connection);
+    for (const key of pendingKeys(connection)) this.#pendingCounts.set(key, (this.#pendingCounts.get(key) ?? 0) + 1);
     if (this.#isClosed) connection.end("shutting_down", this.jitterMs());
+    else if (isCrowded) connection.end("overloaded", this.jitterMs());
     return {
+      get awaitsHello() {
+        return !connection.hasSaidHello;
+      },
       received: (text) => this.#received(connection, text),
       violated: () => this.#end(connection),
       closed: () => this.#closed(connection),
@@ -115,6 +134,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     this.#isClosed = true;
     for (const connection of this.#pendingHello) connection.end("shutting_down", this.jitterMs());
     this.#pendingHello.clear();
+    this.#pendingCounts.clear();
   }
 
   /**
@@ -150,7 +170,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
 
   #join(connection: Connection, hello: Hello<Message>): void {
     connection.hasSaidHello = true;
-    this.#pendingHello.delete(connection);
+    this.#notPending(connection);
     this.#host.join(connection, hello).catch((error: unknown) => {
       this.#options.log.warn({ ...this.#host.logFields(connection), err: error }, "failed to serve an agent");
       connection.end("overloaded", this.jitterMs());
@@ -164,9 +184,25 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   }
 
   #closed(connection: Connection): void {
-    this.#pendingHello.delete(connection);
+    this.#notPending(connection);
     connection.drop();
     this.#host.left(connection);
+  }
+
+  #notPending(connection: Connection): void {
+    if (!this.#pendingHello.delete(connection)) return;
+    for (const key of pendingKeys(connection)) {
+      const count = (this.#pendingCounts.get(key) ?? 0) - 1;
+      if (count > 0) this.#pendingCounts.set(key, count);
+      else this.#pendingCounts.delete(key);
+    }
+  }
+
+  /** Whether the token or the address of the connection has reached its limit of connections without a hello. */
+  #isCrowded(connection: Connection): boolean {
+    const { pendingPerToken, pendingPerAddress } = this.#limits;
+    const [ofToken, ofAddress] = pendingKeys(connection).map((key) => this.#pendingCounts.get(key) ?? 0);
+    return (ofToken ?? 0) >= pendingPerToken || (ofAddress ?? 0) >= pendingPerAddress;
   }
 
   get #isFull(): boolean {
@@ -180,4 +216,12 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   #now(): number {
     return this.#options.clock.now().getTime();
   }
+}
+
+/** The keys under which a connection without a hello is counted: its token, and its address. */
+function pendingKeys({ agent, sourceAddress }: AgentConnection<AgentMessage, never>): readonly [string, string] {
+  const address = parseIpAddress(sourceAddress);
+  // For IPv6 the /64, the smallest block that is assigned to a customer.
+  const group = address?.version === 6 ? `${(address.bits >> 64n).toString(16)}::/64` : sourceAddress;
+  return [`token ${agent.tokenHash}`, `address ${group}`];
 }

@@ -54,8 +54,11 @@ test("three hundred devices that connect, fail over and reconnect at once are al
     type: "PRIVATE",
     addresses: [{ address: block, protocols: [] }],
   });
-  await client.post(`/tenants/resources/${resource.body.id}/loadBalancing`, { loadBalancingMode: "MANUAL", gateways });
-  await client.post("/tenants/policies", {
+  await client.must.post(`/tenants/resources/${resource.body.id}/loadBalancing`, {
+    loadBalancingMode: "MANUAL",
+    gateways,
+  });
+  await client.must.post("/tenants/policies", {
     name: unique("Policy"),
     type: "PRIVATE",
     action: true,
@@ -68,7 +71,7 @@ test("three hundred devices that connect, fail over and reconnect at once are al
   await until("each has its route", all(gateways[0]), 60_000);
   expect(new Set(devices.map(({ content }) => content?.ipv4)).size).toBe(300);
 
-  await client.post(`/tenants/gateways/${gateways[0]}/enter-maintenance`);
+  await client.must.post(`/tenants/gateways/${gateways[0]}/enter-maintenance`);
   await until("each has a route through the other gateway", all(gateways[1]), 60_000);
   const isSettled = () => server.deviceLinks.state.unsettled === 0;
   await until("each has applied it", isSettled, 60_000);

@@ -116,11 +116,11 @@ export class DeviceRouteInputs {
    * @throws AppError database_unavailable; the next call applies the same changes
    */
   async refresh(connected: readonly string[], newcomers: readonly string[]): Promise<Refreshed> {
-    const current = await this.#models.current(this.#tenantId);
     const known = new Set(connected);
     return this.#projection.advance({
       mustReload: false,
-      update: (changed) => {
+      read: () => this.#models.current(this.#tenantId),
+      update: (current, changed) => {
         const changedDevices = [...changed.idsOf("device")].filter((id) => known.has(id));
         return this.#refresh(
           current,
@@ -129,10 +129,7 @@ export class DeviceRouteInputs {
           changed.idsOf("gateway"),
         );
       },
-      reload: async (changed) => ({
-        generation: current.generation,
-        result: await this.#refresh(current, changed, connected, undefined),
-      }),
+      reload: (current, changed) => this.#refresh(current, changed, connected, undefined),
     });
   }
 

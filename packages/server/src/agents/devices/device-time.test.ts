@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
 import { SimulatedDevice } from "../../testing/simulated-device.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { TestClock } from "../../testing/test-clock.ts";
+import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 
@@ -13,6 +14,8 @@ const settings = {
   deviceLinks: { tickMs: hourMs, lifeMs: 24 * hourMs },
 };
 const block = "10.20.30.0/24";
+/** In the shared database, the advanced clock would make gateways of other tests silent. */
+let own: TestDatabase;
 let server: TestServer;
 let clock: TestClock;
 let url: string;
@@ -23,9 +26,13 @@ let ids: readonly [string, string];
 let resourceId: string;
 let rule: string | undefined;
 
+beforeAll(async () => {
+  own = await createDatabase();
+});
+afterAll(() => own.drop());
 beforeEach(async () => {
   clock = new TestClock();
-  server = await startTestServer({ clock, settings });
+  server = await startTestServer({ clock, connection: own.connection, settings });
   url = await server.app.listen({ host: "127.0.0.1", port: 0 });
   tenant = await server.newTenant();
   const made = [await newGateway("198.51.100.1"), await newGateway("198.51.100.2")] as const;
@@ -39,7 +46,7 @@ beforeEach(async () => {
     }),
   );
   resourceId = resource.id;
-  await tenant.client.post(`/tenants/resources/${resourceId}/loadBalancing`, {
+  await tenant.client.must.post(`/tenants/resources/${resourceId}/loadBalancing`, {
     loadBalancingMode: "MANUAL",
     gateways: ids,
   });
@@ -111,7 +118,7 @@ test("devices that nothing else concerns learn that a relay became silent: it mo
   const { client } = tenant;
   const settings = await client.put(`/tenants/gateways/${ids[0]}/settings`, { relayPort: "51901" });
   expect(settings.status, settings.text).toBe(200);
-  for (const id of [ids[1], third.id]) await client.post(`/tenants/gateways/${id}/enable-relay`);
+  for (const id of [ids[1], third.id]) await client.must.post(`/tenants/gateways/${id}/enable-relay`);
   await connected();
   const relays = () => device.content?.gateways.find(({ gateway }) => gateway === ids[0])?.relays ?? [];
   await until("it knows both", () => relays().length === 2);
@@ -188,7 +195,11 @@ describe("a configuration is renewed", () => {
     await connected();
     const { sent } = device;
     // Short periods, so that no heartbeat is missed.
-    const brief = await startTestServer({ clock, settings: { deviceLinks: { tickMs: hourMs, lifeMs: 40_000 } } });
+    const brief = await startTestServer({
+      clock,
+      connection: own.connection,
+      settings: { ...settings, deviceLinks: { tickMs: hourMs, lifeMs: 40_000 } },
+    });
     device.cut();
     device.url = await brief.app.listen({ host: "127.0.0.1", port: 0 });
     await device.connect();

@@ -114,11 +114,11 @@ export class DesiredState {
     const moved = this.#moved;
     this.#moved = new Map();
     try {
-      const { model, generation } = await models.current(tenantId);
       return await this.#projection.advance({
         mustReload: clock.now().getTime() >= this.staleAt,
-        update: (changed) => this.#update(model, changed, moved),
-        reload: async (changed) => ({ generation, result: await this.#reload(model, changed) }),
+        read: () => models.current(tenantId),
+        update: ({ model }, changed) => this.#update(model, changed, moved),
+        reload: ({ model }, changed) => this.#reload(model, changed),
       });
     } catch (error) {
       this.#moved = new Map([...moved, ...this.#moved]);

@@ -17,7 +17,7 @@ async function grantAccess(gatewayId: string) {
     addresses: [{ address: "10.20.30.0/24", protocols: [] }],
   });
   expect(resource.status, resource.text).toBe(201);
-  await replicas.client.put(`/tenants/resources/${resource.body.id}/gateways/${gatewayId}`);
+  await replicas.client.must.put(`/tenants/resources/${resource.body.id}/gateways/${gatewayId}`);
   const policy = await replicas.client.post("/tenants/policies", {
     name: unique("Policy"),
     type: "PRIVATE",
@@ -63,7 +63,7 @@ test("a change is sent as a difference", async () => {
   const { policyId, resourceId } = await grantAccess(id);
   await gateway.connect();
   await until("the configuration arrives", () => gateway.content !== undefined);
-  await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
+  await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
   await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
   expect(gateway.seen).toMatchObject({ wholes: 1 });
   expect(gateway.seen.differences).toBeGreaterThan(0);
@@ -74,7 +74,7 @@ test("a change on another replica is sent", async () => {
   const { policyId, resourceId } = await grantAccess(id);
   await gateway.connect();
   await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
-  await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
+  await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
   await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
   await until("it is recorded", async () => {
     const row = await linkRowOf(replicas.server, replicas.tenant.id, id);
@@ -129,12 +129,12 @@ describe("a gateway that comes back", () => {
     await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
     await until("it is recorded", () => isApplied(id, gateway));
     gateway.cut();
-    await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
+    await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
     await gateway.connect();
     await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
     expect(gateway.seen).toMatchObject({ wholes: 1 });
     gateway.cut();
-    await replicas.client.post(`/tenants/policies/${policyId}/reactivate`);
+    await replicas.client.must.post(`/tenants/policies/${policyId}/reactivate`);
     gateway.url = replicas.otherUrl;
     await gateway.connect();
     await until("the rules are back", () => rulesOf(gateway)[resourceId] !== undefined);
@@ -184,7 +184,7 @@ describe("a configuration that is refused", () => {
       refused += 1;
       return refused === 1 ? reason : "apply";
     };
-    await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
+    await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
     await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
     expect(gateway.seen).toMatchObject({ wholes: 2, differences: 1 });
   });
@@ -201,11 +201,11 @@ test("while a configuration is unanswered no other is sent, and then only the ne
     unanswered = name;
     return undefined;
   };
-  await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
+  await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
   await until("one is on its way", () => unanswered !== undefined);
   for (let count = 0; count < 3; count += 1) {
-    await replicas.client.post(`/tenants/policies/${policyId}/reactivate`);
-    await replicas.client.patch(`/tenants/policies/${policyId}/deactivate`);
+    await replicas.client.must.post(`/tenants/policies/${policyId}/reactivate`);
+    await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
   }
   await grantAccess(id);
   expect(gateway.seen.differences).toBe(before.differences + 1);
@@ -352,7 +352,7 @@ describe("a write with ?wait=applied", () => {
     );
     silent.gateway.verdict = () => undefined;
     refusing.gateway.verdict = () => "not_applied";
-    await replicas.client.patch(`/tenants/policies/${grants[0]?.policyId}/deactivate`);
+    await replicas.client.must.patch(`/tenants/policies/${grants[0]?.policyId}/deactivate`);
     const reply = await replicas.client.patch(
       `/tenants/policies/${grants[1]?.policyId}/deactivate?wait=applied&timeout=1`,
     );
@@ -413,7 +413,7 @@ describe("a connection is ended at once", () => {
     gateway.heartbeat();
     await until("it is answered", () => gateway.answers.length === 1);
     expect(gateway.goodbyes).toEqual([]);
-    await replicas.client.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 0 });
+    await replicas.client.must.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 0 });
     await until("it is told", () => gateway.goodbyes.length === 1);
     expect(gateway.goodbyes).toEqual(goodbye("token_revoked"));
     expect(await gateway.connect()).toBe(401);

@@ -11,7 +11,8 @@ let url: string;
 const opened: SimulatedGateway[] = [];
 
 beforeAll(async () => {
-  server = await startTestServer();
+  // All gateways of these tests connect from one address.
+  server = await startTestServer({ settings: { gatewayLinks: { limits: { pendingPerAddress: 1_000 } } } });
   url = await server.app.listen({ host: "127.0.0.1", port: 0 });
 });
 afterAll(async () => {
@@ -77,12 +78,12 @@ test("a gateway that does not read receives one configuration, and only the newe
   await until("it holds something", () => gateway.content !== undefined);
   gateway.pause();
   const resource = await make("resource", client);
-  await client.put(`/tenants/resources/${resource.id}/gateways/${id}`);
+  await client.must.put(`/tenants/resources/${resource.id}/gateways/${id}`);
   const body = { type: "PRIVATE", action: true, allUsers: true, resources: [resource.id] };
   const policy = await client.post("/tenants/policies", { ...body, name: unique("Policy") });
   for (let count = 0; count < 4; count += 1) {
-    await client.patch(`/tenants/policies/${policy.body.id}/deactivate`);
-    await client.post(`/tenants/policies/${policy.body.id}/reactivate`);
+    await client.must.patch(`/tenants/policies/${policy.body.id}/deactivate`);
+    await client.must.post(`/tenants/policies/${policy.body.id}/reactivate`);
   }
   const { seen } = gateway;
   await until("a configuration is in flight", async () => {
@@ -120,4 +121,65 @@ test("an offer of another protocol on any other path is ignored, and the request
     sent.end(body);
   });
   expect(status).toBe(201);
+});
+
+describe("connections without a hello", () => {
+  /** Opens a connection without a hello. @returns the gateway, once the connection is open */
+  async function silent(gateway: SimulatedGateway): Promise<SimulatedGateway> {
+    const other = new SimulatedGateway({ url: gateway.url, gatewayId: "", token: gateway.token });
+    opened.push(other);
+    expect(await other.open()).toBe(101);
+    return other;
+  }
+
+  test("are limited to four per token, and the agent can connect after they end", async () => {
+    const tenant = await server.newTenant();
+    const [gateway] = await crowd(tenant.id, 1);
+    if (gateway === undefined) throw new Error("one was made");
+    const silents: SimulatedGateway[] = [];
+    for (let count = 0; count < 4; count += 1) silents.push(await silent(gateway));
+    const fifth = await silent(gateway);
+    await until("the fifth is closed", () => fifth.closes.length > 0);
+    expect(fifth.closes).toEqual([1013]);
+    for (const connection of silents) expect(connection.isOpen).toBe(true);
+    for (const connection of silents) connection.cut();
+    await until("the agent is served", async () => {
+      if (!gateway.isOpen) await gateway.connect();
+      return gateway.content !== undefined;
+    });
+  });
+
+  test("are limited per address", async () => {
+    const limits = { pendingPerAddress: 6 };
+    const small = await startTestServer({ settings: { gatewayLinks: { limits } } });
+    const smallUrl = await small.app.listen({ host: "127.0.0.1", port: 0 });
+    const tenant = await server.newTenant();
+    const gateways = await crowd(tenant.id, 7);
+    for (const gateway of gateways) gateway.url = smallUrl;
+    const silents: SimulatedGateway[] = [];
+    for (const gateway of gateways) silents.push(await silent(gateway));
+    await until("the last is closed", () => silents.at(-1)?.isOpen === false);
+    expect(silents.map(({ isOpen }) => isOpen)).toEqual([true, true, true, true, true, true, false]);
+    await small.close();
+  });
+
+  test("are cut after 64 KiB, in one frame or in many", async () => {
+    const tenant = await server.newTenant();
+    const [first, second, third] = await crowd(tenant.id, 3);
+    if (first === undefined || second === undefined || third === undefined) throw new Error("three were made");
+    const oneFrame = await silent(first);
+    oneFrame.sendText(" ".repeat(200 * 1024));
+    await until("the connection is cut", () => oneFrame.closes.length > 0);
+    const inParts = await silent(second);
+    const part = (index: number) => ({ type: "part", index, isLast: false, text: " ".repeat(16 * 1024) });
+    for (let index = 0; index < 4; index += 1) inParts.sendText(JSON.stringify(part(index)));
+    await until("the connection is cut", () => inParts.closes.length > 0);
+    expect([...oneFrame.closes, ...inParts.closes]).toEqual([1006, 1006]);
+    // After its hello, an agent may send more.
+    expect(await third.connect()).toBe(101);
+    await until("it is served", () => third.content !== undefined);
+    for (let index = 0; index < 6; index += 1) third.sendText(JSON.stringify(part(index)));
+    third.heartbeat();
+    await until("its heartbeat is answered", () => third.answers.length > 0);
+  });
 });

@@ -1,14 +1,18 @@
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { linkRowOf } from "../../testing/link-rows.queries.ts";
 import { unique } from "../../testing/operations/test-records.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { TestClock } from "../../testing/test-clock.ts";
+import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
+import { TokenExpiry } from "./token-expiry.ts";
 
 /** The tests advance the clock, and run by hand what is due by time. */
 const settings = { gatewayLinks: { watch: false, tickMs: 3_600_000, lifeMs: 40_000 } };
+/** In the shared database, the advanced clock would make gateways of other tests silent. */
+let own: TestDatabase;
 let server: TestServer;
 let clock: TestClock;
 let url: string;
@@ -16,9 +20,13 @@ let tenant: TestTenant;
 let id: string;
 let gateway: SimulatedGateway;
 
+beforeAll(async () => {
+  own = await createDatabase();
+});
+afterAll(() => own.drop());
 beforeEach(async () => {
   clock = new TestClock();
-  server = await startTestServer({ clock, settings });
+  server = await startTestServer({ clock, settings, connection: own.connection });
   url = await server.app.listen({ host: "127.0.0.1", port: 0 });
   tenant = await server.newTenant();
   const made = await tenant.client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" });
@@ -76,7 +84,7 @@ describe("a gateway that is silent for 30 seconds", () => {
 
   test("is detected by another replica if its own is gone", async () => {
     await online();
-    const other = await startTestServer({ clock, settings });
+    const other = await startTestServer({ clock, settings, connection: own.connection });
     clock.advance(30_001);
     await other.links.detectSilence();
     await other.close();
@@ -126,7 +134,7 @@ describe("maintenance", () => {
     clock.advance(30_001);
     await server.links.detectSilence();
     expect((await read()).status).toBe("MAINTENANCE");
-    await tenant.client.post(`/tenants/gateways/${id}/exit-maintenance`);
+    await tenant.client.must.post(`/tenants/gateways/${id}/exit-maintenance`);
     expect((await read()).status).toBe("OFFLINE");
     await until("it is sent", () => drain() === undefined);
     await beat();
@@ -136,7 +144,7 @@ describe("maintenance", () => {
 
 test("a connection with a rotated token ends with the grace period", async () => {
   await online();
-  await tenant.client.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 60 });
+  await tenant.client.must.post(`/tenants/gateways/${id}/rotate-token`, { graceSeconds: 60 });
   clock.advance(20_000);
   await beat();
   clock.advance(20_000);
@@ -187,7 +195,7 @@ test("heartbeats change neither versions nor generations", async () => {
 describe("a replica that stops", () => {
   test("sends gateways the time to connect again, and records that they are disconnected", async () => {
     await online();
-    const other = await startTestServer({ clock, settings });
+    const other = await startTestServer({ clock, settings, connection: own.connection });
     await server.links.close();
     await until("it is sent", () => gateway.goodbyes.length === 1);
     expect(gateway.goodbyes).toEqual([
@@ -196,4 +204,31 @@ describe("a replica that stops", () => {
     expect((await linkRowOf(other, tenant.id, id))?.disconnected_at).not.toBeNull();
     await other.close();
   });
+});
+
+test("a change is not reported as applied before it is offered to the gateway", async () => {
+  await online();
+  const state = async () => (await tenant.client.get(`/tenants/gateways/${id}/sync`)).body.state;
+  await until("the gateway has applied its configuration", async () => (await state()) === "applied");
+  let offer = (): void => undefined;
+  const check = vi.spyOn(TokenExpiry.prototype, "check").mockImplementationOnce(async () => {
+    await new Promise<void>((resolve) => {
+      offer = resolve;
+    });
+    return [];
+  });
+  try {
+    await tenant.client.must.put(`/tenants/gateways/${id}/settings`, { resolvers: ["10.80.0.53"] });
+    await until("the change is about to be offered", () => check.mock.calls.length > 0);
+    // By now the replica has to report that it is alive.
+    clock.advance(9_000);
+    await tick();
+    await server.links.flush();
+    expect(await state()).toBe("pending");
+    offer();
+    await until("the gateway has applied the change", async () => (await state()) === "applied");
+  } finally {
+    offer();
+    check.mockRestore();
+  }
 });

@@ -34,14 +34,14 @@ test("a relay receives the gateways with a relay port and a configured endpoint,
   await target.put({ relayPort: "51901" });
   await unfound.put({ relayPort: "51902" });
   expect(relay.settings()?.relay).toBeUndefined();
-  await replicas.client.post(`/tenants/gateways/${relay.id}/enable-relay?wait=applied`);
+  await replicas.client.must.post(`/tenants/gateways/${relay.id}/enable-relay?wait=applied`);
   const relayed = [{ listenPort: 51901, endpoint: "192.0.2.7:51820" }];
   expect(relay.settings()?.relay).toEqual(relayed);
-  await replicas.client.put(`/tenants/gateways/${relay.id}?wait=applied`, { wireguardPort: "51901" });
+  await replicas.client.must.put(`/tenants/gateways/${relay.id}?wait=applied`, { wireguardPort: "51901" });
   expect(relay.settings()?.relay).toEqual([]);
-  await replicas.client.put(`/tenants/gateways/${relay.id}?wait=applied`, { wireguardPort: "51820" });
+  await replicas.client.must.put(`/tenants/gateways/${relay.id}?wait=applied`, { wireguardPort: "51820" });
   expect(relay.settings()?.relay).toEqual(relayed);
-  await replicas.client.post(`/tenants/gateways/${relay.id}/disable-relay?wait=applied`);
+  await replicas.client.must.post(`/tenants/gateways/${relay.id}/disable-relay?wait=applied`);
   expect(relay.settings()?.relay).toBeUndefined();
 });
 

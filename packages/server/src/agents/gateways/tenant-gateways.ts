@@ -49,6 +49,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   #isStale = true;
   /** Whether the desired states were ever loaded. */
   #isLoaded = false;
+  /** The generation up to which the connected gateways were offered the content that they should enforce. */
+  #offeredGeneration = 0;
   /** When a gateway was last connected, by `clock.elapsedMs()`. */
   #usedAt: number;
   /** When this replica last reported its generation, by `clock.elapsedMs()`. */
@@ -195,6 +197,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     this.#isStale = false;
     try {
       const { changed, named } = await this.#desired.refresh();
+      const { generation } = this.#desired;
       const isEverything = this.#isLoaded && changed.length >= this.connections.size;
       this.#isLoaded = true;
       // A gateway whose token was revoked must not receive new content.
@@ -203,7 +206,11 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
         const connection = this.connections.of(gatewayId);
         if (connection !== undefined) queue.add(() => this.#offer(connection));
       }
-      queue.add(() => this.#reportGeneration());
+      // The next refresh may precede this report, but its content is offered only later.
+      queue.add(() => {
+        this.#offeredGeneration = generation;
+        this.#reportGeneration();
+      });
       this.#timer.set(this.#desired.staleAt);
     } catch (error) {
       this.#isStale = true;
@@ -343,6 +350,6 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   #reportGeneration(): void {
     if (this.connections.size === 0) return;
     this.#reportedAt = this.#options.clock.elapsedMs();
-    this.#recorder.setGeneration(this.#desired.generation);
+    this.#recorder.setGeneration(this.#offeredGeneration);
   }
 }

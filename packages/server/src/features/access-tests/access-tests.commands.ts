@@ -9,7 +9,7 @@ import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { AccessImpact } from "../../platform/tenancy/access-ledger.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./access-tests.queries.ts";
 import { accessTestView, questionView } from "./access-tests.view.ts";
 import { testRefusal } from "./broken-test-messages.ts";
@@ -39,7 +39,7 @@ export async function createAccessTest(call: Call<typeof operations.createAccess
         detail: `The tenant already has ${maxAccessTests} access tests, which is the limit.`,
       });
     }
-    if (ledger !== undefined) await requireHolding(call, tx, ledger, row);
+    if (ledger !== undefined) requireHolding(call, tx, ledger, row);
     const view = accessTestView(row);
     tx.record({ type: "access-test", id: row.id, name, after: view });
     return created(view, row.version, `/tenants/access-tests/${row.id}`);
@@ -63,7 +63,7 @@ export async function updateAccessTest(call: Call<typeof operations.updateAccess
     if (isDeepStrictEqual({ ...row, ...settings }, row)) return record(accessTestView(row), row.version);
     const changed = await queries.updateAccessTest(tx, call.granted, row.id, settings, call.now);
     const asksSame = row.enforced && isDeepStrictEqual(questionView(changed), questionView(row));
-    if (changed.enforced && !asksSame && ledger !== undefined) await requireHolding(call, tx, ledger, changed);
+    if (changed.enforced && !asksSame && ledger !== undefined) requireHolding(call, tx, ledger, changed);
     const after = accessTestView(changed);
     tx.record({ type: "access-test", id: row.id, name: changed.name, before: accessTestView(row), after });
     return record(after, changed.version);
@@ -80,20 +80,32 @@ export async function deleteAccessTest(call: Call<typeof operations.deleteAccess
 }
 
 /**
- * Requires that an enforced test holds when it is stored, unless the caller gives a reason. Otherwise the first
- * unrelated change would be refused. No other command commits between this check and the commit of this command.
- *
- * @throws AppError access_tests_broken
+ * Requires that an enforced test holds at the end of the transaction, unless the caller gives a reason. Otherwise the
+ * first unrelated change would be refused. No other command commits between this check and the commit of this command.
  */
-async function requireHolding(
+function requireHolding(
   call: Pick<Call<Operation>, "overrideReason" | "evaluateAlways">,
+  tx: CommandTx,
+  impact: AccessImpact,
+  { id }: queries.AccessTestRow,
+): void {
+  if (call.overrideReason !== undefined) return;
+  tx.atEnd(async () => {
+    const row = await queries.readAccessTest(tx, id);
+    // A later change of the same change set can delete the test or stop enforcing it.
+    if (row?.enforced === true) await requireThatHolds(call, tx, impact, row);
+  });
+}
+
+/** @throws AppError access_tests_broken */
+async function requireThatHolds(
+  call: Pick<Call<Operation>, "evaluateAlways">,
   tx: TenantTx,
   impact: AccessImpact,
   row: queries.AccessTestRow,
 ): Promise<void> {
-  if (call.overrideReason !== undefined) return;
   const preview = await impact.preview(tx, []);
-  const { model } = preview().before;
+  const { model } = preview().after;
   const result = await call.evaluateAlways(checkingExpectation(model, expectationOf(row)));
   if (result.holds || result.missing !== undefined) return;
   throw new AppError("access_tests_broken", {

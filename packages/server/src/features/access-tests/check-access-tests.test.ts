@@ -103,10 +103,10 @@ describe("stored tests", () => {
     expect(all.body.tests.map(({ id }: { id: string }) => id)).toEqual([...ids, allowed]);
     const some = await other.client.post(`${path}/check`, { ids: [allowed, ids[0]] });
     expect(some.body.tests.map(({ id }: { id: string }) => id)).toEqual([allowed, ids[0]]);
-    await other.client.delete(`/tenants/groups/${group.id}`);
+    await other.client.must.delete(`/tenants/groups/${group.id}`);
     const { body } = await other.client.post(`${path}/check`);
     expect(body.tests[0].state).toMatchObject({ missing: "subject", holds: false, asked: 0, brokenCount: 0 });
-    await other.client.delete(`/tenants/resources/${resource.id}`);
+    await other.client.must.delete(`/tenants/resources/${resource.id}`);
     const later = await other.client.post(`${path}/check`);
     expect(later.body.tests[1].state).toMatchObject({ missing: "resource" });
     // Traffic to an address outside of all resources is internet traffic.

@@ -50,8 +50,8 @@ describe("reading addresses", () => {
   test("lists more addresses than one batch holds, each once", async () => {
     const { client: own } = await server.newTenant();
     const addresses = Array.from({ length: 500 }, (_, index) => ({ address: `host-${index}`, protocols: [] }));
-    await own.post("/tenants/resources", { name: "Many", type: "PRIVATE", addresses });
-    await own.post("/tenants/resources", { name: "More", type: "PRIVATE", addresses });
+    await own.must.post("/tenants/resources", { name: "Many", type: "PRIVATE", addresses });
+    await own.must.post("/tenants/resources", { name: "More", type: "PRIVATE", addresses });
     const { body } = await own.get("/tenants/addresses");
     expect(body.map(({ address }: { address: string }) => address)).toEqual(
       [...addresses, ...addresses].map(({ address }) => address),
@@ -268,7 +268,7 @@ describe("deleting an address", () => {
   test("leaves a resource without addresses, and frees its protocols", async () => {
     const protocol = await makeId("protocol", client);
     const { id } = await makeAddress();
-    await client.put(`/tenants/addresses/${id}`, { address: "10.0.0.1", protocols: [protocol] });
+    await client.must.put(`/tenants/addresses/${id}`, { address: "10.0.0.1", protocols: [protocol] });
     expect(await client.delete(`/tenants/protocols/${protocol}`)).toMatchObject({ status: 409 });
     expect(await client.delete(`/tenants/addresses/${id}`)).toMatchObject({ status: 204 });
     expect(await client.delete(`/tenants/protocols/${protocol}`)).toMatchObject({ status: 204 });
@@ -282,7 +282,7 @@ describe("deleting an address", () => {
 
   test("happens to all addresses of a deleted resource", async () => {
     const resource = await makeResource(["10.0.0.1", "10.0.0.2"]);
-    await client.delete(`/tenants/resources/${resource.id}`);
+    await client.must.delete(`/tenants/resources/${resource.id}`);
     for (const { id } of resource.addresses) {
       expect(await client.get(`/tenants/addresses/${id}`)).toMatchObject({ status: 404 });
     }
@@ -296,7 +296,7 @@ describe("the gateways of an address", () => {
     expect(await client.get(path)).toMatchObject({ status: 200, body: [] });
     const gateways = [await make("gateway", client), await make("gateway", client), await make("gateway", client)];
     const order = [gateways[2], gateways[0], gateways[1]];
-    await client.post(`/tenants/resources/${resource.id}/loadBalancing`, {
+    await client.must.post(`/tenants/resources/${resource.id}/loadBalancing`, {
       loadBalancingMode: "MANUAL",
       gateways: order.map(({ id }) => id),
     });
@@ -310,7 +310,7 @@ test("the record of changes names the resource of an address", async () => {
   const resource = await makeResource(["10.0.0.1"]);
   const [address] = resource.addresses;
   const changed = await client.put(`/tenants/addresses/${address?.id}`, { address: "10.0.0.2", protocols: [] });
-  await client.delete(`/tenants/addresses/${address?.id}`);
+  await client.must.delete(`/tenants/addresses/${address?.id}`);
   const { body } = await client.get(`/tenants/events?filter[target.id]=${address?.id}`);
   const owner = { id: resource.id, name: resource.name };
   const after = { ...changed.body, resource: owner };

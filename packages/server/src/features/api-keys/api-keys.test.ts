@@ -138,7 +138,7 @@ describe("rotation", () => {
 
   test("of a key that was rotated already answers 409", async () => {
     const old = await createKey({});
-    await tenant.client.post(`/tenants/api-keys/${old.body.id}/rotate`, {});
+    await tenant.client.must.post(`/tenants/api-keys/${old.body.id}/rotate`, {});
     const again = await tenant.client.post(`/tenants/api-keys/${old.body.id}/rotate`, {});
     expect(again).toMatchObject({ status: 409, body: { code: "api_key_replaced" } });
   });

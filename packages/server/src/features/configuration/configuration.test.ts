@@ -55,7 +55,7 @@ describe("readConfiguration", () => {
   test("names devices of policies by public key, with the name for people", async () => {
     const device = await make("device", client);
     const policy = { name: "For one", type: "PRIVATE", action: true, devices: [device.id] };
-    await client.post("/tenants/policies", policy);
+    await client.must.post("/tenants/policies", policy);
     const { policies } = await calls.exported();
     expect(policies.PRIVATE).toEqual([
       { name: "For one", action: true, devices: [{ publicKey: device.publicKey, name: device.name }] },

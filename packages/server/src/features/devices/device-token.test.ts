@@ -75,7 +75,7 @@ describe("rotating a device's token", () => {
   test("is undone with the device", async () => {
     const id = await makeId("device", tenant.client);
     await rotate(id);
-    await tenant.client.delete(`/tenants/devices/${id}`);
+    await tenant.client.must.delete(`/tenants/devices/${id}`);
     expect(await printedRows(server, tenant.id, "device_tokens")).toEqual([]);
   });
 });

@@ -64,8 +64,8 @@ describe("deactivating a device", () => {
   test("keeps it in policies, and counts it against the limit", async () => {
     const device = await make("device", client);
     const policy = await makePolicy({ devices: [device.id] });
-    await client.patch(`/tenants/users/${device.user.id}`, { maxDevices: 1 });
-    await client.patch(`/tenants/devices/${device.id}/deactivate`);
+    await client.must.patch(`/tenants/users/${device.user.id}`, { maxDevices: 1 });
+    await client.must.patch(`/tenants/devices/${device.id}/deactivate`);
     const { body } = await client.get(`/tenants/policies/${policy.id}`);
     expect(body.devices).toMatchObject([{ id: device.id, active: false, status: "Deactivated" }]);
     const another = { name: "Second", userId: device.user.id, hardwareId: "HW2", publicKey: `${"A".repeat(43)}=` };
@@ -76,7 +76,7 @@ describe("deactivating a device", () => {
 describe("reactivating a device", () => {
   test("restores it, and is refused for a device that is not deactivated", async () => {
     const { id, status } = await make("device", client);
-    await client.patch(`/tenants/devices/${id}/deactivate`);
+    await client.must.patch(`/tenants/devices/${id}/deactivate`);
     const reply = await client.post(`/tenants/devices/${id}/reactivate`);
     expect(reply).toMatchObject({ status: 201, headers: { etag: '"3"' }, body: { active: true, status } });
     expect(reply.headers).not.toHaveProperty("location");
@@ -93,7 +93,7 @@ describe("reactivating a device", () => {
 
   test("is refused for a device whose user was deleted, with a code of its own", async () => {
     const { id, user } = await make("device", client);
-    await client.delete(`/tenants/users/${user.id}`);
+    await client.must.delete(`/tenants/users/${user.id}`);
     expect(await client.post(`/tenants/devices/${id}/reactivate`)).toMatchObject({
       status: 409,
       body: { code: "device_without_user" },
@@ -103,20 +103,20 @@ describe("reactivating a device", () => {
 
   test("of a deactivated user's device takes effect once the user is active again", async () => {
     const { id, user } = await make("device", client);
-    await client.patch(`/tenants/devices/${id}/deactivate`);
-    await client.patch(`/tenants/users/${user.id}/deactivate`);
+    await client.must.patch(`/tenants/devices/${id}/deactivate`);
+    await client.must.patch(`/tenants/users/${user.id}/deactivate`);
     expect(await client.post(`/tenants/devices/${id}/reactivate`)).toMatchObject({
       status: 201,
       body: { active: true, status: "Deactivated" },
     });
-    await client.post(`/tenants/users/${user.id}/reactivate`);
+    await client.must.post(`/tenants/users/${user.id}/reactivate`);
     expect((await client.get(`/tenants/devices/${id}`)).body.status).toBe("Offline");
   });
 
   test("races with deleting its user: the device ends deactivated either way", async () => {
     for (let round = 0; round < 6; round += 1) {
       const { id, user } = await make("device", client);
-      await client.patch(`/tenants/devices/${id}/deactivate`);
+      await client.must.patch(`/tenants/devices/${id}/deactivate`);
       const [deleted, reactivated] = await Promise.all([
         client.delete(`/tenants/users/${user.id}`),
         client.post(`/tenants/devices/${id}/reactivate`),
@@ -149,7 +149,7 @@ describe("replacing a device's posture", () => {
 
   test("by the same changes records nothing, regardless of the order of its entries", async () => {
     const { id } = await make("device", client);
-    await client.put(`/tenants/devices/${id}/posture`, posture);
+    await client.must.put(`/tenants/devices/${id}/posture`, posture);
     const reordered = Object.fromEntries(Object.entries(posture).reverse());
     const again = await client.put(`/tenants/devices/${id}/posture`, reordered);
     expect(again).toMatchObject({ status: 200, headers: { etag: '"2"' } });
@@ -158,7 +158,7 @@ describe("replacing a device's posture", () => {
 
   test("is open to names of every kind, and to deactivated devices", async () => {
     const { id } = await make("device", client);
-    await client.patch(`/tenants/devices/${id}/deactivate`);
+    await client.must.patch(`/tenants/devices/${id}/deactivate`);
     const names = JSON.parse('{"toString": 1, "posture": true, "a/b~c": "x", "größe": 1.5}');
     const reply = await client.put(`/tenants/devices/${id}/posture`, names);
     expect(reply).toMatchObject({ status: 200, body: { active: false } });
@@ -194,7 +194,7 @@ describe("replacing a device's posture", () => {
 describe("deleting a device", () => {
   test("leaves only its audit entries, and frees its place for another device", async () => {
     const device = await make("device", client);
-    await client.patch(`/tenants/users/${device.user.id}`, { maxDevices: 1 });
+    await client.must.patch(`/tenants/users/${device.user.id}`, { maxDevices: 1 });
     const user = await client.get(`/tenants/users/${device.user.id}`);
     expect(await client.delete(`/tenants/devices/${device.id}`)).toMatchObject({ status: 204, text: "" });
     expect(await client.get(`/tenants/devices/${device.id}`)).toMatchObject({ status: 404 });
@@ -217,8 +217,8 @@ describe("deleting a device", () => {
       await makePolicy({ name: "Inactive", devices: [device.id] }),
       await makePolicy({ name: "Both", devices: [other.id, device.id] }),
     ];
-    await client.patch(`/tenants/policies/${inactive.id}/deactivate`);
-    await client.delete(`/tenants/devices/${device.id}`);
+    await client.must.patch(`/tenants/policies/${inactive.id}/deactivate`);
+    await client.must.delete(`/tenants/devices/${device.id}`);
     for (const [policy, left] of [
       [alone, []],
       [inactive, []],
@@ -247,7 +247,7 @@ describe("deleting a device", () => {
 
   test("works for a device without a user", async () => {
     const { id, user } = await make("device", client);
-    await client.delete(`/tenants/users/${user.id}`);
+    await client.must.delete(`/tenants/users/${user.id}`);
     expect(await client.delete(`/tenants/devices/${id}`, { "if-match": '"1"' })).toMatchObject({ status: 412 });
     expect(await client.delete(`/tenants/devices/${id}`, { "if-match": '"2"' })).toMatchObject({ status: 204 });
   });

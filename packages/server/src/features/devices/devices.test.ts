@@ -91,7 +91,7 @@ describe("enrolDevice", () => {
 
   test("refuses a deactivated user", async () => {
     const user = await newUser();
-    await client.patch(`/tenants/users/${user.id}/deactivate`);
+    await client.must.patch(`/tenants/users/${user.id}/deactivate`);
     expect(await enrol(user.id)).toMatchObject({ status: 409, body: { code: "user_deactivated" } });
   });
 
@@ -111,7 +111,7 @@ describe("enrolDevice", () => {
       [1, 2].map((maxDevices) => client.post("/tenants/groups", { name: `Up to ${maxDevices}`, maxDevices })),
     );
     const user = (
-      await client.post("/tenants/users", { email: "ann@example.com", groups: groups.map(({ body }) => body.id) })
+      await client.must.post("/tenants/users", { email: "ann@example.com", groups: groups.map(({ body }) => body.id) })
     ).body;
     expect((await enrol(user.id)).status).toBe(201);
     expect((await enrol(user.id)).status).toBe(201);
@@ -120,9 +120,9 @@ describe("enrolDevice", () => {
 
   test("allows as many devices as the user's own limit, whatever the groups say", async () => {
     const user = await newUser();
-    await client.patch(`/tenants/users/${user.id}`, { maxDevices: 0 });
+    await client.must.patch(`/tenants/users/${user.id}`, { maxDevices: 0 });
     expect(await enrol(user.id)).toMatchObject({ status: 409, body: { code: "device_limit_reached" } });
-    await client.patch(`/tenants/users/${user.id}`, { maxDevices: 1 });
+    await client.must.patch(`/tenants/users/${user.id}`, { maxDevices: 1 });
     expect((await enrol(user.id)).status).toBe(201);
   });
 
@@ -153,12 +153,12 @@ describe("a device's status", () => {
   test("is Deactivated while the user is inactive; the device's own flag does not change", async () => {
     const user = await newUser();
     const device = (await enrol(user.id)).body;
-    await client.patch(`/tenants/users/${user.id}/deactivate`);
+    await client.must.patch(`/tenants/users/${user.id}/deactivate`);
     expect((await client.get(`/tenants/devices/${device.id}`)).body).toMatchObject({
       status: "Deactivated",
       active: true,
     });
-    await client.post(`/tenants/users/${user.id}/reactivate`);
+    await client.must.post(`/tenants/users/${user.id}/reactivate`);
     expect((await client.get(`/tenants/devices/${device.id}`)).body.status).toBe("Offline");
   });
 });

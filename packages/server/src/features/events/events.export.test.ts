@@ -17,11 +17,11 @@ let text: string;
 beforeAll(async () => {
   server = await sharedTestServer();
   tenant = await server.newTenant();
-  for (const name of ["One", "=cmd()"]) await tenant.client.post("/tenants/groups", { name });
+  for (const name of ["One", "=cmd()"]) await tenant.client.must.post("/tenants/groups", { name });
   const people = ["ann@example.com", "ben@example.com"].map((email) => ({ email }));
-  await tenant.client.post("/tenants/users", people);
+  await tenant.client.must.post("/tenants/users", people);
   await server.tasks.get("audit-checkpoints")?.runNow();
-  await tenant.client.post("/tenants/groups", { name: 'Three "3", \u00e4' });
+  await tenant.client.must.post("/tenants/groups", { name: 'Three "3", \u00e4' });
   text = await exported("");
 });
 

@@ -126,7 +126,7 @@ test("continues after the last event id, from the header or the parameter", asyn
 test("applies filters, and advances the id past entries that do not match", async () => {
   const follower = await follow("?filter[operation]=createGroup&lastEventId=0");
   await until("the id moved on", () => follower.messages.at(-1)?.id === 5);
-  await tenant.client.post("/tenants/users", { email: "ann@example.com" });
+  await tenant.client.must.post("/tenants/users", { email: "ann@example.com" });
   await makeGroup("Wanted");
   await until("the entry was told", () => follower.entries.length === 1);
   expect(namesIn(follower)).toEqual(["Wanted"]);
@@ -151,7 +151,7 @@ test("ends when its key is revoked on any replica, and sends nothing afterwards"
   const follower = await follow("", { port: ports[1] ?? 0, key: made.body.key });
   await makeGroup("Before");
   await until("the entry was told", () => follower.entries.length === 1);
-  await tenant.client.delete(`/tenants/api-keys/${made.body.id}`);
+  await tenant.client.must.delete(`/tenants/api-keys/${made.body.id}`);
   await follower.connection.whole();
   expect(namesIn(follower)).toEqual(["Before"]);
 });
@@ -171,7 +171,7 @@ test("ends when its key expires", async () => {
 
 test("ends when its tenant is deleted", async () => {
   const follower = await follow();
-  await server.operator.delete(`/operator/tenants/${tenant.id}`);
+  await server.operator.must.delete(`/operator/tenants/${tenant.id}`);
   await follower.connection.whole();
 });
 

@@ -11,7 +11,7 @@ test("the audit record shows the actor, the target, and the state before and aft
   const { client } = await server.newTenant();
   const made = await client.post("/tenants/users", { email: "ann@example.com" });
   const changed = await client.put(`/tenants/users/${made.body.id}`, { firstName: "Ann" });
-  await client.delete(`/tenants/users/${made.body.id}`);
+  await client.must.delete(`/tenants/users/${made.body.id}`);
   const { body } = await client.get(`/tenants/events?filter[target.id]=${made.body.id}&sort=-createdAt`);
   expect(body.total).toBe(3);
   const [deletion, change, creation] = body.data;
@@ -34,7 +34,7 @@ test("the total counts all entries, or all that match the filters", async () => 
   const { client } = await server.newTenant();
   const before = (await client.get("/tenants/events")).body.total;
   const emails = ["ann@example.com", "ben@example.com"];
-  await client.post(
+  await client.must.post(
     "/tenants/users",
     emails.map((email) => ({ email })),
   );

@@ -52,14 +52,14 @@ describe("deleting a gateway", () => {
       expect(status, text).toBe(201);
       policies.unshift(body);
     }
-    await client.patch(`/tenants/policies/${policies[0]?.id}/deactivate`);
+    await client.must.patch(`/tenants/policies/${policies[0]?.id}/deactivate`);
     const refused = await client.delete(`/tenants/gateways/${id}`);
     expect(refused).toMatchObject({ status: 409, body: { code: "gateway_in_use" } });
     expect(refused.body.errors).toEqual(
       policies.map((policy) => ({ pointer: `/tenants/policies/${policy.id}`, message: policy.name })),
     );
     expect(await client.delete(`/tenants/gateways/${id}`, { "if-match": '"2"' })).toMatchObject({ status: 412 });
-    for (const policy of policies) await client.patch(`/tenants/policies/${policy.id}`, { gateways: [] });
+    for (const policy of policies) await client.must.patch(`/tenants/policies/${policy.id}`, { gateways: [] });
     expect(await client.delete(`/tenants/gateways/${id}`)).toMatchObject({ status: 204 });
   });
 

@@ -94,7 +94,7 @@ describe("maintenance", () => {
   test("takes resources without another gateway offline, and invalidates their cached records", async () => {
     const resource = await make("resource", tenant.client);
     const id = await makeId("gateway", tenant.client);
-    await tenant.client.put(`/tenants/resources/${resource.id}/gateways/${id}`);
+    await tenant.client.must.put(`/tenants/resources/${resource.id}/gateways/${id}`);
     await reportHeartbeat(server, tenant.id, id, { lastOnline: ago(1), deployedOn: ago(900) });
     await reportStatus(server, tenant.id, id, "ONLINE");
     const status = async () => (await tenant.client.get(`/tenants/resources/${resource.id}`)).body.status;

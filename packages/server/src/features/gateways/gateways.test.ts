@@ -137,7 +137,7 @@ describe("reading gateways", () => {
     const resources = [];
     for (const name of ["zeta", "Alpha", "beta"]) {
       const { body } = await own.post("/tenants/resources", { name, type: "PRIVATE", addresses: [] });
-      await own.post(`/tenants/resources/${body.id}/loadBalancing`, {
+      await own.must.post(`/tenants/resources/${body.id}/loadBalancing`, {
         loadBalancingMode: "MANUAL",
         gateways: [made[1].id],
       });

@@ -76,7 +76,7 @@ describe("updateGroup", () => {
   test("changes the roles that members inherit, without new versions of the members", async () => {
     const group = await newGroup();
     const { id } = await newUser(group.id);
-    await client.put(`/tenants/groups/${group.id}`, { roles: [await roleId("AUDITOR")] });
+    await client.must.put(`/tenants/groups/${group.id}`, { roles: [await roleId("AUDITOR")] });
     expect(await client.get(`/tenants/users/${id}`)).toMatchObject({
       headers: { etag: '"1"' },
       body: { roles: [{ type: "AUDITOR" }] },
@@ -184,7 +184,7 @@ describe("deleteGroup", () => {
     const policy = async (groups: string[]) =>
       (await client.post("/tenants/policies", { name: unique("Policy"), type: "PRIVATE", action: true, groups })).body;
     const [only, both] = [await policy([gone.id]), await policy([gone.id, stays.id])];
-    await client.delete(`/tenants/groups/${gone.id}`);
+    await client.must.delete(`/tenants/groups/${gone.id}`);
     const all = { allGroups: false, allUsers: false, allDevices: false, users: [], devices: [] };
     expect(await client.get(`/tenants/policies/${only.id}`)).toMatchObject({
       headers: { etag: '"1"' },

@@ -59,7 +59,7 @@ describe("createGroup", () => {
   });
 
   test("refuses a name that is taken", async () => {
-    await tenant.client.post("/tenants/groups", { name: "Sales" });
+    await tenant.client.must.post("/tenants/groups", { name: "Sales" });
     expect(await tenant.client.post("/tenants/groups", { name: "Sales " })).toMatchObject({
       status: 409,
       body: { code: "name_taken", errors: [{ pointer: "/name" }] },
@@ -123,7 +123,7 @@ describe("listGroups", () => {
   test("shows members, finds the groups of a user, and sorts by name without regard to case", async () => {
     const { client } = await server.newTenant();
     const beta = (await client.post("/tenants/groups", { name: "beta" })).body.id;
-    await client.post("/tenants/groups", { name: "Alpha" });
+    await client.must.post("/tenants/groups", { name: "Alpha" });
     const user = (await client.post("/tenants/users", { email: "Ann@example.com", groups: [beta] })).body;
     const sorted = await client.get("/tenants/groups?sort=name");
     expect(sorted.body.total).toBe(3);

@@ -198,7 +198,7 @@ describe("gateway tokens", () => {
     expect(page.body.data[0].gateways[0].token).toBe("<redacted>");
     expect((await client.get(`${policies}/${policy.id}`)).body).toEqual(policy);
     expect((await client.get(`${policies}?filter[id]=${policy.id}`)).body.data).toEqual([policy]);
-    await client.patch(`${policies}/${policy.id}`, { description: "Changed" });
+    await client.must.patch(`${policies}/${policy.id}`, { description: "Changed" });
     const events = await client.get("/tenants/events?limit=100");
     expect(events.text).toContain("<redacted>");
     expect(events.text).not.toContain(policy.gateways[0].token);
@@ -212,7 +212,7 @@ describe("listPolicies", () => {
     const first = await makePolicy({ name: "banana", users: [user.id], resources: [resource.id] });
     const second = await makePolicy({ name: "Apple", groups: [group.id], rule: rule.id });
     const third = await makePolicy({ name: "cherry", action: false, type: "SAAS" });
-    await client.patch(`${policies}/${third.id}/deactivate`);
+    await client.must.patch(`${policies}/${third.id}/deactivate`);
 
     const names = async (query: string) => {
       const { status, body } = await client.get(`${policies}?${query}`);
@@ -400,7 +400,7 @@ describe("deactivating and reactivating", () => {
       const resource = await makeResource();
       const policy = await makePolicy({ resources: [resource.id] });
       expect(await client.delete(`/tenants/resources/${resource.id}`)).toMatchObject({ status: 409 });
-      await client.patch(`${policies}/${policy.id}/deactivate`);
+      await client.must.patch(`${policies}/${policy.id}/deactivate`);
       const [deleted, active] = await Promise.all([
         client.delete(`/tenants/resources/${resource.id}`),
         client.post(`${policies}/${policy.id}/reactivate`),
@@ -416,7 +416,7 @@ describe("records that a policy lists", () => {
   test("disappear from it when deleted, which grants nothing; a listed gateway cannot be deleted", async () => {
     const [user, resource, gateway] = [await makeUser(), await makeResource(), await makeGateway()];
     const policy = await makePolicy({ users: [user.id], resources: [resource.id], gateways: [gateway.id] });
-    await client.patch(`${policies}/${policy.id}/deactivate`);
+    await client.must.patch(`${policies}/${policy.id}/deactivate`);
     for (const path of [`users/${user.id}`, `resources/${resource.id}`]) {
       expect(await client.delete(`/tenants/${path}`)).toMatchObject({ status: 204 });
     }

@@ -16,16 +16,16 @@ import {
   readCircumstances,
   readQuestions,
 } from "../access-tests/access-tests.api.ts";
-import { performChange, preparedChanges } from "./previewed-changes.ts";
+import { performChanges, preparePreview } from "../changes/changes.api.ts";
 
 export async function previewAccess(call: Call<typeof operations.previewAccess>): Promise<Outcome> {
   const { context = {}, page: { limit = defaultPreviewRows, offset = 0 } = {} } = call.body;
-  const changes = preparedChanges(call);
+  const changes = preparePreview(call, call.body.changes);
   const circumstances: OpenCircumstances = circumstancesOf(readCircumstances(context));
   // No other command of the tenant can run meanwhile, so end the transaction as soon as everything was read.
-  const { look, tests } = await call.runDry(async (dryRun) => {
-    for (const change of changes) await performChange(call, change, dryRun);
-    const [read, questions] = await Promise.all([dryRun.look(), readQuestions(dryRun.tx, "all")]);
+  const { look, tests } = await call.runDry(async (batch) => {
+    await performChanges(call, changes, batch);
+    const [read, questions] = await Promise.all([batch.look(), readQuestions(batch.tx, "all")]);
     return { look: read, tests: questions };
   });
   const change = look();

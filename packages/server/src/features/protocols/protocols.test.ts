@@ -100,8 +100,8 @@ describe("creating a protocol", () => {
   test("shortens and numbers names of long contents", async () => {
     const networkProtocols = Array.from({ length: 100 }, (_, index) => ({ protocol: "TCP", port: 30_000 + index }));
     const [one, two] = [
-      await client.post("/tenants/protocols", { networkProtocols }),
-      await client.post("/tenants/protocols", { networkProtocols }),
+      await client.must.post("/tenants/protocols", { networkProtocols }),
+      await client.must.post("/tenants/protocols", { networkProtocols }),
     ];
     expect(one.body.name).toHaveLength(120);
     expect(two.body.name).toMatch(/… \(2\)$/);
@@ -222,7 +222,7 @@ describe("deleting a protocol", () => {
         errors: [{ pointer: `/tenants/addresses/${address.id}`, message: address.address }],
       },
     });
-    await client.delete(`/tenants/resources/${resource.id}`);
+    await client.must.delete(`/tenants/resources/${resource.id}`);
     expect(await client.delete(path)).toMatchObject({ status: 204 });
   });
 

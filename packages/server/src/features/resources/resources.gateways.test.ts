@@ -30,7 +30,10 @@ describe("connecting a gateway to a resource", () => {
   test("puts it last in the order of priority, and raises the resource's version alone", async () => {
     const { id, name } = await make("resource", client);
     const [first = "", second = ""] = await makeGateways(2);
-    await client.post(`/tenants/resources/${id}/loadBalancing`, { loadBalancingMode: "AUTOMATIC", gateways: [second] });
+    await client.must.post(`/tenants/resources/${id}/loadBalancing`, {
+      loadBalancingMode: "AUTOMATIC",
+      gateways: [second],
+    });
     expect(await connect(id, first)).toMatchObject({ status: 204, text: "", headers: { etag: '"3"' } });
     expect(await gatewaysOf(id)).toEqual([second, first]);
     expect((await client.get(`/tenants/resources/${id}`)).body.loadBalancingMode).toBe("AUTOMATIC");
@@ -72,7 +75,7 @@ describe("connecting a gateway to a resource", () => {
     const [a = "", b = "", c = "", d = "", e = ""] = await makeGateways(5);
     for (const gateway of [a, b, c, d]) await connect(id, gateway);
     await disconnect(id, a);
-    await client.delete(`/tenants/gateways/${c}`);
+    await client.must.delete(`/tenants/gateways/${c}`);
     await connect(id, e);
     await connect(id, a);
     expect(await gatewaysOf(id)).toEqual([b, d, e, a]);

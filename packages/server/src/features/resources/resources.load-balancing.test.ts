@@ -133,7 +133,7 @@ describe("a resource's status", () => {
     const own = tenant.client;
     const resource = await make("resource", own);
     const [one, two] = [await makeId("gateway", own), await makeId("gateway", own)];
-    await own.post(`/tenants/resources/${resource.id}/loadBalancing`, {
+    await own.must.post(`/tenants/resources/${resource.id}/loadBalancing`, {
       loadBalancingMode: "MANUAL",
       gateways: [one, two],
     });

@@ -45,8 +45,8 @@ describe("reading a resource", () => {
   test("shows its id in lower case, however a request spells it", async () => {
     const tenant = await server.newTenant();
     const { id } = await make("resource", tenant.client);
-    await tenant.client.patch(`/tenants/resources/${id.toUpperCase()}`, { name: unique("Resource") });
-    await tenant.client.delete(`/tenants/resources/${id.toUpperCase()}`);
+    await tenant.client.must.patch(`/tenants/resources/${id.toUpperCase()}`, { name: unique("Resource") });
+    await tenant.client.must.delete(`/tenants/resources/${id.toUpperCase()}`);
     expect(await latestNews(server, tenant.id, 2)).toEqual([
       { type: "resource", id, change: "deleted" },
       { type: "resource", id, change: "updated" },
@@ -62,7 +62,7 @@ describe("updating a resource", () => {
     expect(reply).toMatchObject({ status: 204, text: "", headers: { etag: '"2"' } });
     const { body } = await client.get(`/tenants/resources/${made.id}`);
     expect(body).toEqual({ ...made, name, updatedAt: body.updatedAt });
-    await client.patch(`/tenants/resources/${made.id}`, { name, description: "New" });
+    await client.must.patch(`/tenants/resources/${made.id}`, { name, description: "New" });
     expect((await client.get(`/tenants/resources/${made.id}`)).body).toMatchObject({ description: "New" });
   });
 
@@ -82,7 +82,7 @@ describe("updating a resource", () => {
 
   test('clears the description with ""', async () => {
     const { body } = await create({ description: "Old" });
-    await client.patch(`/tenants/resources/${body.id}`, { name: body.name, description: "" });
+    await client.must.patch(`/tenants/resources/${body.id}`, { name: body.name, description: "" });
     expect((await client.get(`/tenants/resources/${body.id}`)).body).not.toHaveProperty("description");
   });
 
@@ -138,7 +138,7 @@ describe("deleting a resource", () => {
   test("deletes its addresses and connections, and frees its name", async () => {
     const resource = await make("resource", client);
     const gateway = await makeId("gateway", client);
-    await client.post(`/tenants/resources/${resource.id}/loadBalancing`, {
+    await client.must.post(`/tenants/resources/${resource.id}/loadBalancing`, {
       loadBalancingMode: "MANUAL",
       gateways: [gateway],
     });
@@ -169,7 +169,7 @@ describe("deleting a resource", () => {
       policies.map(({ id, name }) => ({ pointer: `/tenants/policies/${id}`, message: name })),
     );
     expect(await client.delete(path, { "if-match": '"5"' })).toMatchObject({ status: 412 });
-    for (const { id } of policies) await client.patch(`/tenants/policies/${id}/deactivate`);
+    for (const { id } of policies) await client.must.patch(`/tenants/policies/${id}/deactivate`);
     expect(await client.delete(path)).toMatchObject({ status: 204 });
     for (const { id } of policies) {
       expect((await client.get(`/tenants/policies/${id}`)).body).toMatchObject({ active: false, resources: [] });
@@ -181,7 +181,7 @@ describe("deleting a resource", () => {
     const [gone, stays] = [await make("resource", tenant.client), await make("resource", tenant.client)];
     const fields = { name: "Forge", type: "PRIVATE", action: true, resources: [gone.id, stays.id] };
     const { body: policy } = await tenant.client.post("/tenants/policies", fields);
-    await tenant.client.patch(`/tenants/policies/${policy.id}/deactivate`);
+    await tenant.client.must.patch(`/tenants/policies/${policy.id}/deactivate`);
     expect(await tenant.client.delete(`/tenants/resources/${gone.id}`)).toMatchObject({ status: 204 });
     const { body } = await tenant.client.get(`/tenants/events?filter[target.id]=${policy.id}&sort=-createdAt`);
     expect(body.data[0]).toMatchObject({ operation: "deleteResource", target: { type: "policy", name: "Forge" } });
@@ -223,7 +223,7 @@ describe("deleting a resource", () => {
       const { body: resource } = await create();
       const fields = { name: unique("Policy"), type: "PRIVATE", action: true, resources: [resource.id] };
       const { body: policy } = await client.post("/tenants/policies", fields);
-      await client.patch(`/tenants/policies/${policy.id}/deactivate`);
+      await client.must.patch(`/tenants/policies/${policy.id}/deactivate`);
       const [deleted, reactivated] = await Promise.all([
         client.delete(`/tenants/resources/${resource.id}`),
         client.post(`/tenants/policies/${policy.id}/reactivate`),

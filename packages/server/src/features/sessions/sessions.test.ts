@@ -54,6 +54,18 @@ describe("signing in", () => {
     expect((await users(cookieOf(reply))).status).toBe(200);
   });
 
+  test("over TLS, a cookie without the prefix does not count: another host of the site could have set it", async () => {
+    const plain = await signIn(tenant.key);
+    const overTls = [
+      { origin: "https://gatehouse.example.com", host: "gatehouse.example.com" },
+      { "sec-fetch-site": "same-origin", host: "gatehouse.example.com" },
+    ];
+    for (const headers of overTls) expect((await users(plain, headers)).body.code).toBe("missing_api_key");
+    expect((await users(plain, { host: "gatehouse.example.com" })).status).toBe(200);
+    const reply = await server.client(undefined).get(session, { cookie: plain, ...overTls[1] });
+    expect(reply.status).toBe(204);
+  });
+
   test("accepts API keys, and refuses the operator's key", async () => {
     const wrong = generateToken(tokenPrefixes.apiKey);
     for (const key of [wrong, server.operatorKey, generateToken(tokenPrefixes.session)]) {
@@ -138,7 +150,7 @@ describe("a session", () => {
     const made = await tenant.client.post("/tenants/api-keys", { name: "Short", permissions: ["users:read"] });
     const cookie = await signIn(made.body.key);
     expect((await users(cookie)).status).toBe(200);
-    await tenant.client.delete(`/tenants/api-keys/${made.body.id}`);
+    await tenant.client.must.delete(`/tenants/api-keys/${made.body.id}`);
     expect((await users(cookie)).body.code).toBe("session_ended");
   });
 
@@ -153,7 +165,7 @@ describe("a session", () => {
     expect((await call("GET", session, cookie)).body.expiresAt).toBe(expiresAt);
     const lasting = await tenant.client.post("/tenants/api-keys", { name: "Lasting", permissions: ["users:read"] });
     const rotated = await signIn(lasting.body.key);
-    await tenant.client.post(`/tenants/api-keys/${lasting.body.id}/rotate`, { graceSeconds: 60 });
+    await tenant.client.must.post(`/tenants/api-keys/${lasting.body.id}/rotate`, { graceSeconds: 60 });
     clock.advance(2 * minuteMs);
     expect((await users(rotated)).body.code).toBe("session_ended");
     expect((await users(cookie)).status).toBe(200);

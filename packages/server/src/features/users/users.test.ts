@@ -96,7 +96,7 @@ test("a write without changes answers with the record and records nothing", asyn
   const path = `/tenants/users/${id}`;
   const profile = { firstName: "Ann", lastName: "Lee", image: "/ann.png" };
   const attributes = { department: "Engineering", grade: 7, remote: true };
-  await client.put(path, profile);
+  await client.must.put(path, profile);
   const { body } = await client.patch(path, { maxDevices: 3, attributes });
   const reversed = Object.fromEntries(Object.entries(attributes).reverse());
   const same = (headers: Record<string, string>) => [
@@ -201,7 +201,7 @@ describe("deleteUser", () => {
 
   test("frees the address", async () => {
     const { id } = await newUser();
-    await client.delete(`/tenants/users/${id}`);
+    await client.must.delete(`/tenants/users/${id}`);
     expect((await client.post("/tenants/users", { email: "ann@example.com" })).status).toBe(201);
   });
 
@@ -242,8 +242,8 @@ describe("listUsers", () => {
   test("sorts regardless of letter case; users without a value come last", async () => {
     const ann = await newUser("Zoe.Ann@example.com");
     const ben = await newUser("ben@example.com");
-    await client.put(`/tenants/users/${ann.id}`, { firstName: "ann", lastName: "Zimmer" });
-    await client.put(`/tenants/users/${ben.id}`, { firstName: "Ben", lastName: "adler" });
+    await client.must.put(`/tenants/users/${ann.id}`, { firstName: "ann", lastName: "Zimmer" });
+    await client.must.put(`/tenants/users/${ben.id}`, { firstName: "Ben", lastName: "adler" });
     await setLastConnection(server, tenantId, "users", ben.id, new Date("2026-01-31T12:00:00.000Z"));
     const owner = "owner@example.com";
     expect(await emails("sort=email")).toEqual(["ben@example.com", owner, "Zoe.Ann@example.com"]);
@@ -255,7 +255,7 @@ describe("listUsers", () => {
 
   test("filters by address without regard to case, status, group and role", async () => {
     const group = (await client.post("/tenants/groups", { name: "Engineering" })).body.id;
-    await client.post("/tenants/users", { email: "Ann@Example.com", groups: [group] });
+    await client.must.post("/tenants/users", { email: "Ann@Example.com", groups: [group] });
     const owner = "owner@example.com";
     expect(await emails("filter[email]=ANN@example.com")).toEqual(["Ann@Example.com"]);
     expect(await emails("filter[email][in]=ann@example.com,nobody@example.com")).toEqual(["Ann@Example.com"]);

@@ -75,7 +75,7 @@ describe("an event", () => {
     const ids: string[] = [];
     for (const events of filters) ids.push((await createWebhook(tenant, receiver.url, { events })).id);
     const protocol = await makeNews(tenant);
-    await tenant.client.delete(`/tenants/protocols/${protocol}`);
+    await tenant.client.must.delete(`/tenants/protocols/${protocol}`);
     // The first webhook also receives the creation of the others.
     await received(2 + 1 + 2 + 1 + 0 + 1 + (filters.length - 1));
     const types = await Promise.all(
@@ -98,7 +98,7 @@ describe("an event", () => {
   test("is delivered for each entry of a command that made many", async () => {
     const { id } = await createWebhook(tenant, receiver.url, { events: ["user.created"] });
     const people = Array.from({ length: 100 }, (_, index) => ({ email: `person-${index}@example.com` }));
-    await tenant.client.post("/tenants/users", people);
+    await tenant.client.must.post("/tenants/users", people);
     await received(100);
     const { body } = await tenant.client.get(`/tenants/webhooks/${id}/deliveries`);
     expect(body.total).toBe(100);

@@ -34,7 +34,7 @@ beforeEach(async () => {
 afterEach(async () => {
   // Pending deliveries would be attempted in later tests, whose clock continues.
   for (const { id } of (await tenant.client.get("/tenants/webhooks")).body) {
-    await tenant.client.delete(`/tenants/webhooks/${id}`);
+    await tenant.client.must.delete(`/tenants/webhooks/${id}`);
   }
   await receiver.close();
 });
@@ -96,7 +96,7 @@ describe("a message that is not taken", () => {
     world.clock.advance(4_999);
     // A due message shows that the dispatcher has run.
     const other = await createWebhook(tenant, receiver.url, { events: ["user.*"] });
-    await tenant.client.post(`/tenants/webhooks/${other.id}/test`);
+    await tenant.client.must.post(`/tenants/webhooks/${other.id}/test`);
     await onlyDelivery(tenant, other.id, isDelivered);
     const [first] = await deliveriesOf(tenant, id);
     expect(first.attempts).toHaveLength(1);
@@ -146,7 +146,7 @@ describe("a message that is not taken", () => {
     });
     const own = await guarded.server.newTenant();
     const { id } = await createWebhook(own, `https://hooks.example.com:${receiver.port}/`);
-    await own.client.post(`/tenants/webhooks/${id}/test`);
+    await own.client.must.post(`/tenants/webhooks/${id}/test`);
     const attempts = async () => (await deliveriesOf(own, id))[0].attempts;
     await until("there was an attempt", async () => (await attempts()).length === 1);
     expect(await attempts()).toMatchObject([{ error: "the host has no address that webhooks can be sent to" }]);
@@ -238,7 +238,7 @@ describe("a redelivery", () => {
     await makeNews(tenant);
     const delivered = await onlyDelivery(tenant, id, isDelivered);
     // The webhook also receives redelivery events, which do not matter here.
-    await tenant.client.patch(`/tenants/webhooks/${id}`, { events: ["protocol.created"] });
+    await tenant.client.must.patch(`/tenants/webhooks/${id}`, { events: ["protocol.created"] });
     const path = `/tenants/webhooks/${id}/deliveries/${delivered.id}`;
     const { body } = await tenant.client.post(`${path}/redeliver`);
     expect(body).toMatchObject({ id: delivered.id, status: "PENDING", nextAttemptAt: world.clock.now().toISOString() });
@@ -267,7 +267,7 @@ describe("a rotation", () => {
   };
   const send = async (from: TestTenant, id: string) => {
     const before = receiver.received.length;
-    await from.client.post(`/tenants/webhooks/${id}/test`);
+    await from.client.must.post(`/tenants/webhooks/${id}/test`);
     await until("it came", () => receiver.received.length > before);
   };
 
@@ -304,7 +304,7 @@ test("the log drops finished deliveries after thirty days, and nothing else", as
   const own = await server.newTenant();
   const { id } = await createWebhook(own, receiver.url);
   await insertStaleDelivery(server.database, own.id, id, randomUUID());
-  await own.client.post(`/tenants/webhooks/${id}/test`);
+  await own.client.must.post(`/tenants/webhooks/${id}/test`);
   const jobs = new JobQueue({ connection, log: createLog("silent") });
   const dispatcher = new WebhookDispatcher({ database: server.database, jobs, clock });
   clock.advance(29 * dayMs);

@@ -172,7 +172,7 @@ describe("the delivery log", () => {
     for (const removed of ["webhook", "tenant"]) {
       const own = await server.newTenant();
       const { id } = await createWebhook(own, webhookUrl);
-      await own.client.post(`/tenants/webhooks/${id}/test`);
+      await own.client.must.post(`/tenants/webhooks/${id}/test`);
       expect(await rowsOfWebhook(server.database, own.id, id)).toBe(2);
       const gone =
         removed === "webhook"
@@ -188,7 +188,7 @@ test("deactivating a webhook ends pending deliveries and refuses further ones", 
   const { id } = await createWebhook(tenant, webhookUrl);
   const path = `/tenants/webhooks/${id}`;
   const { body: tested } = await tenant.client.post(`${path}/test`);
-  await tenant.client.patch(path, { active: false });
+  await tenant.client.must.patch(path, { active: false });
   expect((await tenant.client.get(`${path}/deliveries/${tested.id}`)).body).toMatchObject({
     status: "FAILED",
     nextAttemptAt: null,

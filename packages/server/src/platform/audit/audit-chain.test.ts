@@ -47,7 +47,7 @@ test("many concurrent commands produce a chain without gaps whose hashes match t
 
 test("positions are the order of the list, newest first on request", async () => {
   const { client } = await server.newTenant();
-  for (const name of ["One", "Two"]) await client.post("/tenants/groups", { name });
+  for (const name of ["One", "Two"]) await client.must.post("/tenants/groups", { name });
   const positions = async (query: string) =>
     (await client.get(`/tenants/events?${query}`)).body.data.map((event: { position: number }) => event.position);
   expect(await positions("limit=50")).toEqual([1, 2, 3, 4, 5, 6, 7]);
@@ -58,7 +58,7 @@ test("positions are the order of the list, newest first on request", async () =>
 test("deleting a tenant deletes its record", async () => {
   const tenant = await server.newTenant();
   await server.tasks.get("audit-checkpoints")?.runNow();
-  await server.operator.delete(`/operator/tenants/${tenant.id}`);
+  await server.operator.must.delete(`/operator/tenants/${tenant.id}`);
   for (const table of ["audit_events", "audit_seals", "audit_checkpoints", "audit_stubs"]) {
     expect((await owner.query(`SELECT FROM ${table} WHERE tenant_id = $1`, [tenant.id])).rowCount, table).toBe(0);
   }

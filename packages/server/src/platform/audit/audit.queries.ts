@@ -19,7 +19,7 @@ const appendRecord = statement<
     actorType: string,
     actorId: string | null,
     actorName: string,
-    operation: string,
+    operations: Texts,
     requestId: string,
     sourceAddress: string | null,
     ids: Texts,
@@ -31,7 +31,7 @@ const appendRecord = statement<
     changes: string,
     atMs: number,
     entryHashes: Buffer,
-    reason: string | null,
+    reasons: Texts,
   ]
 >(
   "audit.append",
@@ -46,10 +46,12 @@ const appendRecord = statement<
      INSERT INTO audit_events (tenant_id, id, created_at, generation, position, actor_type, actor_id, actor_name,
                                operation, target_type, target_id, target_name, before, after, request_id, source_address,
                                reason)
-     SELECT $1, entry.id, $2, bumped.generation, bumped.last_position + entry.place, $3, $4, $5, $6,
-            entry.target_type, entry.target_id, entry.target_name, entry.before::json, entry.after::json, $7, $8, $18
-     FROM bumped, unnest($9::uuid[], $10::text[], $11::uuid[], $12::text[], $13::text[], $14::text[]) WITH ORDINALITY
-       AS entry (id, target_type, target_id, target_name, before, after, place)
+     SELECT $1, entry.id, $2, bumped.generation, bumped.last_position + entry.place, $3, $4, $5, entry.operation,
+            entry.target_type, entry.target_id, entry.target_name, entry.before::json, entry.after::json, $7, $8,
+            entry.reason
+     FROM bumped, unnest($9::uuid[], $6::text[], $10::text[], $11::uuid[], $12::text[], $13::text[], $14::text[],
+                         $18::text[]) WITH ORDINALITY
+       AS entry (id, operation, target_type, target_id, target_name, before, after, reason, place)
    ), sealed AS (
      INSERT INTO audit_seals (tenant_id, generation, created_at, first_position, entry_hashes, hash)
      SELECT $1, generation, $2, last_position + 1, $17, chain_hash FROM bumped
@@ -66,6 +68,7 @@ function kindOf(entry: Entry): "created" | "updated" | "deleted" {
 /**
  * Appends a command's changes to the audit record, sealed, and to the outbox.
  *
+ * @param origin the author and the request; operation and reason are those of the entries
  * @param entries at least one
  */
 export function appendToRecord(
@@ -82,7 +85,7 @@ export function appendToRecord(
     origin.actor.type,
     origin.actor.id ?? null,
     origin.actor.name,
-    origin.operation,
+    entries.map(({ operation }) => operation),
     origin.requestId,
     origin.sourceAddress ?? null,
     entries.map(({ id }) => id),
@@ -94,6 +97,6 @@ export function appendToRecord(
     JSON.stringify(entries.map((entry) => ({ type: entry.target.type, id: entry.target.id, change: kindOf(entry) }))),
     origin.at.getTime(),
     Buffer.concat(entries.map(entryHash)),
-    origin.reason ?? null,
+    entries.map(({ reason }) => reason ?? null),
   );
 }

@@ -46,14 +46,14 @@ export function entryHash(entry: Entry & { readonly position?: number; readonly 
  * @returns the hash that a seal must have, in hexadecimal
  */
 export function sealHash(previous: string, tenantId: string, seal: Omit<Seal, "hash">): string {
-  const place = Buffer.alloc(24);
-  place.writeBigInt64BE(BigInt(seal.generation), 0);
-  place.writeBigInt64BE(BigInt(seal.firstPosition), 8);
-  place.writeBigInt64BE(BigInt(Date.parse(seal.createdAt)), 16);
+  const header = Buffer.alloc(24);
+  header.writeBigInt64BE(BigInt(seal.generation), 0);
+  header.writeBigInt64BE(BigInt(seal.firstPosition), 8);
+  header.writeBigInt64BE(BigInt(Date.parse(seal.createdAt)), 16);
   return createHash("sha256")
     .update(Buffer.from(previous, "hex"))
     .update(Buffer.from(tenantId.replaceAll("-", ""), "hex"))
-    .update(place)
+    .update(header)
     .update(Buffer.from(seal.entryHashes.join(""), "hex"))
     .digest("hex");
 }

@@ -35,12 +35,12 @@ beforeEach(async () => {
   tenant = await server.newTenant();
   stranger = await server.newTenant();
   for (const { client } of [tenant, stranger]) {
-    for (const name of ["One", "Two", "Three"]) await client.post("/tenants/groups", { name });
-    await client.post(
+    for (const name of ["One", "Two", "Three"]) await client.must.post("/tenants/groups", { name });
+    await client.must.post(
       "/tenants/users",
       ["ann@example.com", "ben@example.com"].map((email) => ({ email })),
     );
-    await client.post("/tenants/groups", { name: "Four" });
+    await client.must.post("/tenants/groups", { name: "Four" });
   }
   events = (await tenant.client.get("/tenants/events?limit=100")).body.data;
 });
@@ -206,7 +206,7 @@ test("a chain that contradicts its last checkpoint is not signed again", async (
   await sign();
   await edit(7, 'after = \'{"name": "Forged"}\'');
   await reseal(7, 11);
-  await tenant.client.post("/tenants/groups", { name: "Five" });
+  await tenant.client.must.post("/tenants/groups", { name: "Five" });
   await sign();
   expect((await verifyLive()).findings).toMatchObject([{ problem: "checkpoint", position: 11 }]);
   const { rows } = await sql("SELECT position FROM audit_checkpoints WHERE tenant_id = $1", tenant.id);
@@ -300,7 +300,7 @@ test("a checkpoint cannot replace a stub", async () => {
 
 test("a head retained from an earlier verification must still be in the chain", async () => {
   const { head } = await verifyLive();
-  await tenant.client.post("/tenants/groups", { name: "Five" });
+  await tenant.client.must.post("/tenants/groups", { name: "Five" });
   const expectHead = head.hash;
   expect(await verifyTenant(server.database, { tenantId: tenant.id, signatures, expectHead })).toMatchObject({
     findings: [],

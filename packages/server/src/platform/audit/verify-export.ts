@@ -49,7 +49,7 @@ export async function verifyExport(
       const problem = line.type === "head" ? "begins another export" : line.problem;
       verifying.verifier.report({ problem: "form", message: `Line ${number} ${problem}.` });
     } else if (end !== undefined) {
-      verifying.verifier.report({ problem: "form", message: `Line ${number} stands after the end.` });
+      verifying.verifier.report({ problem: "form", message: `Line ${number} comes after the end line.` });
     } else if (line.type === "end") {
       end = line;
       checkEnd(verifying, line, content.digest("hex"), terminated && text === JSON.stringify(line));

@@ -168,7 +168,12 @@ export class RecordVerifier {
       this.report({ problem: "stub", position, createdAt, message });
     }
     if (this.#begun) {
-      this.report({ problem: "stub", position, createdAt, message: "The stub stands in the middle of the record." });
+      this.report({
+        problem: "stub",
+        position,
+        createdAt,
+        message: "The stub is in the middle of the record. A stub is valid only at its start.",
+      });
       return;
     }
     this.#prunedThrough = position;
@@ -181,7 +186,7 @@ export class RecordVerifier {
     this.#events += 1;
     const where = { position, id, createdAt };
     if (position <= this.#lastEvent) {
-      const message = `The entry stands after the one at position ${this.#lastEvent}.`;
+      const message = `The entry follows the one at position ${this.#lastEvent}.`;
       this.report({ problem: "reordered", ...where, message });
     }
     this.#lastEvent = Math.max(this.#lastEvent, position);
@@ -274,7 +279,7 @@ export class RecordVerifier {
       this.report({ problem: "head", position, message });
     }
     if (prunedCount !== this.#prunedThrough) {
-      const message = `${prunedCount} entries are said to be pruned, and the stub tells of ${this.#prunedThrough}.`;
+      const message = `The tenant counts ${prunedCount} pruned entries, and the stub replaces ${this.#prunedThrough}.`;
       this.report({ problem: "stub", position: Math.min(prunedCount, this.#prunedThrough) + 1, message });
     }
   }

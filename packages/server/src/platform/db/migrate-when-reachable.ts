@@ -7,13 +7,13 @@ import { placeOfDatabase } from "./database-url.ts";
 import { MigrationError, migrate } from "./migrations.ts";
 
 /** The time that a database may need to start, in milliseconds, because containers start in any order. */
-const defaultPatienceMs = 30_000;
+const defaultWaitMs = 30_000;
 const retryAfterMs = 1_000;
 
 /**
  * Applies the migrations to an external database, and waits for the database for a limited time.
  *
- * @param patienceMs how long to wait for a database that does not answer, in milliseconds
+ * @param waitMs how long to wait for a database that does not answer, in milliseconds
  * @returns the names of the migrations that were applied now
  * @throws StartError, MigrationError; the reason of the signal if it is aborted
  */
@@ -21,12 +21,12 @@ export async function migrateWhenReachable(
   databaseUrl: string,
   log: Log,
   signal: AbortSignal,
-  patienceMs = defaultPatienceMs,
+  waitMs = defaultWaitMs,
 ): Promise<readonly string[]> {
   const connection: Connection = { connectionString: databaseUrl };
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + waitMs;
   const database = placeOfDatabase(databaseUrl);
-  let told: string | undefined;
+  let loggedReason: string | undefined;
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -43,8 +43,8 @@ export async function migrateWhenReachable(
         const remedy = "Start the database, or correct the host, port and name in GATEHOUSE_DATABASE_URL.";
         throw new StartError(`The database at ${database} cannot be reached: ${reason}`, remedy, { cause: error });
       }
-      if (reason !== told) log.warn({ database, reason }, "the database does not answer yet; trying again");
-      told = reason;
+      if (reason !== loggedReason) log.warn({ database, reason }, "the database does not answer yet; trying again");
+      loggedReason = reason;
       await pause(retryAfterMs, undefined, { signal });
     }
   }

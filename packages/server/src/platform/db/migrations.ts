@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { type AppliedMigration, adopt, baselineVersion, obstacleToAdoption } from "./baseline.ts";
 import { applicationRole, type Connection } from "./database.ts";
 import { installJobSchema } from "./job-schema.ts";
 
@@ -18,11 +19,8 @@ export class MigrationError extends Error {
   override readonly name = "MigrationError";
 }
 
-interface Migration {
-  readonly version: number;
-  readonly name: string;
+interface Migration extends AppliedMigration {
   readonly text: string;
-  readonly checksum: string;
 }
 
 /** The migrations of this version of Gatehouse, in order. */
@@ -43,10 +41,11 @@ export function knownMigrations(): readonly Migration[] {
 
 /**
  * Migrates the database to this version's schema, each migration in its own transaction. Safe to call at every start,
- * and on several replicas at once.
+ * and on several replicas at once. Numbers may have gaps.
  *
  * @returns the names of the migrations that were applied now
- * @throws MigrationError with a remedy if the database cannot be used or is newer than this program
+ * @throws MigrationError with a remedy if the database cannot be used, is newer than this program, or is older than the
+ *   baseline
  */
 export async function migrate(connection: Connection): Promise<readonly string[]> {
   const client = new pg.Client({
@@ -130,13 +129,23 @@ async function mayBecomeApplicationRole(client: pg.Client): Promise<boolean> {
   return rows[0]?.may === true;
 }
 
+/** Adopts a database from before the baseline. @returns the migrations that are not applied yet, in order */
 async function pending(client: pg.Client): Promise<readonly Migration[]> {
-  const { rows } = await client.query<{ version: number; name: string; checksum: string }>(
+  const { rows } = await client.query<AppliedMigration>(
     "SELECT version, name, checksum FROM schema_migrations ORDER BY version",
   );
-  const known = new Map(knownMigrations().map((migration) => [migration.version, migration]));
-  for (const row of rows) {
-    const migration = known.get(row.version);
+  const migrations = knownMigrations();
+  const early = rows.filter(({ version }) => version < baselineVersion);
+  const later = rows.filter(({ version }) => version >= baselineVersion);
+  const baseline = migrations.find(({ version }) => version === baselineVersion);
+  if (early.length > 0 && baseline !== undefined) {
+    const obstacle = obstacleToAdoption(early);
+    if (obstacle !== undefined) throw new MigrationError(obstacle);
+    later.push(baseline);
+  }
+  const missing = new Map(migrations.map((migration) => [migration.version, migration]));
+  for (const row of later) {
+    const migration = missing.get(row.version);
     if (migration === undefined) {
       throw new MigrationError(
         `The database has the migration ${row.name}, which this version of Gatehouse does not know. Start the newer version that made it.`,
@@ -147,9 +156,10 @@ async function pending(client: pg.Client): Promise<readonly Migration[]> {
         `The migration ${row.name} was applied with another text than this version has. Restore the file, or start the version that applied it.`,
       );
     }
-    known.delete(row.version);
+    missing.delete(row.version);
   }
-  return [...known.values()];
+  if (early.length > 0 && baseline !== undefined) await adopt(client, baseline);
+  return [...missing.values()];
 }
 
 async function apply(client: pg.Client, migration: Migration): Promise<void> {

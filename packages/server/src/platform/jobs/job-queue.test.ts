@@ -114,14 +114,14 @@ describe("a job", () => {
 });
 
 test("stopping aborts running jobs, fetches no more, and closes all connections", async () => {
-  let told = false;
+  let aborted = false;
   queue.work({
     queue: name,
     concurrency: 1,
     perform: (_job, signal) =>
       new Promise((resolve) => {
         signal.addEventListener("abort", () => {
-          told = true;
+          aborted = true;
           resolve();
         });
       }),
@@ -129,7 +129,7 @@ test("stopping aborts running jobs, fetches no more, and closes all connections"
   await enqueue(jobs(2));
   await until("one is under way", async () => (await stored()).some(({ state }) => state === "active"));
   await Promise.all([queue.stop(), replica.stop()]);
-  expect(told).toBe(true);
+  expect(aborted).toBe(true);
   expect(await stored()).toEqual([{ state: "created" }]);
   await until("its connections are gone", async () => {
     const { rowCount } = await owner.query(

@@ -57,7 +57,7 @@ export async function readOutbox(database: Database, position: OutboxPosition | 
     ]),
   );
   const present = snapshots[0]?.snapshot;
-  if (present === undefined) throw new Error("PostgreSQL told no snapshot");
+  if (present === undefined) throw new Error("PostgreSQL returned no snapshot");
   const complete = entries.length <= readLimit && (position === undefined || !isBefore(present, position));
   return { entries: complete ? entries : [], position: present, complete };
 }

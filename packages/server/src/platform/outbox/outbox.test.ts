@@ -140,8 +140,8 @@ describe("the follower", () => {
   test("reads entries without a notification, and is as current as it claims", async () => {
     const added = await append(late);
     clock.advance(500);
-    await until("the entry is heard", () => heard.length > 0, 2000);
-    await until("the follower is current", () => follower.currentAsOf === 500, 2000);
+    await until("the entry is heard", () => heard.length > 0);
+    await until("the follower is current", () => follower.currentAsOf === 500);
     expect(heard).toEqual([added]);
     expect(missed).toBe(1);
   });
@@ -153,14 +153,14 @@ describe("the follower", () => {
     expect(follower.currentAsOf).toBeLessThan(10_000);
     reading.mockRestore();
     const added = await append(late);
-    await until("the entry is heard", () => heard.includes(added), 2000);
+    await until("the entry is heard", () => heard.includes(added));
     expect(missed).toBe(1);
   });
 
   test("reports missed entries after an absence longer than their retention", async () => {
     clock.advance(outboxKeptForMs);
-    await until("the gap is told", () => missed === 2, 2000);
-    await until("the follower is current", () => follower.currentAsOf === outboxKeptForMs, 2000);
+    await until("the gap is reported", () => missed === 2);
+    await until("the follower is current", () => follower.currentAsOf === outboxKeptForMs);
     expect(missed).toBe(2);
   });
 });

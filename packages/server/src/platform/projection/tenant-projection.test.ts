@@ -14,8 +14,9 @@ function advance(projection: TenantProjection, reloadedTo = 0, mustReload = fals
   const step = (name: string, changed: ChangedRecords) => [name, ...changed.idsOf("device")];
   return projection.advance({
     mustReload,
-    update: async (changed) => step("update", changed),
-    reload: async (changed) => ({ generation: reloadedTo, result: step("reload", changed) }),
+    read: async () => ({ generation: reloadedTo }),
+    update: async (_source, changed) => step("update", changed),
+    reload: async (_source, changed) => step("reload", changed),
   });
 }
 
@@ -74,15 +75,46 @@ test("retains the changes of a step that fails, before those that arrived meanwh
   projection.changed(entry(5, "a"));
   const failing = projection.advance({
     mustReload: false,
+    read: async () => ({ generation: 5 }),
     update: async () => {
       projection.changed(entry(6, "b"));
       throw new Error("away");
     },
-    reload: async () => ({ generation: 0, result: undefined }),
+    reload: async () => undefined,
   });
   await expect(failing).rejects.toThrow("away");
   expect(projection.generation).toBe(4);
   expect(await advance(projection)).toEqual(["update", "a", "b"]);
+});
+
+test("leaves changes that arrive while the records are read to the next call", async () => {
+  const projection = await loadedAt(4);
+  projection.changed(entry(5, "a"));
+  const updated = await projection.advance({
+    mustReload: false,
+    read: async () => {
+      projection.changed(entry(6, "b"));
+      return { generation: 5 };
+    },
+    update: async (_source, changed) => [...changed.idsOf("device")],
+    reload: () => Promise.reject(new Error("there is no gap")),
+  });
+  expect(updated).toEqual(["a"]);
+  expect(projection.generation).toBe(5);
+  expect(await advance(projection)).toEqual(["update", "b"]);
+});
+
+test("retains its changes if the records cannot be read", async () => {
+  const projection = await loadedAt(4);
+  projection.changed(entry(5, "a"));
+  const failing = projection.advance({
+    mustReload: false,
+    read: () => Promise.reject(new Error("away")),
+    update: async () => undefined,
+    reload: async () => undefined,
+  });
+  await expect(failing).rejects.toThrow("away");
+  expect(await advance(projection)).toEqual(["update", "a"]);
 });
 
 test("reloads again after a reload that failed", async () => {
@@ -90,6 +122,7 @@ test("reloads again after a reload that failed", async () => {
   projection.missed();
   const failing = projection.advance({
     mustReload: false,
+    read: async () => ({ generation: 5 }),
     update: async () => undefined,
     reload: () => Promise.reject(new Error("away")),
   });

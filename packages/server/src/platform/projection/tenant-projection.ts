@@ -1,18 +1,22 @@
 import type { OutboxEntry } from "../outbox/outbox.queries.ts";
 import { ChangedRecords, changesSince } from "./changed-records.ts";
 
-export interface ProjectionSteps<Result> {
+export interface ProjectionSteps<Source extends { readonly generation: number }, Result> {
   /** Whether to reload although every change is known. */
   readonly mustReload: boolean;
-  /** Applies changes to the derived data. */
-  readonly update: (changed: ChangedRecords) => Promise<Result>;
   /**
-   * Loads the derived data from the tenant's records.
+   * Reads the tenant's current records. It is called after the changes were taken, so that the records reflect every
+   * change that is applied.
+   */
+  readonly read: () => Promise<Source>;
+  /** Applies changes to the derived data. The source may reflect later changes, too. */
+  readonly update: (source: Source, changed: ChangedRecords) => Promise<Result>;
+  /**
+   * Loads the derived data, which then reflects at least the generation of the source.
    *
    * @param changed the known changes; there may be others
-   * @returns also the generation that the loaded data reflects at least
    */
-  readonly reload: (changed: ChangedRecords) => Promise<{ readonly generation: number; readonly result: Result }>;
+  readonly reload: (source: Source, changed: ChangedRecords) => Promise<Result>;
 }
 
 /**
@@ -45,21 +49,27 @@ export class TenantProjection {
    *
    * @throws the error of a step; the next call applies the same changes
    */
-  async advance<Result>({ mustReload, update, reload }: ProjectionSteps<Result>): Promise<Result> {
+  async advance<Source extends { readonly generation: number }, Result>({
+    mustReload,
+    read,
+    update,
+    reload,
+  }: ProjectionSteps<Source, Result>): Promise<Result> {
     const pending = this.#pending.filter(({ generation }) => generation > this.#generation);
     const wasLost = this.#isLost;
     this.#pending = [];
     this.#isLost = false;
     try {
+      const source = await read();
       const changed = wasLost || mustReload ? undefined : changesSince(this.#generation, pending);
       if (changed !== undefined) {
-        const result = await update(changed);
+        const result = await update(source, changed);
         this.#generation = pending.at(-1)?.generation ?? this.#generation;
         return result;
       }
-      const { generation, result } = await reload(new ChangedRecords(pending));
+      const result = await reload(source, new ChangedRecords(pending));
       // A tenant that was deleted meanwhile has no generation.
-      if (Number.isFinite(generation)) this.#generation = generation;
+      if (Number.isFinite(source.generation)) this.#generation = source.generation;
       return result;
     } catch (error) {
       this.#pending = [...pending, ...this.#pending];

@@ -9,11 +9,11 @@ const add = statement<
   [names: readonly string[], windowStarts: readonly Date[], counts: readonly number[]]
 >(
   "rate_counts.add",
-  `INSERT INTO rate_counts AS kept (name, window_start, count)
+  `INSERT INTO rate_counts AS stored (name, window_start, count)
    SELECT name, window_start, count
-   FROM unnest($1::text[], $2::timestamptz[], $3::bigint[]) AS told (name, window_start, count)
+   FROM unnest($1::text[], $2::timestamptz[], $3::bigint[]) AS counted (name, window_start, count)
    ORDER BY name, window_start
-   ON CONFLICT (name, window_start) DO UPDATE SET count = kept.count + excluded.count
+   ON CONFLICT (name, window_start) DO UPDATE SET count = stored.count + excluded.count
    RETURNING name, window_start, count`,
 );
 
@@ -41,7 +41,7 @@ export async function exchangeCounts(database: Database, counts: WindowCounts): 
         unshared.map(({ count }) => count),
       ),
     );
-    counts.learn(rows.map((row): WindowCount => ({ ...row, windowStartMs: Date.parse(row.window_start) })));
+    counts.setShared(rows.map((row): WindowCount => ({ ...row, windowStartMs: Date.parse(row.window_start) })));
   } catch (error) {
     counts.restoreUnshared(unshared);
     throw error;

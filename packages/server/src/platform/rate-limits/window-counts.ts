@@ -35,7 +35,7 @@ interface Entry {
 }
 
 /**
- * Counts names in time windows, in bounded memory. Several replicas share their counts with `takeUnshared` and `learn`;
+ * Counts names in time windows, in bounded memory. Several replicas share their counts with `takeUnshared` and `setShared`;
  * in between, each replica knows its own counts and the last shared totals.
  */
 export class WindowCounts {
@@ -109,7 +109,7 @@ export class WindowCounts {
   }
 
   /** @param totals shared by all replicas, including the last counts of this replica */
-  learn(totals: readonly WindowCount[]): void {
+  setShared(totals: readonly WindowCount[]): void {
     for (const { name, windowStartMs, count } of totals) {
       const entry = this.#entries.get(name);
       if (entry?.windowStartMs === windowStartMs) entry.count = count + entry.unshared;

@@ -66,12 +66,12 @@ async function fill({ client, key }: TestTenant, url: string, now: () => number)
   expect((await client.post("/console/session", undefined, { apikey: key })).status).toBe(201);
   const resource = await make("resource", client);
   const gateway = await makeId("gateway", client);
-  await client.post(`/tenants/resources/${resource.id}/loadBalancing`, {
+  await client.must.post(`/tenants/resources/${resource.id}/loadBalancing`, {
     loadBalancingMode: "MANUAL",
     gateways: [gateway],
   });
-  await client.post(`/tenants/gateways/${gateway}/rotate-token`);
-  await client.post(`/tenants/devices/${await makeId("device", client)}/rotate-token`);
+  await client.must.post(`/tenants/gateways/${gateway}/rotate-token`);
+  await client.must.post(`/tenants/devices/${await makeId("device", client)}/rotate-token`);
   await make("access-test", client);
   const policy = {
     name: unique("Policy"),
@@ -95,7 +95,10 @@ async function connect(client: TestTenant["client"], url: string, now: () => num
   await makeId("device", client);
   const { id, token } = await make("gateway", client);
   const resource = await makeId("resource", client);
-  await client.post(`/tenants/resources/${resource}/loadBalancing`, { loadBalancingMode: "MANUAL", gateways: [id] });
+  await client.must.post(`/tenants/resources/${resource}/loadBalancing`, {
+    loadBalancingMode: "MANUAL",
+    gateways: [id],
+  });
   const everybody = { name: unique("Policy"), type: "PRIVATE", action: true, allUsers: true, resources: [resource] };
   expect((await client.post("/tenants/policies", everybody)).status).toBe(201);
   const gateway = new SimulatedGateway({ url, gatewayId: id, token, now });

@@ -9,4 +9,11 @@ export interface TenantTx extends Transaction {
 /** A transaction of a command. It stores its recorded changes in the audit record and the outbox. */
 export interface CommandTx extends TenantTx {
   record(change: Change): void;
+  /**
+   * Runs a check after all changes of the transaction, before the commit. In a change set, these include the changes
+   * after this command's.
+   *
+   * @param check throws an AppError to refuse the transaction
+   */
+  atEnd(check: () => Promise<void>): void;
 }

@@ -33,6 +33,7 @@ beforeAll(async () => {
   proxy = started.proxy;
   server = await startTestServer({
     connection: started.connection,
+    mayFail: true,
     settings: { poolSize: 4, databaseLimits: { answerTimeoutMs, connectTimeoutMs } },
   });
   tenant = await server.newTenant();

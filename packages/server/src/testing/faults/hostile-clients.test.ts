@@ -246,3 +246,28 @@ describe("no text from a client", () => {
     },
   );
 });
+
+describe("an ambiguous or pipelined request", () => {
+  test("with two Host headers gets 400", async () => {
+    const hosts = "GET /tenants/protocols HTTP/1.1\r\nHost: one.example.com\r\nHost: two.example.com\r\nConnection: close";
+    const answer = await exchange(port, `${hosts}\r\napikey: ${tenant.key}\r\n\r\n`);
+    expect(problemIn(answer)).toEqual({ status: 400, code: "invalid_parameter" });
+  });
+
+  test("with an offer of another protocol is answered, however many are pipelined", async () => {
+    const offer = { connection: "upgrade, http2-settings", upgrade: "h2c", "http2-settings": "AAMAAABkAAQAAP__" };
+    const pipelined = Array.from({ length: 200 }, (_, index) =>
+      request("GET /healthz", { ...offer, "x-request-id": `pipelined-${index}` }),
+    );
+    const answer = await exchange(port, pipelined.join("") + request("GET /healthz"));
+    const ids = [...answer.matchAll(/x-request-id: pipelined-(\d+)/gi)].map(([, index]) => Number(index));
+    expect(ids).toEqual(Array.from({ length: 200 }, (_, index) => index));
+  });
+
+  test("for a link is answered after the requests before it", async () => {
+    const keepAlive = { connection: "keep-alive" };
+    const link = request("GET /gateway/v1/link", { connection: "upgrade", upgrade: "websocket" });
+    const answer = await exchange(port, request("GET /tenants/users", { ...authorized(), ...keepAlive }) + link);
+    expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(["200", "401"]);
+  });
+});

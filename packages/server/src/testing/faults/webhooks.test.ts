@@ -89,7 +89,7 @@ describe("replicas", () => {
     const other = await world.server.newTenant();
     await createWebhook(other, quick.url);
     const people = Array.from({ length: 30 }, (_, index) => ({ email: `person-${index}@example.com` }));
-    await tenant.client.post("/tenants/users", people);
+    await tenant.client.must.post("/tenants/users", people);
     await until("the slow receiver is busy", () => held.length === 4);
     await makeNews(other);
     await until("the quick one was told", () => quick.received.length === 1);

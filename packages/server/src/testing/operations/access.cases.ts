@@ -14,7 +14,7 @@ async function question({ tenant }: Actors) {
     users: [device.user.id],
     resources: [resource.id],
   };
-  await tenant.client.post("/tenants/policies", policy);
+  await tenant.client.must.post("/tenants/policies", policy);
   return {
     subject: { type: "user", id: String(device.user.email), properties: { department: "Engineering" } },
     resource: { type: "resource", id: String(resource.id) },

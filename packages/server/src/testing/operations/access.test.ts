@@ -63,6 +63,7 @@ describe.each(operations)("$id", (operation) => {
       expect({ status, code: body.code }).toEqual({ status: 401, code: "invalid_api_key" });
     });
 
+    if (access === "any-key") return;
     test(`answers 403 to a key with every permission except ${access}`, async () => {
       const { status, body } = await call(await keyWithout(access));
       expect({ status, code: body.code }).toEqual({ status: 403, code: "permission_denied" });

@@ -26,7 +26,7 @@ export const administrationCases: readonly OperationCase[] = [
     prepare: async (actors) => ({ ...(await existingKey(actors)), body: { graceSeconds: 60 } }),
     conflict: async (actors) => {
       const { parameters } = await existingKey(actors);
-      await actors.tenant.client.post(`/tenants/api-keys/${parameters.id}/rotate`, {});
+      await actors.tenant.client.must.post(`/tenants/api-keys/${parameters.id}/rotate`, {});
       return { parameters, body: {} };
     },
   },
@@ -49,7 +49,7 @@ export const administrationCases: readonly OperationCase[] = [
     prepare: async () => ({ body: newTenant() }),
     conflict: async ({ operator }) => {
       const body = newTenant();
-      await operator.post("/operator/tenants", body);
+      await operator.must.post("/operator/tenants", body);
       return { body };
     },
   },

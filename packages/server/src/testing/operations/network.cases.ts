@@ -19,11 +19,11 @@ async function predefinedProtocol({ tenant }: Actors) {
 /** A gateway after an action. */
 async function after(action: string, { tenant }: Actors) {
   const id = await makeId("gateway", tenant.client);
-  await tenant.client.post(`/tenants/gateways/${id}/${action}`);
+  await tenant.client.must.post(`/tenants/gateways/${id}/${action}`);
   return { parameters: { id } };
 }
 
-/** A different port for each call, derived from the number of gateways. */
+/** A different port after each new gateway, derived from their number. */
 async function freeRelayPort(client: TestClient): Promise<number> {
   const { body } = await client.get("/tenants/gateways");
   return 20_000 + body.length;
@@ -79,8 +79,9 @@ export const networkCases: readonly OperationCase[] = [
       },
     }),
     conflict: async ({ tenant }) => {
+      const other = await makeId("gateway", tenant.client);
       const relayPort = String(await freeRelayPort(tenant.client));
-      await tenant.client.put(`/tenants/gateways/${await makeId("gateway", tenant.client)}/settings`, { relayPort });
+      await tenant.client.must.put(`/tenants/gateways/${other}/settings`, { relayPort });
       return { parameters: { id: await makeId("gateway", tenant.client) }, body: { relayPort } };
     },
   },
@@ -102,7 +103,7 @@ export const networkCases: readonly OperationCase[] = [
     }),
     conflict: async ({ tenant }) => {
       const id = await makeId("gateway", tenant.client);
-      for (let times = 0; times < 10; times += 1) await tenant.client.post(`/tenants/gateways/${id}/rotate-token`);
+      for (let times = 0; times < 10; times += 1) await tenant.client.must.post(`/tenants/gateways/${id}/rotate-token`);
       return { parameters: { id }, body: {} };
     },
   },
@@ -188,7 +189,7 @@ export const networkCases: readonly OperationCase[] = [
     prepare: async ({ tenant }) => {
       const id = await makeId("resource", tenant.client);
       const gatewayId = await makeId("gateway", tenant.client);
-      await tenant.client.put(`/tenants/resources/${id}/gateways/${gatewayId}`);
+      await tenant.client.must.put(`/tenants/resources/${id}/gateways/${gatewayId}`);
       return { parameters: { id, gatewayId } };
     },
   },

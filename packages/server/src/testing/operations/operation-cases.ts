@@ -5,6 +5,7 @@ import type { Operation } from "@gatehouse/contract/operation";
 import { accessCases } from "./access.cases.ts";
 import { accessTestCases } from "./access-tests.cases.ts";
 import { administrationCases } from "./administration.cases.ts";
+import { changeCases } from "./changes.cases.ts";
 import { configurationCases } from "./configuration.cases.ts";
 import { networkCases } from "./network.cases.ts";
 import type { OperationCase } from "./operation-case.ts";
@@ -18,6 +19,7 @@ export const operationCases: readonly OperationCase[] = [
   ...networkCases,
   ...policyCases,
   ...previewCases,
+  ...changeCases,
   ...accessCases,
   ...accessTestCases,
   ...administrationCases,

@@ -10,13 +10,13 @@ const existing =
 
 async function deactivatedUser({ tenant }: Actors) {
   const id = await makeId("user", tenant.client);
-  await tenant.client.patch(`/tenants/users/${id}/deactivate`);
+  await tenant.client.must.patch(`/tenants/users/${id}/deactivate`);
   return { parameters: { id } };
 }
 
 async function deactivatedDevice({ tenant }: Actors) {
   const id = await makeId("device", tenant.client);
-  await tenant.client.patch(`/tenants/devices/${id}/deactivate`);
+  await tenant.client.must.patch(`/tenants/devices/${id}/deactivate`);
   return { parameters: { id } };
 }
 
@@ -28,7 +28,7 @@ async function activeUser({ tenant }: Actors) {
 /** A user in two groups, and one of the groups. */
 async function membership({ tenant }: Actors) {
   const [id, groupId] = [await makeId("user", tenant.client), await makeId("group", tenant.client)];
-  await tenant.client.post(`/tenants/users/${id}/groups`, { groupId });
+  await tenant.client.must.post(`/tenants/users/${id}/groups`, { groupId });
   return { parameters: { id, groupId } };
 }
 
@@ -42,7 +42,7 @@ async function onlyMembership({ tenant }: Actors) {
 /** A role that a user holds directly. */
 async function heldRole({ tenant }: Actors) {
   const [id, userId] = [await makeId("role", tenant.client), await makeId("user", tenant.client)];
-  await tenant.client.patch(`/tenants/users/${userId}/roles`, { addedRoles: [id] });
+  await tenant.client.must.patch(`/tenants/users/${userId}/roles`, { addedRoles: [id] });
   return { parameters: { id, userId } };
 }
 

@@ -20,7 +20,7 @@ async function defaultPolicy({ tenant }: Actors) {
 
 async function deactivatedPolicy({ tenant }: Actors) {
   const id = await makeId("policy", tenant.client);
-  await tenant.client.patch(`/tenants/policies/${id}/deactivate`);
+  await tenant.client.must.patch(`/tenants/policies/${id}/deactivate`);
   return { parameters: { id } };
 }
 

@@ -29,7 +29,8 @@ export interface OperatorEvent {
 
 export interface StoredReply {
   readonly caller_id: string;
-  readonly reply_ciphertext: Buffer;
+  /** Null for requests that only ask a question. */
+  readonly reply_ciphertext: Buffer | null;
 }
 
 const selectEvents = statement<RecordedEvent, [tenantId: string, requestId: string]>(

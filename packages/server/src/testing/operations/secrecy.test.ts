@@ -71,7 +71,7 @@ function spyOn({ tenant, operator }: Actors): Actors {
       exchanged.push(JSON.stringify(body ?? null), reply.text);
       return reply;
     };
-    return spy;
+    return Object.defineProperty(spy, "must", { get: () => noting(client.must) });
   };
   return { tenant: { ...tenant, client: noting(tenant.client) }, operator: noting(operator) };
 }

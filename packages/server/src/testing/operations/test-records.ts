@@ -99,7 +99,7 @@ const makers: Readonly<Record<RecordNoun, Maker>> = {
   webhook: async (client) => {
     // A tenant can have only a limited number, so the oldest are deleted.
     const { body } = await client.get("/tenants/webhooks");
-    for (const { id } of body.slice(0, -10)) await client.delete(`/tenants/webhooks/${id}`);
+    for (const { id } of body.slice(0, -10)) await client.must.delete(`/tenants/webhooks/${id}`);
     return made(client.post("/tenants/webhooks", { name: unique("Webhook"), url: webhookUrl }));
   },
   "api-key": (client) =>

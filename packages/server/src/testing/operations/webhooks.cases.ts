@@ -17,7 +17,7 @@ async function inactive<P extends { readonly id: string }>(
   request: Promise<{ readonly parameters: P }>,
 ): Promise<{ readonly parameters: P }> {
   const { parameters } = await request;
-  await actors.tenant.client.patch(`/tenants/webhooks/${parameters.id}`, { active: false });
+  await actors.tenant.client.must.patch(`/tenants/webhooks/${parameters.id}`, { active: false });
   return { parameters };
 }
 

@@ -137,7 +137,7 @@ describe("a single evaluation", () => {
       hardwareId: "S",
       publicKey: publicKey(),
     });
-    await own.client.patch(`/tenants/users/${user.id}`, { attributes: { department: "Sales", country: "DE" } });
+    await own.client.must.patch(`/tenants/users/${user.id}`, { attributes: { department: "Sales", country: "DE" } });
     const rule = {
       name: "Rule",
       rule: "user.department == 'Engineering' && user.country == 'DE'",
@@ -330,9 +330,9 @@ test("a change counts for the very next decision, on every replica", async () =>
     (await Promise.all(clients.map((client) => evaluate(body, client)))).map((reply) => reply.body.decision);
   expect(await decisions()).toEqual([true, true]);
   for (let round = 0; round < 5; round += 1) {
-    await own.client.patch(`/tenants/policies/${id}/deactivate`);
+    await own.client.must.patch(`/tenants/policies/${id}/deactivate`);
     expect(await decisions()).toEqual([false, false]);
-    await own.client.post(`/tenants/policies/${id}/reactivate`);
+    await own.client.must.post(`/tenants/policies/${id}/reactivate`);
     expect(await decisions()).toEqual([true, true]);
   }
 });

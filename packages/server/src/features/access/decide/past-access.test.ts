@@ -88,8 +88,8 @@ test("finds deleted records at earlier times", async () => {
 test("time conditions are decided for that moment, and so are addresses", async () => {
   const { client } = tenant;
   const [before, policy] = [mark(), `/tenants/policies/${network.denying.id}`];
-  await client.patch(policy, { allUsers: false, sourceIps: ["192.0.2.0/24"] });
-  await client.patch(`/tenants/policies/${network.allowing.id}`, { sourceIps: ["192.0.2.0/24"] });
+  await client.must.patch(policy, { allUsers: false, sourceIps: ["192.0.2.0/24"] });
+  await client.must.patch(`/tenants/policies/${network.allowing.id}`, { sourceIps: ["192.0.2.0/24"] });
   const after = mark();
   expect((await ask({ device: network.ann.device, at: before })).body.total).toBe(0);
   expect((await ask({ device: network.ann.device, at: after })).body.total).toBe(0);
@@ -124,7 +124,7 @@ test("pages together hold the complete result", async () => {
     const { body } = await client.post("/tenants/resources", { name: `Site ${index}`, type: "SAAS", addresses: [] });
     created.push(body.id);
   }
-  await client.post("/tenants/policies", {
+  await client.must.post("/tenants/policies", {
     name: "Sites",
     type: "SAAS",
     action: true,

@@ -136,6 +136,12 @@ function standIns(stored: Properties | undefined, given: Given): Properties {
   return Object.fromEntries(merged);
 }
 
+/** A rejected value for an error message. Long values are shortened. */
+function valueText(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
+
 /** The destination of the request. */
 export function readDestination(
   { type, id, properties }: ResourceEntity,
@@ -145,7 +151,10 @@ export function readDestination(
   if (type !== "address") return "unknown_resource_type";
   const { protocol, port } = (properties ?? {}) as Given; // the schema allows any properties
   if (protocol !== undefined && !isTransportProtocol(protocol)) {
-    return { pointer: "/properties/protocol", message: `must be one of ${transportProtocols.join(", ")}` };
+    return {
+      pointer: "/properties/protocol",
+      message: `must be one of ${transportProtocols.join(", ")}, not ${valueText(protocol)}`,
+    };
   }
   if (port === undefined) return { kind: "address", address: id, ...(protocol === undefined ? {} : { protocol }) };
   if (protocol === undefined || protocol === "ICMP") {
@@ -153,7 +162,7 @@ export function readDestination(
   }
   const number = typeof port === "string" && /^\d{1,5}$/.test(port) ? Number(port) : port;
   if (typeof number !== "number" || !Number.isInteger(number) || number < 1 || number > 65_535) {
-    return { pointer: "/properties/port", message: "must be a whole number from 1 to 65535" };
+    return { pointer: "/properties/port", message: `must be an integer from 1 to 65535, not ${valueText(port)}` };
   }
   return { kind: "address", address: id, protocol, port: number };
 }

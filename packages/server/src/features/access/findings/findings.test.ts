@@ -48,8 +48,8 @@ test("reports unreachable resources and idle policies with reasons, until they a
     lookedAt: before.neverMatchingPolicies.total + 1,
     total: before.neverMatchingPolicies.total + 1,
   });
-  await tenant.client.patch(`/tenants/policies/${policy.id}/deactivate`);
-  await tenant.client.delete(`/tenants/resources/${resource.id}`);
+  await tenant.client.must.patch(`/tenants/policies/${policy.id}/deactivate`);
+  await tenant.client.must.delete(`/tenants/resources/${resource.id}`);
   const mended = await findings();
   expect(mended.unreachableResources).toEqual(before.unreachableResources);
   expect(mended.neverMatchingPolicies).toEqual(before.neverMatchingPolicies);

@@ -57,14 +57,14 @@ export function factsOfHistory(rows: readonly HistoryRow[]): TenantFacts {
  */
 function orderedPolicies(rows: readonly HistoryRow[]): readonly PolicyFacts[] {
   const policies = rows.filter(({ kind }) => kind === "policy");
-  const places = new Map<string, number>();
+  const positions = new Map<string, number>();
   for (const { kind, facts } of rows) {
     if (kind === "policy-order")
-      for (const [place, id] of (facts as readonly string[]).entries()) places.set(id, place); // ids
+      for (const [index, id] of (facts as readonly string[]).entries()) positions.set(id, index); // ids
   }
-  const placeOf = ({ record }: HistoryRow) => places.get(record) ?? Number.POSITIVE_INFINITY;
+  const positionOf = ({ record }: HistoryRow) => positions.get(record) ?? Number.POSITIVE_INFINITY;
   const inOrder = policies.sort((a, b) =>
-    placeOf(a) === placeOf(b) ? a.firstGeneration - b.firstGeneration : placeOf(a) - placeOf(b),
+    positionOf(a) === positionOf(b) ? a.firstGeneration - b.firstGeneration : positionOf(a) - positionOf(b),
   );
   const facts = inOrder.map((row) => row.facts as PolicyFacts); // rows of this kind
   return policyTypes.flatMap((type) => {

@@ -10,7 +10,7 @@ import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readHistoryAt, readHistoryOf } from "../history/history.queries.ts";
 import { changesOfHistory, factsOfHistory } from "../history/history.ts";
 import { type PendingEffect, readPendingEffects, storeLateEffect } from "../history/late-effects.queries.ts";
-import { KeptModel } from "../models/kept-model.ts";
+import { CachedModel } from "../models/cached-model.ts";
 import { effectSummary } from "./effect-summary.ts";
 
 /** Another replica completes an effect after this time, in milliseconds. */
@@ -70,7 +70,7 @@ export class LateEffects {
     const [past, versions] = await this.#read(tenantId, (tx) =>
       Promise.all([readHistoryAt(tx, generation - 1), readHistoryOf(tx, generation)]),
     );
-    const before = KeptModel.of(generation - 1, factsOfHistory(past));
+    const before = CachedModel.of(generation - 1, factsOfHistory(past));
     const changes = changesOfHistory(versions);
     const after = before.with(generation, changes);
     await this.#complete(

@@ -391,7 +391,7 @@ describe("many writers at once", () => {
         switch (index % 4) {
           case 0:
             return (
-              await client.patch(`/tenants/policies/${policy}`, {
+              await client.must.patch(`/tenants/policies/${policy}`, {
                 description: `Round ${index}`,
                 allUsers: index % 8 === 0,
               })

@@ -21,15 +21,15 @@ import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { countEffectsAfter, insertHistory, readHistoryAfter, storeEffect } from "../history/history.queries.ts";
 import { changesOfHistory, versionOf } from "../history/history.ts";
 import { storePendingEffect } from "../history/late-effects.queries.ts";
+import { type CachedModel, kindOfRows } from "../models/cached-model.ts";
 import {
   type FactRows,
   type NamedFacts,
-  type PolicyPlace,
+  type PolicyPosition,
   readAllFacts,
   readNamedFacts,
-  readPlacesBeside,
+  readPolicyOrder,
 } from "../models/facts.queries.ts";
-import { type KeptModel, kindOfRows } from "../models/kept-model.ts";
 import { factsFinder, factsOf } from "../models/model-facts.ts";
 import type { ModelStore } from "../models/model-store.ts";
 import { namedByChanges } from "../models/named-facts.ts";
@@ -72,7 +72,7 @@ export class Ledger implements AccessLedger {
    */
   async #evaluate(
     tx: TenantTx,
-    base: KeptModel,
+    base: CachedModel,
     recorded: readonly Change[],
     overrideReason: string | undefined,
   ): Promise<EvaluatedImpact> {
@@ -147,8 +147,8 @@ class Comparison {
 
 function* summaryOf(
   comparison: Comparison,
-  before: KeptModel,
-  after: KeptModel,
+  before: CachedModel,
+  after: CachedModel,
   brokenTests: readonly BrokenAccessTest[],
 ): Work<EffectSummary> {
   return yield* effectSummary(yield* comparison.work(), before.model, after.model, brokenTests);
@@ -170,12 +170,12 @@ async function evaluateWithin<Result>(tx: TenantTx, evaluator: Evaluator, work: 
 }
 
 interface ModelChange extends AccessChange {
-  readonly before: KeptModel;
-  readonly after: KeptModel;
+  readonly before: CachedModel;
+  readonly after: CachedModel;
 }
 
 /** Locks first: the queries after the lock see everything that was committed before. */
-async function preview(tx: TenantTx, base: KeptModel, recorded: readonly Change[]): Promise<() => ModelChange> {
+async function preview(tx: TenantTx, base: CachedModel, recorded: readonly Change[]): Promise<() => ModelChange> {
   const [generation, past, left] = await Promise.all([
     lockGeneration(tx),
     readHistoryAfter(tx, base.generation),
@@ -194,19 +194,19 @@ async function preview(tx: TenantTx, base: KeptModel, recorded: readonly Change[
 async function readLeft(
   tx: TenantTx,
   recorded: readonly Change[],
-): Promise<(before: KeptModel) => readonly FactChange[]> {
+): Promise<(before: CachedModel) => readonly FactChange[]> {
   const named = namedByChanges(recorded);
   if (named === undefined) {
     const { facts } = await readAllFacts(tx);
     return (before) => differenceTo(before, facts);
   }
   const { reordered, ...ids } = named;
-  const [facts, places] = await Promise.all([readNamedFacts(tx, ids), readPlacesBeside(tx, reordered)]);
-  return (before) => withOrders(before, differences(before, facts, ids), places);
+  const [facts, positions] = await Promise.all([readNamedFacts(tx, ids), readPolicyOrder(tx, reordered)]);
+  return (before) => withOrders(before, differences(before, facts, ids), positions);
 }
 
 /** The differences of the records that a command named. */
-function differences(before: KeptModel, facts: FactRows, ids: NamedFacts): readonly FactChange[] {
+function differences(before: CachedModel, facts: FactRows, ids: NamedFacts): readonly FactChange[] {
   const find = factsFinder(before.model);
   const gone: FactChange[] = [];
   const changed: FactChange[] = [];
@@ -222,7 +222,7 @@ function differences(before: KeptModel, facts: FactRows, ids: NamedFacts): reado
 }
 
 /** The differences of all records. */
-function differenceTo(before: KeptModel, facts: FactRows): readonly FactChange[] {
+function differenceTo(before: CachedModel, facts: FactRows): readonly FactChange[] {
   const former = factsOf(before.model);
   const idsOf = (records: readonly { readonly id: string }[]) => records.map(({ id }) => id);
   const ids: NamedFacts = {
@@ -239,11 +239,11 @@ function differenceTo(before: KeptModel, facts: FactRows): readonly FactChange[]
 
 /** Stores the order of a type if new policies are not at the end, or if there is more than one. */
 function withOrders(
-  before: KeptModel,
+  before: CachedModel,
   changes: readonly FactChange[],
-  places: readonly PolicyPlace[],
+  positions: readonly PolicyPosition[],
 ): readonly FactChange[] {
-  const ordered = before.inOrder(changes, places);
+  const ordered = before.inOrder(changes, positions);
   const find = factsFinder(before.model);
   const newOfType = new Map<PolicyType, number>();
   for (const change of changes) {
@@ -253,7 +253,9 @@ function withOrders(
   const orders = [...newOfType].flatMap(([type, count]): FactChange[] => {
     const isStored = ordered.some((change) => change.kind === "policy-order" && change.type === type);
     if (count < 2 || isStored) return [];
-    return [{ kind: "policy-order", type, ids: places.filter((place) => place.type === type).map(({ id }) => id) }];
+    return [
+      { kind: "policy-order", type, ids: positions.filter((position) => position.type === type).map(({ id }) => id) },
+    ];
   });
   return [...ordered, ...orders];
 }

@@ -14,7 +14,7 @@ import { readGeneration } from "../../../platform/tenancy/generation.queries.ts"
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 
 /** The outbox entries of one command. */
-export interface News {
+export interface ChangeEntry {
   readonly generation: number;
   readonly changes: readonly { readonly type: string; readonly id: string; readonly change: string }[];
 }
@@ -31,7 +31,7 @@ export interface FactRows {
 }
 
 /** The position of a policy within its type. */
-export interface PolicyPlace {
+export interface PolicyPosition {
   readonly id: string;
   readonly type: PolicyType;
 }
@@ -84,15 +84,15 @@ const orders: Partial<Record<keyof FactRows, string>> = { policies: 'ORDER BY it
 
 /** SQL for the ids of records of a type that outbox entries since a generation name. */
 const changed = (type: string) => `SELECT (change ->> 'id')::uuid
-    FROM outbox AS news CROSS JOIN jsonb_array_elements(news.changes) AS change
-    WHERE news.tenant_id = $1 AND news.generation > $2 AND change ->> 'type' = '${type}'`;
+    FROM outbox AS entry CROSS JOIN jsonb_array_elements(entry.changes) AS change
+    WHERE entry.tenant_id = $1 AND entry.generation > $2 AND change ->> 'type' = '${type}'`;
 
 /**
  * SQL for whether resources may have changed that the outbox does not name: they lost an address or a gateway, or use a
  * protocol that changed.
  */
-const resourcesChangedUnnamed = `EXISTS (SELECT FROM outbox AS news CROSS JOIN jsonb_array_elements(news.changes) AS change
-    WHERE news.tenant_id = $1 AND news.generation > $2 AND (
+const resourcesChangedUnnamed = `EXISTS (SELECT FROM outbox AS entry CROSS JOIN jsonb_array_elements(entry.changes) AS change
+    WHERE entry.tenant_id = $1 AND entry.generation > $2 AND (
       (change ->> 'change' = 'deleted' AND change ->> 'type' IN ('address', 'gateway'))
       OR (change ->> 'change' = 'updated' AND change ->> 'type' = 'protocol')))`;
 
@@ -137,22 +137,22 @@ const selectNamed = statements<[tenantId: string, ids: readonly string[]]>(
   () => " AND item.id = ANY($2::uuid[])",
 );
 
-const selectNews = statement<News, [tenantId: string, since: number]>(
-  "access.news",
+const selectEntries = statement<ChangeEntry, [tenantId: string, since: number]>(
+  "access.outbox_entries",
   "SELECT generation, changes FROM outbox WHERE tenant_id = $1 AND generation > $2 ORDER BY generation",
 );
 
 /** The policies of the types in which any policy changed. */
-const selectPlaces = statement<PolicyPlace, [tenantId: string, since: number]>(
-  "access.policy_places",
+const selectOrder = statement<PolicyPosition, [tenantId: string, since: number]>(
+  "access.policy_order",
   `SELECT id, type FROM policies WHERE tenant_id = $1 AND type IN (
      SELECT item.type FROM policies AS item WHERE item.tenant_id = $1 AND item.id IN (${changed("policy")})
    ) ORDER BY type, "order"`,
 );
 
 /** The order of all policies whose type some of the policies have. */
-const selectPlacesBeside = statement<PolicyPlace, [tenantId: string, ids: readonly string[]]>(
-  "access.policy_places_beside",
+const selectOrderBeside = statement<PolicyPosition, [tenantId: string, ids: readonly string[]]>(
+  "access.policy_order_beside",
   `SELECT id, type FROM policies WHERE tenant_id = $1 AND type IN (
      SELECT item.type FROM policies AS item WHERE item.tenant_id = $1 AND item.id = ANY($2::uuid[])
    ) ORDER BY type, "order"`,
@@ -162,17 +162,17 @@ const selectPlacesBeside = statement<PolicyPlace, [tenantId: string, ids: readon
 export async function readAllFacts(
   tx: TenantTx,
 ): Promise<{ readonly generation: number | undefined; readonly facts: FactRows }> {
-  const ask = <Row>(select: Statement<Row, [tenantId: string]>) => tx.query(select, tx.tenantId);
+  const rowsOf = <Row>(select: Statement<Row, [tenantId: string]>) => tx.query(select, tx.tenantId);
   const { users, groups, devices, gateways, resources, rules, policies } = selectAll;
   const [generation, ...rows] = await Promise.all([
     readGeneration(tx),
-    ask(users),
-    ask(groups),
-    ask(devices),
-    ask(gateways),
-    ask(resources),
-    ask(rules),
-    ask(policies),
+    rowsOf(users),
+    rowsOf(groups),
+    rowsOf(devices),
+    rowsOf(gateways),
+    rowsOf(resources),
+    rowsOf(rules),
+    rowsOf(policies),
   ]);
   return { generation, facts: factRows(rows) };
 }
@@ -180,29 +180,30 @@ export async function readAllFacts(
 /** Changes since a generation. */
 export interface ChangedFacts {
   readonly generation: number | undefined;
-  readonly news: readonly News[];
+  readonly entries: readonly ChangeEntry[];
   /** The changed records that still exist. */
   readonly facts: FactRows;
-  readonly places: readonly PolicyPlace[];
+  readonly positions: readonly PolicyPosition[];
 }
 
 /** @param since a generation of the tenant */
 export async function readChangedFacts(tx: TenantTx, since: number): Promise<ChangedFacts> {
-  const ask = <Row>(select: Statement<Row, [tenantId: string, since: number]>) => tx.query(select, tx.tenantId, since);
+  const rowsOf = <Row>(select: Statement<Row, [tenantId: string, since: number]>) =>
+    tx.query(select, tx.tenantId, since);
   const { users, groups, devices, gateways, resources, rules, policies } = selectChanged;
-  const [generation, news, places, ...rows] = await Promise.all([
+  const [generation, entries, positions, ...rows] = await Promise.all([
     readGeneration(tx),
-    ask(selectNews),
-    ask(selectPlaces),
-    ask(users),
-    ask(groups),
-    ask(devices),
-    ask(gateways),
-    ask(resources),
-    ask(rules),
-    ask(policies),
+    rowsOf(selectEntries),
+    rowsOf(selectOrder),
+    rowsOf(users),
+    rowsOf(groups),
+    rowsOf(devices),
+    rowsOf(gateways),
+    rowsOf(resources),
+    rowsOf(rules),
+    rowsOf(policies),
   ]);
-  return { generation, news, places, facts: factRows(rows) };
+  return { generation, entries, positions, facts: factRows(rows) };
 }
 
 /** Ids of records by kind of fact. */
@@ -210,25 +211,25 @@ export type NamedFacts = { readonly [Kind in keyof FactRows]: readonly string[] 
 
 /** The facts of the records that exist. Starts all queries at once. */
 export async function readNamedFacts(tx: TenantTx, named: NamedFacts): Promise<FactRows> {
-  const ask = <Row>(select: Statement<Row, [tenantId: string, ids: readonly string[]]>, ids: readonly string[]) =>
+  const rowsOf = <Row>(select: Statement<Row, [tenantId: string, ids: readonly string[]]>, ids: readonly string[]) =>
     ids.length === 0 ? [] : tx.query(select, tx.tenantId, ids);
   const { users, groups, devices, gateways, resources, rules, policies } = selectNamed;
   return factRows(
     await Promise.all([
-      ask(users, named.users),
-      ask(groups, named.groups),
-      ask(devices, named.devices),
-      ask(gateways, named.gateways),
-      ask(resources, named.resources),
-      ask(rules, named.rules),
-      ask(policies, named.policies),
+      rowsOf(users, named.users),
+      rowsOf(groups, named.groups),
+      rowsOf(devices, named.devices),
+      rowsOf(gateways, named.gateways),
+      rowsOf(resources, named.resources),
+      rowsOf(rules, named.rules),
+      rowsOf(policies, named.policies),
     ]),
   );
 }
 
 /** All policies of the types that these policies have, in order. Empty if these policies do not exist. */
-export async function readPlacesBeside(tx: TenantTx, ids: readonly string[]): Promise<readonly PolicyPlace[]> {
-  return ids.length === 0 ? [] : tx.query(selectPlacesBeside, tx.tenantId, ids);
+export async function readPolicyOrder(tx: TenantTx, ids: readonly string[]): Promise<readonly PolicyPosition[]> {
+  return ids.length === 0 ? [] : tx.query(selectOrderBeside, tx.tenantId, ids);
 }
 
 function factRows([users, groups, devices, gateways, resources, rules, policies]: readonly [

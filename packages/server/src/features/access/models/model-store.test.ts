@@ -144,7 +144,7 @@ describe("a tenant's model", () => {
     const order = async () =>
       (await store.current(tenant.id)).model.policies.SITETOSITE.policies.map(({ facts }) => facts.id);
     for (const policies of [[...ids].reverse(), [ids[1], ids[0], ids[2]], ids]) {
-      await tenant.client.post("/tenants/policies/reorder", { type: "SITETOSITE", policies });
+      await tenant.client.must.post("/tenants/policies/reorder", { type: "SITETOSITE", policies });
       expect(await order()).toEqual(policies);
     }
     expect(store.loads).toEqual({ whole: 1, changes: 3 });
@@ -171,7 +171,7 @@ describe("a tenant's model", () => {
     await store.current(tenant.id);
     store.missed();
     expect(store.tenants).toEqual([]);
-    await server.operator.delete(`/operator/tenants/${other.id}`);
+    await server.operator.must.delete(`/operator/tenants/${other.id}`);
     const gone = await store.current(other.id);
     expect(gone.model.users.size).toBe(0);
     expect(store.tenants).toEqual([]);

@@ -9,8 +9,8 @@ import type { GenerationReader } from "../../../platform/tenancy/generation-read
 import type { TenantModel, TenantModels } from "../../../platform/tenancy/tenant-models.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readHistoryAt, readHistoryBounds } from "../history/history.queries.ts";
+import { CachedModel } from "./cached-model.ts";
 import { readAllFacts, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
-import { KeptModel } from "./kept-model.ts";
 import { PastModels } from "./past-models.ts";
 
 /**
@@ -30,7 +30,7 @@ export interface ModelStoreOptions {
 
 interface Entry {
   /** Undefined until the first load ends. */
-  kept: KeptModel | undefined;
+  cached: CachedModel | undefined;
   readonly loading: CoalescedTask;
   /** The time of the last use, by `clock.elapsedMs()`. */
   usedAt: number;
@@ -67,16 +67,16 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     return [...this.#entries.keys()];
   }
 
-  async current(tenantId: string): Promise<KeptModel> {
+  async current(tenantId: string): Promise<CachedModel> {
     const generation = await this.#options.generations.current(tenantId);
     // The tenant was just deleted, so nothing is allowed in it.
     if (generation === undefined) return emptyModel;
     const entry = this.#use(tenantId);
     // A load that began before this request may miss later commits. If it does, load again.
-    while (entry.kept === undefined || entry.kept.generation < generation) {
+    while (entry.cached === undefined || entry.cached.generation < generation) {
       await entry.loading.runNow();
     }
-    return entry.kept;
+    return entry.cached;
   }
 
   async at(tenantId: string, at: Date): Promise<TenantModel | { readonly begins: string }> {
@@ -89,9 +89,9 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   }
 
   /** Caches the model that a command committed on this replica, so that the next request need not load it. */
-  take(tenantId: string, model: KeptModel): void {
+  take(tenantId: string, model: CachedModel): void {
     const entry = this.#use(tenantId);
-    if (entry.kept === undefined || entry.kept.generation < model.generation) entry.kept = model;
+    if (entry.cached === undefined || entry.cached.generation < model.generation) entry.cached = model;
     if (this.#entries.size > mostModels) this.#makeRoom();
   }
 
@@ -107,19 +107,21 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
 
   /** Refreshes the loads of gateways, which are not in the outbox. Generations do not change. */
   async refreshLoads(): Promise<void> {
-    const tenants = [...this.#entries].filter(([, { kept }]) => (kept?.model.gateways.size ?? 0) > 0).map(([id]) => id);
+    const tenants = [...this.#entries]
+      .filter(([, { cached }]) => (cached?.model.gateways.size ?? 0) > 0)
+      .map(([id]) => id);
     if (tenants.length === 0) return;
     const loads = await this.#options.database.snapshot({ kind: "operator" }, (tx) => readGatewayLoads(tx, tenants));
     const changes = new Map<string, FactChange[]>();
     for (const { tenantId, gatewayId, load, roundTripTimeMs } of loads) {
-      const facts = this.#entries.get(tenantId)?.kept?.model.gateways.get(gatewayId);
+      const facts = this.#entries.get(tenantId)?.cached?.model.gateways.get(gatewayId);
       if (facts === undefined || (facts.load === load && facts.roundTripTimeMs === roundTripTimeMs)) continue;
       const own = changes.get(tenantId) ?? [];
       changes.set(tenantId, [...own, { kind: "gateway", facts: { ...facts, load, roundTripTimeMs } }]);
     }
     for (const [tenantId, own] of changes) {
       const entry = this.#entries.get(tenantId);
-      if (entry?.kept !== undefined) entry.kept = entry.kept.with(entry.kept.generation, own);
+      if (entry?.cached !== undefined) entry.cached = entry.cached.with(entry.cached.generation, own);
     }
   }
 
@@ -139,7 +141,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
 
   #newEntry(tenantId: string): Entry {
     const entry: Entry = {
-      kept: undefined,
+      cached: undefined,
       loading: new CoalescedTask({ run: () => this.#load(tenantId, entry) }),
       usedAt: 0,
     };
@@ -147,20 +149,20 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   }
 
   async #load(tenantId: string, entry: Entry): Promise<void> {
-    const { kept } = entry;
+    const { cached } = entry;
     const next =
-      kept === undefined
+      cached === undefined
         ? undefined
-        : kept.after(await this.#read(tenantId, (tx) => readChangedFacts(tx, kept.generation)));
+        : cached.after(await this.#read(tenantId, (tx) => readChangedFacts(tx, cached.generation)));
     if (next !== undefined) {
       this.loads.changes += 1;
-      entry.kept = next;
+      entry.cached = next;
       return;
     }
     const { generation, facts } = await this.#read(tenantId, readAllFacts);
     this.loads.whole += 1;
     // If the tenant was deleted meanwhile, the model is empty and no generation follows it.
-    entry.kept = KeptModel.of(generation ?? Number.POSITIVE_INFINITY, facts);
+    entry.cached = CachedModel.of(generation ?? Number.POSITIVE_INFINITY, facts);
     this.#makeRoom();
   }
 
@@ -170,19 +172,19 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
 
   #makeRoom(): void {
     let facts = 0;
-    for (const [place, [tenantId, { kept }]] of [...this.#entries].reverse().entries()) {
-      facts += kept === undefined ? 0 : sizeOf(kept);
-      if (place > 0 && (place >= mostModels || facts > mostFacts)) this.#entries.delete(tenantId);
+    for (const [index, [tenantId, { cached }]] of [...this.#entries].reverse().entries()) {
+      facts += cached === undefined ? 0 : sizeOf(cached);
+      if (index > 0 && (index >= mostModels || facts > mostFacts)) this.#entries.delete(tenantId);
     }
   }
 }
 
-function sizeOf({ model }: KeptModel): number {
+function sizeOf({ model }: CachedModel): number {
   const policies = Object.values(model.policies).reduce((sum, list) => sum + list.policies.length, 0);
   return model.users.size + model.devices.size + model.resources.size + model.groups.size + policies;
 }
 
-const emptyModel = KeptModel.of(0, {
+const emptyModel = CachedModel.of(0, {
   users: [],
   groups: [],
   devices: [],

@@ -1,7 +1,7 @@
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import type { HistoryRow } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
-import { KeptModel } from "./kept-model.ts";
+import { CachedModel } from "./cached-model.ts";
 
 /** The number of cached models, for callers that read several pages. */
 const mostCached = 4;
@@ -43,7 +43,7 @@ export class PastModels {
   }
 
   async #load(key: string, generation: number, read: () => Promise<readonly HistoryRow[]>): Promise<TenantModel> {
-    const model = KeptModel.of(generation, factsOfHistory(await read()));
+    const model = CachedModel.of(generation, factsOfHistory(await read()));
     this.#kept.set(key, model);
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= mostCached) break;

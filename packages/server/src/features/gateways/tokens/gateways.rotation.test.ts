@@ -134,7 +134,7 @@ describe("a rotated token", () => {
   test("updates cached records of resources", async () => {
     const gateway = await make("gateway", tenant.client);
     const resource = await make("resource", tenant.client);
-    await tenant.client.put(`/tenants/resources/${resource.id}/gateways/${gateway.id}`);
+    await tenant.client.must.put(`/tenants/resources/${resource.id}/gateways/${gateway.id}`);
     const shown = async () => (await tenant.client.get(`/tenants/resources/${resource.id}`)).body.gateways[0].token;
     expect([await shown(), await shown()]).toEqual([gateway.token, gateway.token]);
     const { body } = await rotate(gateway.id);

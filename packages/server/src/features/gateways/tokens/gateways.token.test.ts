@@ -15,7 +15,7 @@ describe("a gateway's token", () => {
     const tenant = await server.newTenant();
     const gateway = await make("gateway", tenant.client);
     const resource = await make("resource", tenant.client);
-    await tenant.client.post(`/tenants/resources/${resource.id}/loadBalancing`, {
+    await tenant.client.must.post(`/tenants/resources/${resource.id}/loadBalancing`, {
       loadBalancingMode: "MANUAL",
       gateways: [gateway.id],
     });
@@ -54,11 +54,11 @@ describe("a gateway's token", () => {
     const idempotent = { "idempotency-key": "one" };
     const made = await tenant.client.post("/tenants/gateways", body, idempotent);
     const { token, id } = made.body;
-    await tenant.client.put(`/tenants/gateways/${id}`, { description: "x" });
-    await tenant.client.delete(`/tenants/gateways/${id}`);
+    await tenant.client.must.put(`/tenants/gateways/${id}`, { description: "x" });
+    await tenant.client.must.delete(`/tenants/gateways/${id}`);
     const again = await tenant.client.post("/tenants/gateways", body, idempotent);
     expect(again).toMatchObject({ status: 201, headers: { "idempotent-replayed": "true" }, body: made.body });
-    await tenant.client.post("/tenants/gateways", { ...body, name: "Another" });
+    await tenant.client.must.post("/tenants/gateways", { ...body, name: "Another" });
     const forms = [token, token.slice("gatehouse_gw_".length), Buffer.from(token).toString("hex")];
     for (const table of ["gateways", "audit_events", "outbox", "idempotent_replies"] as const) {
       const rows = await printedRows(server, tenant.id, table);
@@ -74,11 +74,11 @@ describe("the record of changes", () => {
     const tenant = await server.newTenant();
     const { token: _, ...made } = await make("gateway", tenant.client);
     const resource = await make("resource", tenant.client);
-    await tenant.client.post(`/tenants/resources/${resource.id}/loadBalancing`, {
+    await tenant.client.must.post(`/tenants/resources/${resource.id}/loadBalancing`, {
       loadBalancingMode: "MANUAL",
       gateways: [made.id],
     });
-    await tenant.client.delete(`/tenants/gateways/${made.id}`);
+    await tenant.client.must.delete(`/tenants/gateways/${made.id}`);
     const { body } = await tenant.client.get(`/tenants/events?filter[target.id]=${made.id}`);
     const change = { actor: expect.anything(), target: { type: "gateway", id: made.id, name: made.name } };
     const redacted = { ...made, token: redactedToken };

@@ -59,20 +59,20 @@ test("a further invitation extends the expiry by seven days, is recorded, and le
 
 test("active and deactivated users are not invited", async () => {
   const id = await makeId("user", client);
-  await client.patch(`/tenants/users/${id}/deactivate`);
+  await client.must.patch(`/tenants/users/${id}/deactivate`);
   const refusal = { status: 409, body: { code: "user_not_pending" } };
   expect(await client.post(`/tenants/users/${id}/invite`)).toMatchObject(refusal);
-  await client.post(`/tenants/users/${id}/reactivate`);
+  await client.must.post(`/tenants/users/${id}/reactivate`);
   expect((await enrol(id)).status).toBe(201);
   expect(await client.post(`/tenants/users/${id}/invite`)).toMatchObject(refusal);
 });
 
 test("an invitation that expired while the user was deactivated has expired after", async () => {
   const id = await makeId("user", client);
-  await client.patch(`/tenants/users/${id}/deactivate`);
+  await client.must.patch(`/tenants/users/${id}/deactivate`);
   clock.advance(invitationLifetimeMs);
   expect(await read(id)).not.toHaveProperty("invitationExpired");
-  await client.post(`/tenants/users/${id}/reactivate`);
+  await client.must.post(`/tenants/users/${id}/reactivate`);
   expect(await read(id)).toMatchObject({ status: "pending", invitationExpired: true });
 });
 
@@ -86,7 +86,7 @@ test("an active user's first invitation does not limit later devices", async () 
 test("exactly as many concurrent enrolments succeed as the user may have devices", async () => {
   for (const maxDevices of [1, 3, null]) {
     const id = await makeId("user", client);
-    await client.patch(`/tenants/users/${id}`, { maxDevices });
+    await client.must.patch(`/tenants/users/${id}`, { maxDevices });
     const replies = await Promise.all(Array.from({ length: 20 }, () => enrol(id)));
     const done = replies.filter(({ status }) => status === 201);
     expect(done).toHaveLength(maxDevices ?? 5);

@@ -1,4 +1,5 @@
 import type * as operations from "@gatehouse/contract/operations/users.operations";
+import { maxGroupsOfUser } from "@gatehouse/contract/records/user";
 import { AppError, bodyField } from "../../../platform/app-error.ts";
 import type { Call } from "../../../platform/call.ts";
 import { empty, type Outcome, record } from "../../../platform/outcome.ts";
@@ -18,7 +19,9 @@ export async function addUserToGroup(call: Call<typeof operations.addUserToGroup
         const errors = [bodyField("/groupId", `no group has the id ${JSON.stringify(call.body.groupId)}`)];
         throw new AppError("unknown_reference", { errors });
       }
-      if ((await queries.groupIdsOf(tx, id)).has(groupId)) return false;
+      const groups = await queries.groupIdsOf(tx, id);
+      if (groups.has(groupId)) return false;
+      if (groups.size >= maxGroupsOfUser) throw new AppError("group_limit_reached");
       await refuseGroupsBeyond(tx, [groupId], call.permissions);
       await queries.joinGroup(tx, call.granted, id, groupId);
       await touchUser(tx, call.granted, id, call.now);

@@ -155,3 +155,24 @@ describe("uniqueness under concurrency", () => {
 function makeLocal(): string {
   return uniqueEmail().split("@", 1)[0] ?? "";
 }
+
+describe("the group limit", () => {
+  test("a user can be in 256 groups, whose export can be applied, and not in 257", { timeout: 300_000 }, async () => {
+    const names = Array.from({ length: 257 }, (_, index) => `Group ${index}`);
+    const { body: exported } = await tenant.client.get("/tenants/configuration");
+    const email = uniqueEmail();
+    const groups = [...(exported.groups ?? []), ...names.map((name) => ({ name }))];
+    const document = { version: 1, groups, users: [...exported.users, { email, groups: names.slice(0, 256) }] };
+    const applied = await tenant.client.post("/tenants/configuration/apply", document);
+    expect(applied.status, applied.text).toBe(200);
+    const again = (await tenant.client.get("/tenants/configuration")).body;
+    expect(again.users.find((user: { email: string }) => user.email === email).groups).toHaveLength(256);
+    const plan = await tenant.client.post("/tenants/configuration/plan", again);
+    expect(plan, plan.text).toMatchObject({ status: 200, body: { changes: [] } });
+
+    const all = (await tenant.client.get("/tenants/groups?limit=100&filter[name]=Group 256")).body.data;
+    const id = (await tenant.client.get(`/tenants/users?filter[email]=${email}`)).body.data[0].id;
+    const refused = await tenant.client.post(`/tenants/users/${id}/groups`, { groupId: all[0].id });
+    expect(refused).toMatchObject({ status: 409, body: { code: "group_limit_reached" } });
+  });
+});

@@ -54,14 +54,14 @@ test("requires an active user", async () => {
   const id = await makeId("user", tenant.client);
   expect(await transfer(id)).toMatchObject({ status: 409, body: { code: "user_not_active" } });
   const deactivated = await activeUser();
-  await tenant.client.patch(`/tenants/users/${deactivated}/deactivate`);
+  await tenant.client.must.patch(`/tenants/users/${deactivated}/deactivate`);
   expect(await transfer(deactivated)).toMatchObject({ status: 409, body: { code: "user_not_active" } });
 });
 
 test("sets an owner for a tenant whose owner was deleted", async () => {
   const [former] = await owners();
   const next = await activeUser();
-  await tenant.client.delete(`/tenants/users/${former}`);
+  await tenant.client.must.delete(`/tenants/users/${former}`);
   expect(await owners()).toEqual([]);
   expect((await transfer(next)).status).toBe(204);
   expect(await owners()).toEqual([next]);

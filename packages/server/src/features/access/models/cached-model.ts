@@ -5,7 +5,7 @@ import { compile, type Model, update } from "@gatehouse/policy/model/model";
 import { Table } from "@gatehouse/policy/model/table";
 import { changesSince, reloadAbove } from "../../../platform/projection/changed-records.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
-import type { ChangedFacts, FactRows, PolicyPlace } from "./facts.queries.ts";
+import type { ChangedFacts, FactRows, PolicyPosition } from "./facts.queries.ts";
 import { changedFacts } from "./model-facts.ts";
 
 /** The kinds of facts by type of record. Other types do not affect decisions, or only through these types. */
@@ -30,7 +30,7 @@ export const kindOfRows: Readonly<Record<keyof FactRows, keyof FactsByKind>> = {
 };
 
 /** A tenant's model, with indexes of its records by e-mail address and name. */
-export class KeptModel implements TenantModel {
+export class CachedModel implements TenantModel {
   readonly generation: number;
   readonly model: Model;
   readonly #usersByEmail: Table<string>;
@@ -43,8 +43,8 @@ export class KeptModel implements TenantModel {
     this.#resourcesByName = resourcesByName;
   }
 
-  static of(generation: number, facts: TenantFacts): KeptModel {
-    return new KeptModel(
+  static of(generation: number, facts: TenantFacts): CachedModel {
+    return new CachedModel(
       generation,
       compile(facts),
       Table.of(facts.users.map(({ email, id }) => [emailKey(email), id])),
@@ -65,10 +65,10 @@ export class KeptModel implements TenantModel {
    *
    * @returns undefined if outbox entries are missing, or change so much that everything must be read again
    */
-  after({ generation, news, facts, places }: ChangedFacts): KeptModel | undefined {
+  after({ generation, entries, facts, positions }: ChangedFacts): CachedModel | undefined {
     // A generation without an outbox entry changed something unknown.
-    if (generation === undefined || news.length !== generation - this.generation) return undefined;
-    const changed = changesSince(this.generation, news);
+    if (generation === undefined || entries.length !== generation - this.generation) return undefined;
+    const changed = changesSince(this.generation, entries);
     if (changed === undefined) return undefined;
 
     const changes: FactChange[] = [];
@@ -85,18 +85,18 @@ export class KeptModel implements TenantModel {
       const kind = kindOfType[type];
       if (kind !== undefined && !present.has(`${kind} ${id}`)) gone.push({ kind, gone: id });
     }
-    return this.with(generation, this.inOrder([...gone, ...changes], places));
+    return this.with(generation, this.inOrder([...gone, ...changes], positions));
   }
 
   /**
    * The changes, followed by the changes to the order of policies.
    *
-   * @param places all policies of the types whose order may have changed, in their order
+   * @param positions all policies of the types whose order may have changed, in their order
    */
-  inOrder(changes: readonly FactChange[], places: readonly PolicyPlace[]): readonly FactChange[] {
-    if (places.length === 0) return changes;
+  inOrder(changes: readonly FactChange[], positions: readonly PolicyPosition[]): readonly FactChange[] {
+    if (positions.length === 0) return changes;
     const ofPolicies = changes.filter(({ kind }) => kind === "policy" || kind === "policy-order");
-    return [...changes, ...newOrders(update(this.model, ofPolicies), places)];
+    return [...changes, ...newOrders(update(this.model, ofPolicies), positions)];
   }
 
   /**
@@ -104,12 +104,12 @@ export class KeptModel implements TenantModel {
    *
    * @param changes in their order
    */
-  with(generation: number, changes: readonly FactChange[]): KeptModel {
-    if (changes.length > reloadAbove) return KeptModel.of(generation, changedFacts(this.model, changes));
+  with(generation: number, changes: readonly FactChange[]): CachedModel {
+    if (changes.length > reloadAbove) return CachedModel.of(generation, changedFacts(this.model, changes));
     const model = update(this.model, changes);
     const users = changes.flatMap(idOf("user"));
     const resources = changes.flatMap(idOf("resource"));
-    return new KeptModel(
+    return new CachedModel(
       generation,
       model,
       renamed(
@@ -161,9 +161,9 @@ function renamed(
 }
 
 /** Orders of policies that differ from the model's. */
-function newOrders(model: Model, places: ChangedFacts["places"]): readonly FactChange[] {
+function newOrders(model: Model, positions: ChangedFacts["positions"]): readonly FactChange[] {
   const byType = new Map<PolicyType, string[]>();
-  for (const { id, type } of places) push(byType, type, id);
+  for (const { id, type } of positions) push(byType, type, id);
   return policyTypes.flatMap((type): FactChange[] => {
     const ids = byType.get(type);
     if (ids === undefined) return [];

@@ -1,0 +1,89 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { embeddedAddresses, isClosedTarget } from "./closed-targets.ts";
+import { formatIpAddress } from "./ip-address.ts";
+import { parseIpBlock } from "./ip-block.ts";
+
+describe("closed targets", () => {
+  test.each([
+    "0.0.0.0",
+    "127.0.0.1",
+    "169.254.169.254",
+    "224.0.0.251",
+    "255.255.255.255",
+    "100.64.0.1",
+    "100.100.100.200",
+    "100.127.255.255",
+    "168.63.129.16",
+    "192.0.0.192",
+    "::",
+    "::1",
+    "fe80::1",
+    "ff02::1",
+    "fd00:ec2::254",
+    "fd20:ce::254",
+    "::ffff:10.0.0.1",
+    "::ffff:0:127.0.0.1",
+    "::127.0.0.1",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b::7f00:1",
+    "64:ff9b:1::a9fe:a9fe",
+    "64:ff9b:1:a9fe:a9:fe00::",
+    "64:ff9b:1:a9:fe:a9fe::",
+    "64:ff9b:1:0:a9:fea9:fe00:0",
+    "2002:7f00:1::",
+    "2002:a9fe:a9fe::1",
+    "2001:0:1:2:3:4:8001:fffe",
+  ])("include %s", (address) => {
+    expect(isClosedTarget(address)).toBe(true);
+  });
+
+  test.each([
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.1.1",
+    "100.63.255.255",
+    "100.128.0.1",
+    "203.0.113.1",
+    "8.8.8.8",
+    "fc00::1",
+    "fd80::11",
+    "2001:db8::1",
+    "2606:4700::1",
+    "64:ff9b::a00:1",
+    "64:ff9b:1::a00:1",
+    "64:ff9b:1:a00:0:100::",
+    "2002:a00:1::1",
+  ])("exclude %s", (address) => {
+    expect(isClosedTarget(address)).toBe(false);
+  });
+
+  test("include further blocks, and addresses that embed one of their addresses", () => {
+    const more = [parseIpBlock("192.0.2.7/32"), parseIpBlock("fd80::1/128")].flatMap((block) => block ?? []);
+    for (const address of ["192.0.2.7", "fd80::1", "fd80:0::1", "64:ff9b::c000:207", "2002:c000:207::5"]) {
+      expect(isClosedTarget(address)).toBe(false);
+      expect(isClosedTarget(address, more)).toBe(true);
+    }
+    expect(isClosedTarget("192.0.2.8", more)).toBe(false);
+  });
+
+  test("are read from each length of the local translation prefix", () => {
+    const word = 0x64_ff9b_0001n << 80n;
+    // Addresses in 0.0.0.0/8 are ambiguous on purpose, and those that end in zeros are valid for several lengths.
+    const ipv4 = fc.bigInt({ min: 0x0100_0001n, max: 0xffff_ffffn }).filter((bits) => (bits & 0xffn) !== 0n);
+    fc.assert(
+      fc.property(ipv4, (bits) => {
+        const forms = [
+          bits,
+          ((bits >> 16n) << 64n) | ((bits & 0xffffn) << 40n),
+          ((bits >> 24n) << 64n) | ((bits & 0xff_ffffn) << 32n),
+          bits << 24n,
+        ];
+        for (const form of forms) {
+          const address = formatIpAddress({ version: 6, bits: word | form });
+          expect(embeddedAddresses(address)).toContain(formatIpAddress({ version: 4, bits }));
+        }
+      }),
+    );
+  });
+});

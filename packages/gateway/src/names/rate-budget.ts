@@ -1,0 +1,29 @@
+/** A budget of actions per second, of which unused ones accumulate up to a limit (a token bucket). */
+export class RateBudget {
+  readonly #perSecond: number;
+  readonly #most: number;
+  #left: number;
+  #at: number | undefined;
+
+  constructor(perSecond: number, most: number) {
+    this.#perSecond = perSecond;
+    this.#most = most;
+    this.#left = most;
+  }
+
+  /** @param now milliseconds since 1970 @returns whether the action is within the budget */
+  take(now: number): boolean {
+    // A clock that was set back must not stop the budget.
+    const elapsedMs = Math.max(0, now - (this.#at ?? now));
+    this.#at = now;
+    this.#left = Math.min(this.#most, this.#left + (elapsedMs / 1000) * this.#perSecond);
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
+  }
+
+  /** Whether the whole budget is available, so that the budget need not be retained. */
+  isFull(now: number): boolean {
+    return this.#left + ((now - (this.#at ?? now)) / 1000) * this.#perSecond >= this.#most;
+  }
+}

@@ -1,0 +1,59 @@
+/** Headers that decide whether caches and browsers may store and interpret responses. */
+import { createHash } from "node:crypto";
+import type { Operation } from "@gatehouse/contract/operation";
+import { componentKeyword } from "@gatehouse/contract/schema";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { AppError } from "../platform/app-error.ts";
+
+/** Request headers that select the response of an operation. The tenant is the one of the credential. */
+const varyingHeaders = "apikey, Authorization, Cookie, Accept-Encoding";
+
+/** Rejects ambiguous requests, and forbids browsers to guess the type of any response. */
+export function guardEveryResponse(app: FastifyInstance): void {
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("X-Content-Type-Options", "nosniff");
+    requireOneHost(request);
+  });
+}
+
+/**
+ * The server that a request is meant for must be unambiguous (RFC 9112, section 3.2): proxies could read another host.
+ *
+ * @throws AppError invalid_parameter
+ */
+function requireOneHost({ raw: { rawHeaders } }: FastifyRequest): void {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  if (hosts > 1) {
+    throw new AppError("invalid_parameter", { detail: "The request has several Host headers. Send one." });
+  }
+}
+
+/** Headers of every response of an operation, also of errors. Reads replace Cache-Control; see `cacheControlOf`. */
+export const operationHeaders = { "Cache-Control": "no-store", Vary: varyingHeaders } as const;
+
+/**
+ * Returns how a successful response to the operation may be stored: by the client that reads it, if it checks before
+ * each use; nowhere if it changes data or contains a secret.
+ *
+ * @returns a function of whether the caller sees gateway tokens
+ */
+export function cacheControlOf({ method, success }: Operation): (seesTokens: boolean) => string {
+  const isRead = method === "GET" && success.kind !== "stream";
+  const hasTokens = isRead && containsComponent(success, "Gateway");
+  return (seesTokens) => (isRead && !(hasTokens && seesTokens) ? "private, no-cache" : "no-store");
+}
+
+function containsComponent(value: unknown, name: string): boolean {
+  if (value === null || typeof value !== "object") return false;
+  if ((value as Readonly<Record<string, unknown>>)[componentKeyword] === name) return true;
+  return Object.values(value).some((part) => containsComponent(part, name));
+}
+
+/** The ETag of a response that has no version. It is weak, so that `If-Match` never matches it. */
+export function contentTag(text: string): string {
+  return `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`;
+}

@@ -1,0 +1,142 @@
+/** Several commands of one caller in one transaction, each of which sees the changes of the previous ones. */
+import type { ErrorCode } from "@gatehouse/contract/errors";
+import { AppError } from "./app-error.ts";
+import type { Change, Origin } from "./change.ts";
+import type { Clock } from "./clock.ts";
+import type { Database } from "./db/database.ts";
+import { checkDeferredConstraints } from "./db/deferred-constraints.queries.ts";
+import { newId } from "./ids.ts";
+import type { Outcome } from "./outcome.ts";
+import type { AccessChange, AccessImpact, AccessLedger } from "./tenancy/access-ledger.ts";
+import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
+import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
+
+/**
+ * Start no further command after holding the tenant lock for this long, in milliseconds. Waiters time out after 15
+ * seconds.
+ */
+const maxHoldMs = 8_000;
+
+/** A change that a command recorded. */
+export interface RecordedChange {
+  /** The id of its audit entry. */
+  readonly id: string;
+  readonly origin: Origin;
+  readonly change: Change;
+}
+
+export interface BatchOptions {
+  readonly tx: TenantTx;
+  /** Receives the changes of the commands. */
+  readonly recorded: RecordedChange[];
+  /** Undefined if none of the commands depends on access or can change it. */
+  readonly impact: AccessImpact | undefined;
+  readonly clock: Clock;
+  /** The error of a command that would start too late. */
+  readonly tooLong: ErrorCode;
+}
+
+/** The result of one command of a batch. */
+export interface PerformedCommand {
+  readonly outcome: Outcome;
+  /** The ids of its audit entries. */
+  readonly events: readonly string[];
+  /** Checks to run after the last command; see `CommandTx.atEnd`. */
+  readonly checks: readonly (() => Promise<void>)[];
+}
+
+export class CommandBatch {
+  readonly #options: BatchOptions;
+  readonly #startedAtMs: number;
+  #checks: (() => Promise<void>)[] = [];
+
+  /** The caller holds the tenant lock exclusively from here on. */
+  constructor(options: BatchOptions) {
+    this.#options = options;
+    this.#startedAtMs = options.clock.elapsedMs();
+  }
+
+  /** The transaction of the batch. */
+  get tx(): TenantTx {
+    return this.#options.tx;
+  }
+
+  read<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    return work(this.tx);
+  }
+
+  /**
+   * Performs one operation of the batch.
+   *
+   * @param work runs the operation, whose commands call `perform`
+   */
+  async collect(work: () => Promise<Outcome>): Promise<PerformedCommand> {
+    const { recorded } = this.#options;
+    const first = recorded.length;
+    this.#checks = [];
+    const outcome = await work();
+    return { outcome, events: recorded.slice(first).map(({ id }) => id), checks: this.#checks };
+  }
+
+  /** @throws AppError with the code `tooLong`, and the errors of the command */
+  async perform(origin: Origin, work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
+    const { tx, recorded, clock, tooLong } = this.#options;
+    if (clock.elapsedMs() - this.#startedAtMs > maxHoldMs) throw new AppError(tooLong);
+    const outcome = await work({
+      tenantId: tx.tenantId,
+      query: tx.query,
+      record: (change) => recorded.push({ id: newId(), origin, change }),
+      atEnd: (check) => this.#checks.push(check),
+    });
+    // A command that violates a deferred constraint would not have committed.
+    await checkDeferredConstraints(tx);
+    return outcome;
+  }
+
+  /** The ledger for a command of the batch: its previews include the changes of the batch so far. */
+  openLedger(): AccessImpact {
+    const impact = this.#impact;
+    return {
+      evaluate: () => Promise.reject(new Error("only the whole batch is evaluated")),
+      preview: (tx, changes) => impact.preview(tx, [...this.#changes, ...changes]),
+    };
+  }
+
+  /**
+   * Reads the data for the access impact of the commands so far.
+   *
+   * @returns a function that computes the impact after the transaction has ended
+   */
+  look(): Promise<() => AccessChange> {
+    return this.#impact.preview(this.tx, this.#changes);
+  }
+
+  get #impact(): AccessImpact {
+    const { impact } = this.#options;
+    if (impact === undefined) throw new Error("the batch was started without its access ledger");
+    return impact;
+  }
+
+  get #changes(): readonly Change[] {
+    return this.#options.recorded.map(({ change }) => change);
+  }
+}
+
+/**
+ * Runs a batch that is rolled back, to find out its effect. It locks the tenant exclusively, so that commands that lock
+ * records in any order neither deadlock with others nor see their changes.
+ *
+ * @throws AppError database_unavailable
+ */
+export async function runDry<T>(
+  { database, ledger, clock }: { readonly database: Database; readonly ledger: AccessLedger; readonly clock: Clock },
+  tenantId: string,
+  work: (batch: CommandBatch) => Promise<T>,
+): Promise<T> {
+  const impact = await ledger.open(tenantId);
+  return database.dryRun({ kind: "tenant", tenantId }, async (transaction) => {
+    await holdTenant(transaction, tenantId, true);
+    const tx = { tenantId, query: transaction.query };
+    return work(new CommandBatch({ tx, recorded: [], impact, clock, tooLong: "preview_too_long" }));
+  });
+}
