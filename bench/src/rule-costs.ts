@@ -4,8 +4,8 @@
  *
  *     npm run bench:rules [-- --quick]
  */
-import { estimatedCost } from "@gatehouse/policy/admission-rules/evaluation-cost";
 import { CompiledRule } from "@gatehouse/policy/model/compiled-rule";
+import { estimatedCost } from "@gatehouse/policy/model/evaluation-cost";
 
 const unitNs = 20;
 const quick = process.argv.includes("--quick");

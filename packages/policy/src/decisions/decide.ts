@@ -2,9 +2,9 @@ import { formatIpAddress, type IpAddress } from "@gatehouse/addresses/ip-address
 import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
-import { estimatedCost } from "../admission-rules/evaluation-cost.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
+import { estimatedCost } from "../model/evaluation-cost.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
 import { decisionCost, policyCost, type Work, yieldAfter } from "../work.ts";

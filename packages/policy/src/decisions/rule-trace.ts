@@ -1,8 +1,8 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { preparePart, type RuleContext, textOfPart } from "../admission-rules/evaluate-rule.ts";
-import { estimatedCost } from "../admission-rules/evaluation-cost.ts";
 import { asFreeVariable, asSelection, walkRule } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
+import { estimatedCost } from "../model/evaluation-cost.ts";
 import type { Work } from "../work.ts";
 
 /** A name in a rule, with its value or the error on reading it. */

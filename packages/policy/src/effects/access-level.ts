@@ -1,5 +1,4 @@
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
-import { estimatedCost } from "../admission-rules/evaluation-cost.ts";
 import { Candidates } from "../decisions/candidates.ts";
 import { policyTypeFor } from "../decisions/decide.ts";
 import type { Destination, Subject } from "../decisions/request.ts";
@@ -7,6 +6,7 @@ import { resolveDestination } from "../decisions/resolve-destination.ts";
 import { resolvePrincipal } from "../decisions/resolve-principal.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
+import { estimatedCost } from "../model/evaluation-cost.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
 import { decisionCost, finish, policyCost, type Work, yieldAfter } from "../work.ts";

@@ -1,6 +1,6 @@
-import { estimatedCost } from "../admission-rules/evaluation-cost.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
+import { estimatedCost } from "../model/evaluation-cost.ts";
 import type { DeviceFacts, UserFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import { contextOf } from "./access-level.ts";

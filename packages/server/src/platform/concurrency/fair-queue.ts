@@ -10,6 +10,9 @@ const restShare = 2;
 /** The activity of others during a pause, in milliseconds, below which the event loop counts as free. */
 const othersMs = 0.2;
 
+/** The time for which others count as active after their last activity, in milliseconds. */
+const recentMs = 50;
+
 /** Units of one tenant before the next tenant's turn: about 0.5 ms. */
 const unitsInATurn = 25_000;
 
@@ -79,7 +82,8 @@ export class FairQueue {
   readonly #turns: Tenant[] = [];
   #isScheduled = false;
   #isRunning = false;
-  #areOthersActive = false;
+  /** The last time at which others were active. A tenant that waits for the database is not idle. */
+  #othersActiveAt = Number.NEGATIVE_INFINITY;
   /** The time that work used since the last round of the event loop. */
   #startedMs = 0;
 
@@ -155,11 +159,12 @@ export class FairQueue {
     this.#isScheduled = true;
     const activeBefore = this.#loop.activeMs();
     const next = () => {
-      this.#areOthersActive = this.#loop.activeMs() - activeBefore > othersMs;
+      if (this.#loop.activeMs() - activeBefore > othersMs) this.#othersActiveAt = this.#loop.nowMs();
       this.#isScheduled = false;
       this.#runSlice();
     };
-    if (this.#areOthersActive && sliceLengthMs > 0) this.#loop.after(Math.max(1, sliceLengthMs * restShare), next);
+    const areOthersActive = this.#loop.nowMs() - this.#othersActiveAt < recentMs;
+    if (areOthersActive && sliceLengthMs > 0) this.#loop.after(Math.max(1, sliceLengthMs * restShare), next);
     else this.#loop.afterEvents(next);
   }
 

@@ -1,6 +1,6 @@
-import type { CompiledRule } from "../model/compiled-rule.ts";
-import type { RuleContext } from "./evaluate-rule.ts";
-import { sizeKeyOf } from "./record-sizes.ts";
+import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
+import { sizeKeyOf } from "../admission-rules/record-sizes.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
 
 /**
  * The cost of one evaluation of a rule in units of about 20 ns, as estimated for the sizes of the records. Depends on
