@@ -4,6 +4,8 @@ import type pg from "pg";
 /** The line that server-process.ts prints when the server is ready. */
 export interface ServerAnnouncement {
   readonly url: string;
+  /** Answers with the longest block of the event loop since the last request, in milliseconds. */
+  readonly blocks: string;
   readonly operatorKey: string;
   readonly database: pg.ClientConfig;
 }

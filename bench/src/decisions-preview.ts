@@ -3,6 +3,7 @@ import { compareAccess } from "@gatehouse/policy/effects/compare-access";
 import type { OpenCircumstances } from "@gatehouse/policy/effects/open-circumstances";
 import type { FactChange, TenantFacts } from "@gatehouse/policy/model/facts";
 import { type Model, update } from "@gatehouse/policy/model/model";
+import { finish } from "@gatehouse/policy/work";
 
 /** One kind of change, measured. */
 export interface PreviewFigures {
@@ -73,8 +74,8 @@ export function measurePreviews(
       cpuTimes.push((user + system) / 1_000);
     }
     const start = performance.now();
-    difference.rows({ offset: 0, limit: 50 });
-    for (const group of difference.groups.slice(0, 100)) group.subjects({ offset: 0, limit: 20 });
+    finish(difference.rows({ offset: 0, limit: 50 }));
+    for (const group of difference.groups.slice(0, 100)) finish(group.subjects({ offset: 0, limit: 20 }));
     const listing = performance.now() - start;
     const pairs = difference.gained.pairs + difference.lost.pairs;
     return { name, times, cpuTimes, listing, pairs, groups: difference.groups.length };

@@ -2,9 +2,13 @@
  * A complete server that benchmarks call from outside. It uses an embedded PostgreSQL of its own, or the one that its
  * standard input describes. It prints one line of JSON when it is ready.
  */
+import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
@@ -35,11 +39,22 @@ const server = await compose({
   },
 });
 const url = await server.app.listen({ host: "127.0.0.1", port: 0, backlog: acceptQueueLength });
+const resolutionMs = 1;
+const delays = monitorEventLoopDelay({ resolution: resolutionMs });
+delays.enable();
+/** Answers with the longest block of the event loop since the last request, in milliseconds. */
+const blocks = createServer((_request, response) => {
+  response.end(String(Math.max(0, delays.max / 1e6 - resolutionMs)));
+  delays.reset();
+}).listen(0, "127.0.0.1");
+await once(blocks, "listening");
+const blocksUrl = `http://127.0.0.1:${(blocks.address() as AddressInfo).port}`; // it listens on a port
 process.stdout.write(
-  `${JSON.stringify({ url, operatorKey: server.installation.operatorKey, database: postgres.connection })}\n`,
+  `${JSON.stringify({ url, blocks: blocksUrl, operatorKey: server.installation.operatorKey, database: postgres.connection })}\n`,
 );
 
 process.once("SIGTERM", async () => {
+  blocks.close();
   await server.close();
   await postgres.stop();
 });

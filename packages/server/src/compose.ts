@@ -7,7 +7,7 @@ import { type AgentParts, type AgentSettings, composeAgents } from "./compositio
 import { composeDatabase, type DatabaseParts, type DatabaseSettings } from "./composition/compose-database.ts";
 import { composeHttp, type HttpSettings } from "./composition/compose-http.ts";
 import { composeTasks, type TaskSettings } from "./composition/compose-tasks.ts";
-import { Ledger, ModelStore } from "./features/access/access.api.ts";
+import { LateEffects, Ledger, ModelStore } from "./features/access/access.api.ts";
 import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
 import { type Installation, type SetUpSettings, setUpInstallation } from "./features/tenants/tenants.api.ts";
@@ -18,6 +18,8 @@ import { SignedHeads } from "./platform/audit/signed-heads.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
 import type { Database } from "./platform/db/database.ts";
+import type { EvaluationLimits } from "./platform/evaluation/evaluation-budgets.ts";
+import { Evaluator } from "./platform/evaluation/evaluator.ts";
 import type { Log } from "./platform/log.ts";
 import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
 import { RecordCache } from "./platform/record-cache.ts";
@@ -37,6 +39,8 @@ export interface ComposeOptions extends DatabaseSettings, AgentSettings, HttpSet
   readonly clock?: Clock;
   /** Limits of live event streams that differ from the defaults. */
   readonly streams?: Partial<EventStreamLimits>;
+  /** Limits of evaluation that differ from the defaults. */
+  readonly evaluationLimits?: EvaluationLimits;
   /** Whether to collect metrics for Prometheus. */
   readonly metrics?: boolean;
   readonly tracing?: Tracing | undefined;
@@ -67,7 +71,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const { database, follower } = data;
   const heads = await SignedHeads.open(options.auditHeadsFile, log);
   const core = composeCore(options, data, clock, heads, (auditEntries) => metrics?.auditEntriesWritten(auditEntries));
-  const { runner, models, streams } = core;
+  const { runner, models, lateEffects, streams } = core;
   const lagged = (lagMs: number) => metrics?.configurationApplied(lagMs);
   const agents = composeAgents(options, { runner, follower, clock, log, lagged });
   const setUp = async () => {
@@ -98,7 +102,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     clock,
     log,
     metrics,
-    tasks: [...models.tasks, ...agents.tasks, ...apiKeys.tasks, ...httpTasks],
+    tasks: [lateEffects.task, ...models.tasks, ...agents.tasks, ...apiKeys.tasks, ...httpTasks],
   }).catch(async (error: unknown) => {
     await app.close();
     await data.close();
@@ -121,6 +125,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       await agents.close();
       await app.close();
       await tasks.stop();
+      await lateEffects.settled();
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "failed to store API key usage"));
       await data.close();
       await tracing?.close();
@@ -132,12 +137,13 @@ interface CoreParts {
   readonly runner: CommandRunner;
   readonly records: RecordCache;
   readonly models: ModelStore;
+  readonly lateEffects: LateEffects;
   readonly streams: EventStreams;
 }
 
 /** The dependencies of every command: audit record, models, access ledger and secrets. */
 function composeCore(
-  { masterKey, secondMasterKey, streams: streamLimits, webhooks, log }: ComposeOptions,
+  { masterKey, secondMasterKey, streams: streamLimits, webhooks, evaluationLimits, log }: ComposeOptions,
   { database, follower, channel }: DatabaseParts,
   clock: Clock,
   heads: SignedHeads,
@@ -150,6 +156,13 @@ function composeCore(
   const streams = new EventStreams({ ...eventStreamLimits, ...streamLimits });
   const generations = new GenerationReader((tenantId) => currentGeneration(database, tenantId));
   const models = new ModelStore({ database, generations, clock });
+  const evaluator = new Evaluator(clock, evaluationLimits);
+  const lateEffects = new LateEffects({
+    database,
+    evaluator,
+    clock,
+    failed: (err) => log.warn({ err }, "failed to compute the access impact of a command; will retry"),
+  });
   follower.subscribe({ changed: () => undefined, missed: () => records.clear() });
   follower.subscribe(streams);
   follower.subscribe(models);
@@ -160,7 +173,8 @@ function composeCore(
     records,
     generations,
     models,
-    ledger: new Ledger({ models, clock, guard: accessTestGuard }),
+    evaluator,
+    ledger: new Ledger({ models, clock, guard: accessTestGuard, evaluator, lateEffects }),
     references: recordReferences,
     secrets: {
       replies: createSecretBox(masterKeys, "idempotent-reply"),
@@ -176,7 +190,7 @@ function composeCore(
       channel.notify();
     },
   };
-  return { runner, records, models, streams };
+  return { runner, records, models, lateEffects, streams };
 }
 
 async function openMetrics(

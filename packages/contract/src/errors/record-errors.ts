@@ -315,6 +315,13 @@ export const recordErrors = {
     remedy:
       "Remove the change that `errors` points to, or correct its method and path. Write the path as in /openapi.json, without a query.",
   },
+  evaluation_too_expensive: {
+    status: 422,
+    title: "The request evaluates too much",
+    explanation:
+      "One request can cost at most 250 million units of evaluation, about 5 seconds of processor time. The cost grows with the number of questions or users, of their policies, and with the work of the admission rules.",
+    remedy: "Ask about fewer records in one request, or simplify the admission rules.",
+  },
   not_allowed_in_set: {
     status: 422,
     title: "The request cannot be part of a change set",

@@ -157,6 +157,13 @@ export const requestErrors = {
     remedy:
       "Wait for `Retry-After` seconds. The header `RateLimit-Remaining` of each response shows how many requests remain.",
   },
+  evaluation_rate_exceeded: {
+    status: 429,
+    title: "The tenant evaluates too much",
+    explanation:
+      "Decisions, searches, previews and checks of access tests cost units of evaluation, about 50 million for a second of processor time. A tenant can use 25 million a second, and save up 250 million. The tenant has used more.",
+    remedy: "Wait for `Retry-After` seconds. Ask about fewer records, or simplify the admission rules.",
+  },
   too_many_failed_authentications: {
     status: 429,
     title: "Too many failed authentications from this address",

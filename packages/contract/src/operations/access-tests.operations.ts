@@ -151,5 +151,5 @@ export const checkAccessTests = operation({
     ),
   }),
   success: { status: 200, kind: "report", body: AccessTestReport },
-  errors: settingErrors,
+  errors: [...settingErrors, "evaluation_too_expensive", "evaluation_rate_exceeded"],
 });

@@ -126,6 +126,7 @@ export const evaluateAccess = operation({
   access: "decisions:read",
   body: openObject(evaluation),
   success: { status: 200, kind: "report", body: AccessDecision },
+  errors: ["evaluation_too_expensive", "evaluation_rate_exceeded"],
 });
 
 export const evaluationsSemantics = ["execute_all", "deny_on_first_deny", "permit_on_first_permit"] as const;
@@ -161,6 +162,7 @@ export const evaluateAccessBatch = operation({
     kind: "report",
     body: Type.Unsafe<AccessDecision | AccessDecisions>({ anyOf: [AccessDecision, AccessDecisions] }),
   },
+  errors: ["evaluation_too_expensive", "evaluation_rate_exceeded"],
 });
 
 const PageRequest = Type.Optional(
@@ -212,6 +214,7 @@ export const searchSubjects = operation({
     page: PageRequest,
   }),
   success: { status: 200, kind: "report", body: entities("FoundSubject", "A subject that has access.") },
+  errors: ["evaluation_too_expensive", "evaluation_rate_exceeded"],
 });
 
 export const searchResources = operation({
@@ -230,6 +233,7 @@ export const searchResources = operation({
     page: PageRequest,
   }),
   success: { status: 200, kind: "report", body: entities("FoundResource", "A resource that the subject can access.") },
+  errors: ["evaluation_too_expensive", "evaluation_rate_exceeded"],
 });
 
 export const searchActions = operation({
@@ -254,6 +258,7 @@ export const searchActions = operation({
       results: Type.Array(component("FoundAction", "An action that is permitted.", { name: Type.String() })),
     }),
   },
+  errors: ["evaluation_too_expensive", "evaluation_rate_exceeded"],
 });
 
 export const listPastAccess = operation({
@@ -279,7 +284,7 @@ export const listPastAccess = operation({
       country: { description: "Source country of the requests, such as DE; none by default.", maxLength: 2 },
     },
   },
-  errors: ["not_found", "before_history"],
+  errors: ["evaluation_too_expensive", "evaluation_rate_exceeded", "not_found", "before_history"],
 });
 
 export const findAccessFindings = operation({
@@ -292,4 +297,5 @@ export const findAccessFindings = operation({
     "Evaluates the tenant's current records. Every finding is certain, but the list can be incomplete if the cause is a combination of several policies. Resources of type INTERNET and default policies are not examined.",
   access: "decisions:read",
   success: { status: 200, kind: "report", body: AccessFindings },
+  errors: ["evaluation_too_expensive", "evaluation_rate_exceeded"],
 });

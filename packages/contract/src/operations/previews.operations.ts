@@ -42,6 +42,8 @@ export const previewAccess = operation({
   // A change fails with the errors of its own operation.
   errors: [
     ...new Set([
+      "evaluation_too_expensive",
+      "evaluation_rate_exceeded",
       "not_previewable",
       "preview_too_long",
       "invalid_change_reference",

@@ -76,6 +76,12 @@ export const EventEffect = component(
     overrideReason: Type.Optional(
       Type.String({ description: "The reason that was given for overriding access tests." }),
     ),
+    pending: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether the impact is still being computed. An expensive impact is computed after the commit; until then, all of its counts are 0 and it has no groups. `brokenTests` is always complete.",
+      }),
+    ),
     ...summary,
   },
 );

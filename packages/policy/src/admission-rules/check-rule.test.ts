@@ -181,7 +181,12 @@ describe("bounds", () => {
     ["lists that grow within", nested(["user.groups.map(g, user.groups)", "v0", "v1"]), tooCostly],
     ["a pattern over groups of groups", nested(["user.groups", "user.groups.filter(g, g.matches('a'))"]), tooCostly],
     ["dynamic patterns over groups", "user.groups.exists(g, g.matches(user.pattern))", tooCostly],
-    ["a time zone for every group", "user.groups.exists(g, now.getHours('UTC') > 1)", tooCostly],
+    ["a time zone for the time of every group", "user.groups.exists(g, timestamp(g).getHours('UTC') > 1)", tooCostly],
+    [
+      "a timestamp for every group and version",
+      `user.groups.exists(g, [${"'v',".repeat(50)}].exists(h, timestamp('2020-01-01T00:00:00Z') == now))`,
+      tooCostly,
+    ],
   ])("rejects %s", (_, text, advice) => {
     const check = checkRuleText(text);
     expect(check.ok ? "accepted" : check.problems[0]?.message).toContain(advice);

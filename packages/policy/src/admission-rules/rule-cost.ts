@@ -1,7 +1,18 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { FUNCTIONS, METHODS, RECORDS, type ResultSize, RULE_LIMITS, SEARCHES, TIME_PARTS } from "./rule-language.ts";
+import { largestRecords, type RecordSizes } from "./record-sizes.ts";
+import {
+  type FieldType,
+  FUNCTIONS,
+  METHODS,
+  RECORDS,
+  type ResultSize,
+  RULE_LIMITS,
+  SEARCHES,
+  TIME_PARTS,
+  TIME_VARIABLE,
+} from "./rule-language.ts";
 import type { RuleFault } from "./rule-problems.ts";
-import { asComprehension, asSelection, type Comprehension } from "./rule-syntax.ts";
+import { asComprehension, asSelection, type Comprehension, type Selection, walkRule } from "./rule-syntax.ts";
 import {
   bounded,
   concatenated,
@@ -17,27 +28,64 @@ import {
 interface Estimate {
   readonly cost: number;
   readonly size: Size;
+  /** Whether the value is a timestamp or a duration, as far as the text shows it. */
+  readonly isTime?: boolean;
 }
 
-// Assumed maximum sizes of the records. Larger records only scale the estimate.
-const LONGEST_TEXT = 1024;
-const LONGEST_GROUP_NAME = 120;
-const MAX_GROUPS = 256;
-const MAX_POSTURE_ENTRIES = 64;
+const TEXT_FIELD = 256;
 const POSTURE_ENTRY = 256;
-const ATTRIBUTE = textSize(LONGEST_TEXT);
-const FIELD_SIZES = {
-  string: textSize(256),
-  "list<string>": listSize(MAX_GROUPS, LONGEST_GROUP_NAME, 1),
-  "map<string, dyn>": listSize(MAX_POSTURE_ENTRIES, POSTURE_ENTRY, 1),
-} as const;
-const RECORD: Size = listSize(MAX_GROUPS, LONGEST_TEXT, 2);
 
-const ZONE_LOOKUP = 2000;
-const PATTERN_COMPILATION = 20_000;
-const WEIGHT_PER_UNIT = 64;
-const SEARCH_STEPS_PER_UNIT = 256;
-const INSTRUCTIONS_PER_UNIT = 32;
+/**
+ * Units of about 20 ns, measured with `npm run bench:rules`. docs/benchmarks.md has the figures. Every part of a rule is
+ * counted, also parts that an evaluation skips.
+ */
+const operatorCost = 2;
+/** The step of a comprehension, without its body. */
+const stepCost = 2.5;
+const comprehensionCost = 5;
+const indexCost = 4;
+const mapEntryCost = 2;
+const elementCost = 0.5;
+/** Sums and differences of timestamps and durations. */
+const timeArithmeticCost = 20;
+const timeComparisonCost = 2;
+/** The costs of functions and methods, without their arguments. */
+const methodCost = 4;
+const functionCosts: ReadonlyMap<string, number> = new Map([
+  ["has", 2],
+  ["type", 2],
+  ["dyn", 1],
+  ["bool", 3],
+  ["bytes", 5],
+  ["double", 8],
+  ["duration", 26],
+  ["int", 6],
+  ["size", 4],
+  ["string", 14],
+  ["timestamp", 26],
+  ["uint", 5],
+]);
+const timePartCost = 14;
+/** A part of local time. The offset of a zone is cached for `now`. */
+const zoneCost = 24;
+const uncachedZoneCost = 2000;
+const matchCost = 60;
+const patternCompilation = 20_000;
+const searchStepsPerUnit = 256;
+/** A character of a text that a pattern is matched against. Simple patterns are faster. */
+const matchedCharacterCost = 3.3;
+const instructionsPerUnit = 24;
+/**
+ * An error that a comprehension absorbs. Errors outside of comprehensions are not counted: the length of the text bounds
+ * their number.
+ */
+const errorCost = 150;
+/** Characters that a function reads or copies in a unit. */
+const charactersPerUnit = 64;
+/** Characters that are counted or split in a unit. */
+const countedPerUnit = 4;
+/** Characters that are compared in a unit. */
+const comparedPerUnit = 512;
 
 /**
  * Estimates the work of one evaluation from the text alone, so that nested comprehensions or growing lists cannot delay
@@ -47,7 +95,7 @@ const INSTRUCTIONS_PER_UNIT = 32;
  * @returns the first part that exceeds a limit, or undefined
  */
 export function costFault(root: ASTNode, patternSizes: ReadonlyMap<ASTNode, number>): RuleFault | undefined {
-  const estimator = new CostEstimator(patternSizes);
+  const estimator = new CostEstimator(patternSizes, largestRecords);
   const { cost } = estimator.estimate(root, new Map());
   if (estimator.tooNested !== undefined) {
     const message = `Lists and maps can be nested at most ${RULE_LIMITS.valueNesting} levels deep.`;
@@ -60,12 +108,31 @@ export function costFault(root: ASTNode, patternSizes: ReadonlyMap<ASTNode, numb
   };
 }
 
+/**
+ * The cost of one evaluation of a stored rule, whose limits were checked before.
+ *
+ * @param sizes the sizes of the records that the rule reads
+ */
+export function costOfRule(root: ASTNode, patternSizes: ReadonlyMap<ASTNode, number>, sizes: RecordSizes): number {
+  return new CostEstimator(patternSizes, sizes).estimate(root, new Map()).cost;
+}
+
 class CostEstimator {
   tooNested: ASTNode | undefined;
   readonly #patternSizes: ReadonlyMap<ASTNode, number>;
+  readonly #attribute: Size;
+  readonly #record: Size;
+  readonly #fieldSizes: Readonly<Record<FieldType, Size>>;
 
-  constructor(patternSizes: ReadonlyMap<ASTNode, number>) {
+  constructor(patternSizes: ReadonlyMap<ASTNode, number>, { text, groups, groupName, postureEntries }: RecordSizes) {
     this.#patternSizes = patternSizes;
+    this.#attribute = textSize(text);
+    this.#record = listSize(groups, text, 2);
+    this.#fieldSizes = {
+      string: textSize(Math.min(text, TEXT_FIELD)),
+      "list<string>": listSize(groups, groupName, 1),
+      "map<string, dyn>": listSize(postureEntries, POSTURE_ENTRY, 1),
+    };
   }
 
   estimate(node: ASTNode, bound: ReadonlyMap<string, Size>): Estimate {
@@ -81,14 +148,15 @@ class CostEstimator {
       case "value":
         return { cost: 1, size: literalSize(node.args) };
       case "id":
-        return { cost: 1, size: bound.get(node.args) ?? (RECORDS.has(node.args) ? RECORD : SCALAR) };
+        if (node.args === TIME_VARIABLE && !bound.has(TIME_VARIABLE)) return { cost: 1, size: SCALAR, isTime: true };
+        return { cost: 1, size: bound.get(node.args) ?? (RECORDS.has(node.args) ? this.#record : SCALAR) };
       case ".":
       case ".?":
       case "[]":
       case "[?]":
         return this.#selection(node, bound);
       case "call":
-        return this.#call(FUNCTIONS.get(node.args[0]) ?? "text", this.#all(node.args[1], bound));
+        return this.#functionCall(node.args[0], this.#all(node.args[1], bound));
       case "rcall":
         return this.#methodCall(node, bound);
       case "list": {
@@ -97,7 +165,8 @@ class CostEstimator {
       }
       case "map": {
         const parts = this.#all(node.args.flat(), bound);
-        return { cost: 1 + totalCost(parts), size: literalAggregate(parts, node.args.length) };
+        const cost = 1 + totalCost(parts) + mapEntryCost * node.args.length;
+        return { cost, size: literalAggregate(parts, node.args.length) };
       }
       case "?:": {
         const [condition, ...branches] = node.args;
@@ -111,9 +180,11 @@ class CostEstimator {
       default: {
         const operands = this.#all(node.args, bound);
         const [left = SCALAR, right = SCALAR] = operands.map(({ size }) => size);
-        const steps = stepsOf(node.op, left, right) + (left.weight + right.weight) / WEIGHT_PER_UNIT;
-        const cost = bounded(totalCost(operands) + steps);
-        return { cost, size: node.op === "+" ? concatenated(left, right) : SCALAR };
+        const hasTime = operands.some(({ isTime }) => isTime === true);
+        const errors = node.op === "&&" || node.op === "||" ? errorsIn(node.args, bound) : 0;
+        const cost = bounded(errors + totalCost(operands) + operationCost(node.op, left, right, hasTime));
+        const size = node.op === "+" ? concatenated(left, right) : SCALAR;
+        return { cost, size, isTime: hasTime && (node.op === "+" || node.op === "-") };
       }
     }
   }
@@ -126,55 +197,144 @@ class CostEstimator {
     const selection = asSelection(node);
     if (selection === undefined) return { cost: 1, size: SCALAR };
     const { operand, name } = selection;
-    const indexCost = node.op === "[]" ? this.estimate(node.args[1], bound).cost : 0;
+    const ownCost = node.op === "[]" ? indexCost + this.estimate(node.args[1], bound).cost : 0;
     const record = operand.op === "id" && !bound.has(operand.args) ? RECORDS.get(operand.args) : undefined;
     if (record !== undefined) {
       const type = name === undefined ? undefined : record.fields.get(name);
-      return { cost: 2 + indexCost, size: type === undefined ? ATTRIBUTE : FIELD_SIZES[type] };
+      return { cost: 2 + ownCost, size: type === undefined ? this.#attribute : this.#fieldSizes[type] };
     }
     const { cost, size } = this.estimate(operand, bound);
-    return { cost: 1 + cost + indexCost, size: elementOf(size) };
+    return { cost: 1 + cost + ownCost, size: elementOf(size) };
   }
 
   #comprehension({ method, receiver, variable, body }: Comprehension, bound: ReadonlyMap<string, Size>): Estimate {
     const range = this.estimate(receiver, bound);
-    const steps = this.#all(body, new Map(bound).set(variable, elementOf(range.size)));
-    const cost = bounded(1 + range.cost + range.size.count * (1 + totalCost(steps)));
+    const inner = new Map(bound).set(variable, elementOf(range.size));
+    const steps = this.#all(body, inner);
+    const step = stepCost + errorsIn(body, inner) + totalCost(steps);
+    const cost = bounded(comprehensionCost + range.cost + range.size.count * step);
     if (method === "filter") return { cost, size: range.size };
     const transformed = steps.at(-1)?.size;
     if (method !== "map" || transformed === undefined) return { cost, size: SCALAR };
     return { cost, size: listSize(range.size.count, transformed.weight, transformed.nesting + 1) };
   }
 
+  #functionCall(name: string, operands: readonly Estimate[]): Estimate {
+    const weight = weightOf(operands);
+    const perUnit = name === "size" ? countedPerUnit : charactersPerUnit;
+    // `has` and `type` read no characters. Long texts are no timestamps.
+    const read = name === "has" || name === "type" || name === "dyn" ? 0 : weight / perUnit;
+    return {
+      cost: bounded((functionCosts.get(name) ?? methodCost) + totalCost(operands) + read),
+      size: resultSize(FUNCTIONS.get(name) ?? "text", operands, weight),
+      isTime: name === "timestamp" || name === "duration",
+    };
+  }
+
   #methodCall(node: ASTNode & { op: "rcall" }, bound: ReadonlyMap<string, Size>): Estimate {
     const [method, receiver, args] = node.args;
     const operands = this.#all([receiver, ...args], bound);
-    const call = this.#call(METHODS.get(method) ?? "text", operands);
-    return { cost: bounded(call.cost + this.#extraWork(method, operands, args)), size: call.size };
+    const weight = weightOf(operands);
+    const cost = methodCost + totalCost(operands) + this.#methodWork(method, operands, receiver, args);
+    return { cost: bounded(cost), size: resultSize(METHODS.get(method) ?? "text", operands, weight) };
   }
 
-  /** The work of a method beyond one pass over its operands. */
-  #extraWork(method: string, operands: readonly Estimate[], args: readonly ASTNode[]): number {
-    const [text = 1, argument = 0] = operands.map(({ size }) => size.weight);
-    if (TIME_PARTS.has(method)) return args.length > 0 ? ZONE_LOOKUP : 0;
-    if (SEARCHES.has(method)) return (text * argument) / SEARCH_STEPS_PER_UNIT + (method === "split" ? text : 0);
-    if (method !== "matches") return 0;
-    const pattern = args[0];
-    const known = pattern === undefined ? undefined : this.#patternSizes.get(pattern);
-    const instructions = known ?? RULE_LIMITS.patternInstructions;
-    return (known === undefined ? PATTERN_COMPILATION : 0) + text * (1 + instructions / INSTRUCTIONS_PER_UNIT);
-  }
-
-  #call(result: ResultSize, operands: readonly Estimate[]): Estimate {
-    const weight = operands.reduce((sum, { size }) => sum + size.weight, 0);
-    return { cost: 1 + totalCost(operands) + weight / WEIGHT_PER_UNIT, size: resultSize(result, operands, weight) };
+  /** The work of a method beyond its call. */
+  #methodWork(method: string, operands: readonly Estimate[], receiver: ASTNode, args: readonly ASTNode[]): number {
+    const sizes = operands.map(({ size }) => size);
+    const [text = 1, argument = 0] = sizes.map(({ weight }) => weight);
+    if (TIME_PARTS.has(method)) {
+      if (args.length === 0) return timePartCost;
+      return receiver.op === "id" && receiver.args === TIME_VARIABLE ? zoneCost : uncachedZoneCost;
+    }
+    switch (method) {
+      case "size":
+        return text / countedPerUnit;
+      case "split":
+        return text / countedPerUnit + (text * argument) / searchStepsPerUnit;
+      case "join":
+        return (sizes[0]?.count ?? 0) * 3 * elementCost + text / charactersPerUnit;
+      case "matches": {
+        const pattern = args[0];
+        const known = pattern === undefined ? undefined : this.#patternSizes.get(pattern);
+        const instructions = known ?? RULE_LIMITS.patternInstructions;
+        return (
+          matchCost +
+          (known === undefined ? patternCompilation : 0) +
+          text * (matchedCharacterCost + instructions / instructionsPerUnit)
+        );
+      }
+      default:
+        return SEARCHES.has(method) ? (text * argument) / searchStepsPerUnit : text / charactersPerUnit;
+    }
   }
 }
 
-/** The number of elements that an operator visits. */
-function stepsOf(operator: string, left: Size, right: Size): number {
-  if (operator === "in") return right.count;
-  return operator === "+" ? left.count + right.count : 1;
+/** The cost of the errors of operands inside a comprehension. */
+function errorsIn(operands: readonly ASTNode[], bound: ReadonlyMap<string, Size>): number {
+  if (bound.size === 0) return 0;
+  return (
+    errorCost * operands.filter((operand) => operand.op !== "&&" && operand.op !== "||" && mayFail(operand)).length
+  );
+}
+
+/** Whether the evaluation of a condition can end in an error. */
+function mayFail(root: ASTNode): boolean {
+  let fails = false;
+  walkRule(root, (node) => {
+    const selection = asSelection(node);
+    if (node.op === "call") fails ||= !safeFunctions.has(node.args[0]);
+    else if (node.op === "rcall") fails ||= !safeMethods.has(node.args[0]) && asComprehension(node) === undefined;
+    else if (selection !== undefined) fails ||= !isBuiltInField(selection);
+    else fails ||= !safeOperators.has(node.op);
+    // The argument of `has` may be absent.
+    return !fails && !(node.op === "call" && node.args[0] === "has");
+  });
+  return fails;
+}
+
+const safeOperators: ReadonlySet<string> = new Set(["value", "id", "==", "!=", "&&", "||", "!_", "?:", "in", "list"]);
+const safeFunctions: ReadonlySet<string> = new Set(["has", "size", "type", "dyn"]);
+const safeMethods: ReadonlySet<string> = new Set([
+  "startsWith",
+  "endsWith",
+  "contains",
+  "matches",
+  "lowerAscii",
+  "upperAscii",
+  "trim",
+  "size",
+]);
+
+/** A device has no fields for a user without a device. */
+function isBuiltInField({ operand, name }: Selection): boolean {
+  if (operand.op !== "id" || operand.args === "device" || name === undefined) return false;
+  return RECORDS.get(operand.args)?.fields.has(name) === true;
+}
+
+function weightOf(operands: readonly Estimate[]): number {
+  return operands.reduce((sum, { size }) => sum + size.weight, 0);
+}
+
+/** The cost of an operator without its operands. */
+function operationCost(operator: string, left: Size, right: Size, hasTime: boolean): number {
+  switch (operator) {
+    case "&&":
+    case "||":
+      return 1;
+    case "in":
+      return operatorCost + right.count * elementCost;
+    case "+":
+    case "-":
+      if (hasTime) return timeArithmeticCost;
+      return operatorCost + (left.count + right.count) * elementCost + (left.weight + right.weight) / charactersPerUnit;
+    default: {
+      // Only as many elements or characters are compared as the smaller operand has.
+      const count = left.nesting + right.nesting === 0 ? 0 : Math.min(left.count, right.count);
+      const compared = count * 3 * elementCost + Math.min(left.weight, right.weight) / comparedPerUnit;
+      return operatorCost + (hasTime ? timeComparisonCost : 0) + compared;
+    }
+  }
 }
 
 function resultSize(result: ResultSize, operands: readonly Estimate[], weight: number): Size {

@@ -1,6 +1,8 @@
 import { quoteText } from "@gatehouse/addresses/quote-text";
+import type { ASTNode } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";
 import { RULE_LIMITS } from "./rule-language.ts";
+import { asLiteralText, walkRule } from "./rule-syntax.ts";
 
 export type PatternReading =
   | { readonly ok: true; readonly instructions: number }
@@ -22,4 +24,19 @@ export function readPattern(pattern: string): PatternReading {
     const cause = error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "";
     return { ok: false, problem: `${quoteText(pattern)} is not a pattern in RE2 syntax: ${cause}.` };
   }
+}
+
+/** The sizes of the literal patterns of a stored rule, by the node of the pattern. Other patterns are absent. */
+export function patternSizesOf(root: ASTNode): ReadonlyMap<ASTNode, number> {
+  const sizes = new Map<ASTNode, number>();
+  walkRule(root, (node) => {
+    if (node.op !== "rcall" || node.args[0] !== "matches") return true;
+    for (const argument of node.args[2]) {
+      const pattern = asLiteralText(argument);
+      const reading = pattern === undefined ? undefined : readPattern(pattern);
+      if (reading?.ok === true) sizes.set(argument, reading.instructions);
+    }
+    return true;
+  });
+  return sizes;
 }

@@ -4,8 +4,10 @@ import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
+import { estimatedCost } from "../model/evaluation-cost.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
+import { decisionCost, policyCost, type Work, yieldAfter } from "../work.ts";
 import { Candidates } from "./candidates.ts";
 import type { Decision, DecisionReason } from "./decision.ts";
 import { automaticOrder } from "./gateway-order.ts";
@@ -45,6 +47,35 @@ export function decideForResource(
   return timed(decidedBy(model, policy, principal, resource), circumstances.validUntil);
 }
 
+/** Decides like `decide`, as work that can be suspended between two policies. */
+export function* deciding(model: Model, request: AccessRequest): Work<Decision> {
+  yield decisionCost;
+  const principal = resolvePrincipal(model, request.subject);
+  if (typeof principal === "string") return denied(principal);
+  const { resource, denied: reason } = resolveDestination(model, request.destination);
+  if (reason !== undefined) return denied(reason, resource);
+  const type = policyTypeFor(principal, resource);
+  if (type === undefined) return denied("no_resource");
+  const list = model.policies[type];
+  const candidates = Candidates.of(list, principal, resource);
+  if (candidates === undefined) return decidedBy(model, list.fallback, principal, resource);
+  const circumstances = new Circumstances({ model, request, principal, resource });
+  let deciding = list.fallback;
+  let spent = 0;
+  for (let policy = candidates.next(); policy !== undefined; policy = candidates.next()) {
+    spent += policyCost + circumstances.costOf(policy);
+    if (qualifies(policy, circumstances)) {
+      deciding = policy;
+      break;
+    }
+    if (spent < yieldAfter) continue;
+    yield spent;
+    spent = 0;
+  }
+  if (spent > 0) yield spent;
+  return timed(decidedBy(model, deciding, principal, resource), circumstances.validUntil);
+}
+
 function decidedBy(
   model: Model,
   policy: CompiledPolicy | undefined,
@@ -59,10 +90,14 @@ function decidedBy(
 /** Returns the first policy that denies, or that allows and whose rule is met. */
 function firstQualifying(candidates: Candidates, circumstances: Circumstances): CompiledPolicy | undefined {
   for (let policy = candidates.next(); policy !== undefined; policy = candidates.next()) {
-    if (policy.hasSourceIps && !policy.appliesToSourceIp(circumstances.sourceIp)) continue;
-    if (!policy.facts.action || circumstances.meets(policy)) return policy;
+    if (qualifies(policy, circumstances)) return policy;
   }
   return undefined;
+}
+
+function qualifies(policy: CompiledPolicy, circumstances: Circumstances): boolean {
+  if (policy.hasSourceIps && !policy.appliesToSourceIp(circumstances.sourceIp)) return false;
+  return !policy.facts.action || circumstances.meets(policy);
 }
 
 /** The type of the policies that decide about a destination. Undefined if no policy decides. */
@@ -106,10 +141,24 @@ class Circumstances {
     const rule = policy.ruleIn(this.#input.model.rules);
     if (rule === undefined) return false;
     if (rule.facts.type !== "CUSTOM") return rule.facts.type === "ALLOW";
-    this.#context ??= ruleContext(this.#input, this.sourceIp);
-    const horizon = rule.horizon(this.#context);
+    const context = this.#ruleContext();
+    const horizon = rule.horizon(context);
     if (horizon !== undefined && horizon < this.validUntil) this.validUntil = horizon;
-    return rule.evaluate(this.#context) === true;
+    return rule.evaluate(context) === true;
+  }
+
+  /** The cost of `meets`. */
+  costOf(policy: CompiledPolicy): number {
+    const rule = policy.facts.action ? policy.ruleIn(this.#input.model.rules) : undefined;
+    if (rule?.facts.type !== "CUSTOM") return 0;
+    const cost = estimatedCost(rule, this.#ruleContext());
+    // The horizon evaluates parts of the rule.
+    return rule.readsNow ? 2 * cost : cost;
+  }
+
+  #ruleContext(): RuleContext {
+    this.#context ??= ruleContext(this.#input, this.sourceIp);
+    return this.#context;
   }
 }
 

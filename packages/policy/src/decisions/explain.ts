@@ -1,7 +1,8 @@
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
-import { decide, policyTypeFor } from "./decide.ts";
+import { finish, type Work } from "../work.ts";
+import { deciding, policyTypeFor } from "./decide.ts";
 import type { Decision, DecisionReason, Named } from "./decision.ts";
 import { type MissingFact, missingFacts } from "./missing-facts.ts";
 import { type PolicyTrace, tracePolicy } from "./policy-trace.ts";
@@ -26,7 +27,12 @@ export interface Explanation {
 
 /** Explains a decision. Slower than `decide`, and always consistent with it. */
 export function explain(model: Model, request: AccessRequest): Explanation {
-  const decision = decide(model, request);
+  return finish(explaining(model, request));
+}
+
+/** Explains a decision, as work that can be suspended between two parts of a rule. */
+export function* explaining(model: Model, request: AccessRequest): Work<Explanation> {
+  const decision = yield* deciding(model, request);
   const { principal, reason } = hypotheticalPrincipal(model, request.subject);
   const reached = resolveDestination(model, request.destination);
   const resource = reached.resource;
@@ -35,7 +41,8 @@ export function explain(model: Model, request: AccessRequest): Explanation {
     return { decision, policies: [] };
   }
   const input = { model, request, principal, resource };
-  const traces = model.policies[type].policies.map((policy) => tracePolicy(policy, input));
+  const traces: PolicyTrace[] = [];
+  for (const policy of model.policies[type].policies) traces.push(yield* tracePolicy(policy, input));
   const policies = decided(traces, reason === undefined && reached.denied === undefined);
   if (decision.allowed) return { decision, policies };
   const first: MissingFact[] = [];

@@ -2,6 +2,7 @@ import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
+import { decisionCost, type Work } from "../work.ts";
 import { type DecisionInput, ruleContext } from "./decide.ts";
 import type { Named } from "./decision.ts";
 import { type ConditionTrace, traceRule } from "./rule-trace.ts";
@@ -37,7 +38,8 @@ export interface PolicyTrace {
 }
 
 /** Evaluates every condition of one policy. */
-export function tracePolicy(policy: CompiledPolicy, input: DecisionInput): PolicyTrace {
+export function* tracePolicy(policy: CompiledPolicy, input: DecisionInput): Work<PolicyTrace> {
+  yield decisionCost;
   const { model, request, principal, resource } = input;
   const { facts } = policy;
   const sourceIp = request.sourceIp === undefined ? undefined : peerAddress(request.sourceIp);
@@ -46,7 +48,7 @@ export function tracePolicy(policy: CompiledPolicy, input: DecisionInput): Polic
   const sourceMatches = matchesOf(policy, principal, model);
   const sourceAddressMet = facts.isDefault || policy.appliesToSourceIp(sourceIp);
   const rule = facts.action && !facts.isDefault ? policy.ruleIn(model.rules) : undefined;
-  const condition = rule === undefined ? undefined : traceRule(rule, ruleContext(input, sourceIp));
+  const condition = rule === undefined ? undefined : yield* traceRule(rule, ruleContext(input, sourceIp));
   const ruleMet = !facts.action || facts.isDefault || condition?.met === true;
   return {
     policy: policy.named,

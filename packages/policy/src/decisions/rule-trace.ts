@@ -2,6 +2,8 @@ import type { ASTNode } from "@marcbachmann/cel-js";
 import { preparePart, type RuleContext, textOfPart } from "../admission-rules/evaluate-rule.ts";
 import { asFreeVariable, asSelection, walkRule } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
+import { estimatedCost } from "../model/evaluation-cost.ts";
+import type { Work } from "../work.ts";
 
 /** A name in a rule, with its value or the error on reading it. */
 export interface ObservedValue {
@@ -23,23 +25,29 @@ export interface ConditionTrace {
   readonly values?: readonly ObservedValue[];
 }
 
+/** Parsing a part of a rule, per character of its text. */
+const parsingCost = 20;
+
 /** Evaluates a rule part by part. */
-export function traceRule(rule: CompiledRule, context: RuleContext): ConditionTrace {
+export function* traceRule(rule: CompiledRule, context: RuleContext): Work<ConditionTrace> {
   const { type, text } = rule.facts;
   if (type !== "CUSTOM") return { text: type === "ALLOW" ? "true" : "false", met: type === "ALLOW", values: [] };
   const prepared = rule.prepared();
   if (prepared instanceof Error) return { text: text ?? "", met: undefined, error: prepared.message, values: [] };
-  return traceOf(prepared.ast, context);
+  yield estimatedCost(rule, context);
+  return yield* traceOf(prepared.ast, context);
 }
 
 const operators: Readonly<Record<string, "all" | "any" | "not">> = { "&&": "all", "||": "any", "!_": "not" };
 
-function traceOf(node: ASTNode, context: RuleContext): ConditionTrace {
+function* traceOf(node: ASTNode, context: RuleContext): Work<ConditionTrace> {
+  yield parsingCost * (node.end - node.start);
   const outcome = outcomeOf(node, context);
   const own = { text: textOfPart(node), ...outcome };
   const operator = operators[node.op];
   if (operator === undefined) return { ...own, values: valuesOf(node, context) };
-  const parts = operandsOf(node).map((part) => traceOf(part, context));
+  const parts: ConditionTrace[] = [];
+  for (const part of operandsOf(node)) parts.push(yield* traceOf(part, context));
   return { ...own, operator, parts };
 }
 

@@ -1,3 +1,4 @@
+import type { Work } from "../work.ts";
 import type { AccessLevel } from "./access-level.ts";
 
 /** A user without a device, a user with one of the user's devices, or a site. Usable as the `Subject` of a request. */
@@ -48,7 +49,7 @@ export interface AccessGroup extends LevelChange, AccessCounts {
   /** The number of subjects. A user counts once without a device and once with each device. */
   readonly subjectCount: number;
   /** The subjects in the order of rows. */
-  subjects(page: Page): readonly AccessSubject[];
+  subjects(page: Page): Work<readonly AccessSubject[]>;
 }
 
 /** The access that is gained and lost between two models of a tenant. */
@@ -61,5 +62,5 @@ export interface AccessDifference {
    * Gains first. Rows are ordered by the id of the destination, with the internet last, and then by subject: users by
    * id, each first without a device and then by the id of the device, and sites after all users.
    */
-  rows(page: Page): readonly AccessRow[];
+  rows(page: Page): Work<readonly AccessRow[]>;
 }

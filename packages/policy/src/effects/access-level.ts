@@ -6,8 +6,10 @@ import { resolveDestination } from "../decisions/resolve-destination.ts";
 import { resolvePrincipal } from "../decisions/resolve-principal.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
+import { estimatedCost } from "../model/evaluation-cost.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
+import { decisionCost, finish, policyCost, type Work, yieldAfter } from "../work.ts";
 import { type KnownCircumstances, knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
 import { type Certainty, certaintyOf } from "./open-rule.ts";
 
@@ -38,12 +40,14 @@ export function accessLevel(
   if (typeof principal === "string") return "never";
   const reached = resolveDestination(model, destination);
   if (reached.denied !== undefined) return "never";
-  return evaluateAccess(
-    model,
-    principal,
-    reached.resource,
-    knownCircumstances(circumstances),
-    overridesOf(model, subject, principal),
+  return finish(
+    evaluatingAccess(
+      model,
+      principal,
+      reached.resource,
+      knownCircumstances(circumstances),
+      overridesOf(model, subject, principal),
+    ),
   ).level;
 }
 
@@ -73,13 +77,14 @@ function overridesOf(
  *
  * @param principal active
  */
-export function evaluateAccess(
+export function* evaluatingAccess(
   model: Model,
   principal: Principal,
   resource: CompiledResource | undefined,
   circumstances: KnownCircumstances,
   overrides?: VariableOverrides,
-): AccessEvaluation {
+): Work<AccessEvaluation> {
+  yield decisionCost;
   const type = policyTypeFor(principal, resource);
   if (type === undefined) return { level: "never" };
   const list = model.policies[type];
@@ -87,18 +92,29 @@ export function evaluateAccess(
   let context: RuleContext | undefined;
   let allowing: CompiledPolicy | undefined;
   let denying: CompiledPolicy | undefined;
+  let spent = 0;
   for (let policy = candidates?.next(); policy !== undefined; policy = candidates?.next()) {
+    spent += policyCost;
+    if (spent >= yieldAfter) {
+      yield spent;
+      spent = 0;
+    }
     let certainty = sourceCertainty(policy, circumstances);
     if (certainty === "no") continue;
     if (policy.facts.action) {
       context ??= contextOf(model, principal, resource, circumstances, overrides);
+      const rule = policy.ruleIn(model.rules);
+      if (rule?.facts.type === "CUSTOM") spent += estimatedCost(rule, context);
       certainty = least(certainty, ruleCertainty(model, policy, context, circumstances));
       if (certainty === "no") continue;
     }
     if (mayAllow(policy)) allowing ??= policy;
     else denying ??= policy;
-    if (certainty === "yes") return weighed(allowing, denying, denying !== undefined);
+    if (certainty !== "yes") continue;
+    yield spent;
+    return weighed(allowing, denying, denying !== undefined);
   }
+  yield spent;
   const { fallback } = list;
   if (fallback === undefined) return weighed(allowing, denying, true);
   if (mayAllow(fallback)) allowing ??= fallback;

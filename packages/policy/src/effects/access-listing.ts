@@ -1,7 +1,8 @@
 import { resolvePrincipal } from "../decisions/resolve-principal.ts";
 import type { Model } from "../model/model.ts";
+import type { Work } from "../work.ts";
 import type { AccessGroup, AccessRow, AccessSubject, Direction, Page } from "./access-difference.ts";
-import { type AccessLevel, evaluateAccess } from "./access-level.ts";
+import { type AccessLevel, evaluatingAccess } from "./access-level.ts";
 import type { AffectedAccess } from "./affected-access.ts";
 import { ComparedSubjects } from "./compared-subjects.ts";
 import { type DestinationChanges, groupDestinations, pairsOf } from "./destination-changes.ts";
@@ -17,7 +18,8 @@ interface ChangedSubject {
 /** The changed subjects of one destination, listed as far as they were requested. */
 interface Listing {
   readonly listed: ChangedSubject[];
-  readonly rest: Iterator<ChangedSubject>;
+  /** Yields the next subject, or the units of cost that were spent. */
+  readonly rest: Iterator<ChangedSubject | number, void>;
 }
 
 /** The number of destinations whose listing is cached: consecutive pages usually continue a listing. */
@@ -46,14 +48,13 @@ export class AccessListing {
    *
    * @param resourceId undefined for the internet
    */
-  changeFor(subject: AccessSubject, resourceId: string | undefined): number {
-    return changeBetween(
-      this.#levelIn(this.#before, subject, resourceId),
-      this.#levelIn(this.#after, subject, resourceId),
-    );
+  *changeFor(subject: AccessSubject, resourceId: string | undefined): Work<number> {
+    const before = yield* this.#levelIn(this.#before, subject, resourceId);
+    return changeBetween(before, yield* this.#levelIn(this.#after, subject, resourceId));
   }
 
   groupsOf(destinations: readonly DestinationChanges[]): readonly AccessGroup[] {
+    const readPage = this.#page.bind(this);
     return groupDestinations(destinations).map((group): AccessGroup => {
       const { change, subjects, resourceIds, internet, first } = group;
       const { direction, before, after } = levelChange(change);
@@ -70,16 +71,16 @@ export class AccessListing {
         pairs: pairsOf(group),
         resourceIds,
         subjectCount: subjects.subjects,
-        subjects: ({ offset, limit }) => {
+        subjects: function* (this: void, { offset, limit }) {
           if (destination === undefined) return [];
-          const page = this.#page(destination, (other) => other === change, subjects.subjects, { offset, limit });
+          const page = yield* readPage(destination, (other) => other === change, subjects.subjects, { offset, limit });
           return page.map(({ subject }) => subject);
         },
       };
     });
   }
 
-  rows(destinations: readonly DestinationChanges[], { offset, limit }: Page): readonly AccessRow[] {
+  *rows(destinations: readonly DestinationChanges[], { offset, limit }: Page): Work<readonly AccessRow[]> {
     const rows: AccessRow[] = [];
     let passed = 0;
     for (const direction of ["gained", "lost"] as const) {
@@ -91,7 +92,7 @@ export class AccessListing {
         if (skipped >= count) continue;
         const isWanted = (change: number) => isGain(change) === (direction === "gained");
         const page = { offset: skipped, limit: limit - rows.length };
-        for (const { subject, change } of this.#page(destination, isWanted, count, page)) {
+        for (const { subject, change } of yield* this.#page(destination, isWanted, count, page)) {
           const { resourceId } = destination;
           rows.push({ ...levelChange(change), subject, ...(resourceId === undefined ? {} : { resourceId }) });
         }
@@ -105,17 +106,21 @@ export class AccessListing {
    *
    * @param count the number of these subjects on all pages
    */
-  #page(
+  *#page(
     { resourceId }: DestinationChanges,
     isWanted: (change: number) => boolean,
     count: number,
     { offset, limit }: Page,
-  ): readonly ChangedSubject[] {
+  ): Work<readonly ChangedSubject[]> {
     const end = Math.min(count, offset + limit);
     const page: ChangedSubject[] = [];
     let found = 0;
     if (offset >= end) return page;
     for (const changed of this.#changedSubjects(resourceId)) {
+      if (typeof changed === "number") {
+        yield changed;
+        continue;
+      }
       if (!isWanted(changed.change)) continue;
       if (found >= offset) page.push(changed);
       found += 1;
@@ -124,17 +129,20 @@ export class AccessListing {
     return page;
   }
 
-  *#changedSubjects(resourceId: string | undefined): Iterable<ChangedSubject> {
+  *#changedSubjects(resourceId: string | undefined): Iterable<ChangedSubject | number> {
     const { listed, rest } = this.#listings.get(resourceId) ?? this.#open(resourceId);
-    for (let index = 0; ; index += 1) {
-      let changed = listed[index];
-      if (changed === undefined) {
-        const next = rest.next();
-        if (next.done === true) return;
-        changed = next.value;
-        listed.push(changed);
+    let index = 0;
+    for (;;) {
+      const known = listed[index];
+      if (known !== undefined) {
+        index += 1;
+        yield known;
+        continue;
       }
-      yield changed;
+      const next = rest.next();
+      if (next.done === true) return;
+      if (typeof next.value === "number") yield next.value;
+      else listed.push(next.value);
     }
   }
 
@@ -146,28 +154,26 @@ export class AccessListing {
     return listing;
   }
 
-  *#evaluate(resourceId: string | undefined): Generator<ChangedSubject, undefined> {
+  *#evaluate(resourceId: string | undefined): Generator<ChangedSubject | number, void> {
     const compared = new ComparedSubjects(this.#before, this.#after, this.#affected.usersFor(resourceId));
     for (const { subjects } of compared.byUser()) {
       for (const { subject } of subjects) {
-        const change = this.changeFor(subject, resourceId);
+        const change = yield* this.changeFor(subject, resourceId);
         if (change !== 0) yield { subject, change };
       }
     }
     for (const { subject } of compared.sites()) {
-      const change = this.changeFor(subject, resourceId);
+      const change = yield* this.changeFor(subject, resourceId);
       if (change !== 0) yield { subject, change };
     }
-    return undefined;
   }
 
-  #levelIn(model: Model, subject: AccessSubject, resourceId: string | undefined): AccessLevel {
+  *#levelIn(model: Model, subject: AccessSubject, resourceId: string | undefined): Work<AccessLevel> {
     const resource = resourceId === undefined ? undefined : model.resources.get(resourceId);
     if (resourceId !== undefined && resource === undefined) return "never";
     const principal = resolvePrincipal(model, subject);
-    return typeof principal === "string"
-      ? "never"
-      : evaluateAccess(model, principal, resource, this.#circumstances).level;
+    if (typeof principal === "string") return "never";
+    return (yield* evaluatingAccess(model, principal, resource, this.#circumstances)).level;
   }
 }
 

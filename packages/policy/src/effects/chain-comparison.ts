@@ -28,6 +28,7 @@
  * to the number of destinations, policies or pairs.
  */
 
+import type { Work } from "../work.ts";
 import { BasePass } from "./base-pass.ts";
 import { EntryPass } from "./entry-pass.ts";
 import { type ChangeSet, changeCount } from "./level-changes.ts";
@@ -62,10 +63,10 @@ export class ChainComparison {
    *
    * @param subjects all subjects of the user, or one site
    */
-  compare(subjects: readonly ComparedSubject[]): void {
+  *compare(subjects: readonly ComparedSubject[]): Work<void> {
     const scratch = this.#scratch;
     scratch.start();
-    const groups = this.#grouped(subjects);
+    const groups = yield* this.#grouped(subjects);
     for (const group of groups) group.evaluate(this.chain);
     const baseChanges: ChangeSet = this.#basePass.count(groups);
     this.#entryPass.count(groups, baseChanges, scratch);
@@ -95,11 +96,11 @@ export class ChainComparison {
     });
   }
 
-  #grouped(subjects: readonly ComparedSubject[]): readonly SubjectGroup[] {
+  *#grouped(subjects: readonly ComparedSubject[]): Work<readonly SubjectGroup[]> {
     const groups: SubjectGroup[] = [];
     for (const subject of subjects) {
       const group = this.#groupAt(groups.length);
-      this.#steps.read(group, subject);
+      yield* this.#steps.read(group, subject);
       const same = groups.find((other) => haveSameSteps(other, group));
       if (same !== undefined) {
         same.subjects.push(subject);

@@ -9,7 +9,8 @@ import type { DeviceFacts, Properties, TransportProtocol } from "../model/facts.
 import { devicesByUser, usersByGroup } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
-import { type AccessEvaluation, type AccessLevel, evaluateAccess, type VariableOverrides } from "./access-level.ts";
+import { finish, type Work } from "../work.ts";
+import { type AccessEvaluation, type AccessLevel, evaluatingAccess, type VariableOverrides } from "./access-level.ts";
 import { knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
 
 /** The expectation of an access test. */
@@ -70,6 +71,11 @@ export const maxBroken = 20;
  * checked for them.
  */
 export function checkExpectation(model: Model, expectation: AccessExpectation): CheckedExpectation {
+  return finish(checkingExpectation(model, expectation));
+}
+
+/** Checks an expectation, as work that can be suspended between two policies. */
+export function* checkingExpectation(model: Model, expectation: AccessExpectation): Work<CheckedExpectation> {
   const users = usersOf(model, expectation);
   if (users === undefined) return { ...nobody, missing: "subject" };
   const target = targetOf(model, expectation.destination);
@@ -82,7 +88,7 @@ export function checkExpectation(model: Model, expectation: AccessExpectation): 
     asked += 1;
     const access =
       principal.isActive && target.open
-        ? evaluateAccess(model, principal, target.resource, circumstances, overrides)
+        ? yield* evaluatingAccess(model, principal, target.resource, circumstances, overrides)
         : closed;
     if (access.level === (expectation.expected === "allowed" ? "always" : "never")) continue;
     brokenCount += 1;

@@ -4,6 +4,7 @@ import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { FactChange, GroupFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
+import { comparedUserCost, finish, type Work } from "../work.ts";
 import type { AccessDifference } from "./access-difference.ts";
 import { AccessListing } from "./access-listing.ts";
 import { type AffectedAccess, affectedAccess, Scope } from "./affected-access.ts";
@@ -30,7 +31,19 @@ export function compareAccess(
   changes: readonly FactChange[],
   circumstances: OpenCircumstances,
 ): AccessDifference {
-  return new Comparison(before, after, changes, knownCircumstances(circumstances)).difference();
+  return finish(comparingAccess(before, after, changes, circumstances));
+}
+
+/** Compares like `compareAccess`, as work that can be suspended between two policies of a user. */
+export function* comparingAccess(
+  before: Model,
+  after: Model,
+  changes: readonly FactChange[],
+  circumstances: OpenCircumstances,
+): Work<AccessDifference> {
+  const comparison = new Comparison(before, after, changes, knownCircumstances(circumstances));
+  yield comparedUserCost;
+  return yield* comparison.difference();
 }
 
 const userTypes = ["PRIVATE", "SAAS", "INTERNET"] as const;
@@ -73,22 +86,23 @@ class Comparison {
         : undefined;
   }
 
-  difference(): AccessDifference {
+  *difference(): Work<AccessDifference> {
     const changed = this.#affected.changedResources.map(({ id, users }) => ({ id, users, byChange: noChanges() }));
     for (const { userId, subjects } of this.#subjects.byUser()) {
+      yield comparedUserCost * subjects.length;
       if (this.#affected.users.has(userId)) {
-        for (const comparison of this.#userComparisons) comparison.compare(subjects);
-        this.#internetComparison?.compare(subjects);
+        for (const comparison of this.#userComparisons) yield* comparison.compare(subjects);
+        if (this.#internetComparison !== undefined) yield* this.#internetComparison.compare(subjects);
       }
       for (const { id, users, byChange } of changed) {
-        if (users.has(userId)) this.#compareDirectly(subjects, id, byChange);
+        if (users.has(userId)) yield* this.#compareDirectly(subjects, id, byChange);
       }
       this.#countUser(subjects);
     }
     if (this.#siteComparison !== undefined || changed.length > 0) {
       for (const site of this.#subjects.sites()) {
-        this.#siteComparison?.compare([site]);
-        for (const { id, byChange } of changed) this.#compareDirectly([site], id, byChange);
+        if (this.#siteComparison !== undefined) yield* this.#siteComparison.compare([site]);
+        for (const { id, byChange } of changed) yield* this.#compareDirectly([site], id, byChange);
         if (site.gains) this.#gained.sites += 1;
         if (site.loses) this.#lost.sites += 1;
       }
@@ -123,10 +137,14 @@ class Comparison {
    *
    * @param subjects all subjects of one user, or one site
    */
-  #compareDirectly(subjects: readonly NamedSubject[], resourceId: string, byChange: readonly ChangedSubjects[]): void {
+  *#compareDirectly(
+    subjects: readonly NamedSubject[],
+    resourceId: string,
+    byChange: readonly ChangedSubjects[],
+  ): Work<void> {
     let counted = 0;
     for (const subject of subjects) {
-      const change = this.#listing.changeFor(subject.subject, resourceId);
+      const change = yield* this.#listing.changeFor(subject.subject, resourceId);
       const sum = byChange[change];
       if (change === 0 || sum === undefined) continue;
       if (isGain(change)) subject.gains = true;

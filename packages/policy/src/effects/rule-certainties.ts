@@ -1,5 +1,6 @@
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
+import { estimatedCost } from "../model/evaluation-cost.ts";
 import type { DeviceFacts, UserFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import { contextOf } from "./access-level.ts";
@@ -12,6 +13,9 @@ export interface RuleSubject {
   readonly device: DeviceFacts | undefined;
 }
 
+/** A value in the key of a cached result. */
+const keyCost = 8;
+
 /** The maximum number of results cached for one rule. */
 const maxCached = 20_000;
 
@@ -22,9 +26,17 @@ const maxCached = 20_000;
 export class RuleCertainties {
   readonly #circumstances: KnownCircumstances;
   readonly #cached = new Map<CompiledRule, Map<string, Certainty>>();
+  #spent = 0;
 
   constructor(circumstances: KnownCircumstances) {
     this.#circumstances = circumstances;
+  }
+
+  /** The units of cost since the last call. */
+  takeSpent(): number {
+    const spent = this.#spent;
+    this.#spent = 0;
+    return spent;
   }
 
   of(rule: CompiledRule, model: Model, subject: RuleSubject, resource: CompiledResource | undefined): Certainty {
@@ -37,6 +49,7 @@ export class RuleCertainties {
       cached = new Map();
       this.#cached.set(rule, cached);
     }
+    this.#spent += keyCost * (paths.length + (subject.user?.groups.length ?? 0));
     const key = keyOf(paths, model, subject, resource);
     let certainty = cached.get(key);
     if (certainty === undefined) {
@@ -53,7 +66,9 @@ export class RuleCertainties {
     resource: CompiledResource | undefined,
   ): Certainty {
     const principal = { userId: user?.id ?? "", deviceId: device?.id };
-    return certaintyOf(rule, contextOf(model, principal, resource, this.#circumstances), this.#circumstances.open);
+    const context = contextOf(model, principal, resource, this.#circumstances);
+    this.#spent += estimatedCost(rule, context);
+    return certaintyOf(rule, context, this.#circumstances.open);
   }
 }
 

@@ -1,3 +1,4 @@
+import { policyCost, type Work, yieldAfter } from "../work.ts";
 import { ByteColumn, IntColumn, NumberList } from "./columns.ts";
 import { afterSide, beforeSide, bothSides, maskOf } from "./level-states.ts";
 import { entryAt, type PolicyChain, ruleScope } from "./policy-chain.ts";
@@ -23,28 +24,36 @@ export class StepReader {
   }
 
   /** Replaces the steps and sides of a group by those of a subject. */
-  read(group: SubjectGroup, { before, after }: ComparedSubject): void {
+  *read(group: SubjectGroup, { before, after }: ComparedSubject): Work<void> {
     const { steps } = group;
     steps.clear();
     group.sides = (before === undefined ? 0 : beforeSide) | (after === undefined ? 0 : afterSide);
     if (before !== undefined && before === after) {
-      this.#addSteps(steps, before, bothSides);
+      yield* this.#addSteps(steps, before, bothSides);
       return;
     }
-    if (before !== undefined) this.#addSteps(steps, before, beforeSide);
+    if (before !== undefined) yield* this.#addSteps(steps, before, beforeSide);
     if (after === undefined) return;
-    this.#addSteps(steps, after, afterSide);
+    yield* this.#addSteps(steps, after, afterSide);
     if (before !== undefined) joinSteps(steps);
   }
 
-  #addSteps(steps: NumberList, principal: PrincipalState, sides: number): void {
+  *#addSteps(steps: NumberList, principal: PrincipalState, sides: number): Work<void> {
     const { certainBits, ruleScopes } = this.#chain;
     const mask = maskOf(sides);
+    let spent = 0;
     for (const position of this.#positionsFor(principal)) {
+      spent += policyCost;
       const scope = ruleScopes.get(position);
       const bits = scope === ruleScope.none ? certainBits.get(position) : this.#bitsByRule(position, scope, principal);
       if ((bits & mask) !== 0) steps.push(stepOf(position, bits & mask));
+      if (scope === ruleScope.none) continue;
+      spent += this.#certainties.takeSpent();
+      if (spent < yieldAfter) continue;
+      yield spent;
+      spent = 0;
     }
+    yield spent;
   }
 
   #bitsByRule(position: number, scope: number, principal: PrincipalState): number {

@@ -1,6 +1,12 @@
 import { type PreparedRule, prepareRule, type RuleContext } from "../admission-rules/evaluate-rule.ts";
+import { type SizeKey, sizesOfKey } from "../admission-rules/record-sizes.ts";
+import { costOfRule } from "../admission-rules/rule-cost.ts";
 import { type Horizon, horizonOf } from "../admission-rules/rule-horizon.ts";
+import { patternSizesOf } from "../admission-rules/rule-patterns.ts";
 import type { RuleFacts } from "./facts.ts";
+
+/** An option of V8, which the types of the language do not have. */
+const errors: object & { stackTraceLimit?: number | undefined } = Error;
 
 /** The result of a rule: whether it is met, or the error that ended its evaluation. A rule with an error is not met. */
 export type RuleOutcome = boolean | Error;
@@ -11,6 +17,7 @@ export class CompiledRule {
   #prepared: PreparedRule | Error | undefined;
   /** Undefined if not computed yet. Null if the rule does not read the clock. */
   #horizon: Horizon | null | undefined;
+  #costs: Map<SizeKey, number> | undefined;
 
   constructor(facts: RuleFacts) {
     this.facts = facts;
@@ -21,12 +28,17 @@ export class CompiledRule {
     if (type !== "CUSTOM") return type === "ALLOW";
     const prepared = this.prepared();
     if (prepared instanceof Error) return prepared;
+    // Stacks of the errors that a rule absorbs would take most of the time.
+    const { stackTraceLimit } = errors;
+    errors.stackTraceLimit = 0;
     try {
       const value = prepared.evaluate(context);
       if (typeof value === "boolean") return value;
       return new Error(`The rule gives ${typeof value}. It must give true or false.`);
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
+    } finally {
+      errors.stackTraceLimit = stackTraceLimit;
     }
   }
 
@@ -35,11 +47,33 @@ export class CompiledRule {
    * clock.
    */
   horizon(context: RuleContext): number | undefined {
+    return this.#horizonFunction()?.(context);
+  }
+
+  get readsNow(): boolean {
+    return this.#horizonFunction() !== null;
+  }
+
+  #horizonFunction(): Horizon | null {
     if (this.#horizon === undefined) {
       const prepared = this.facts.type === "CUSTOM" ? this.prepared() : undefined;
       this.#horizon = prepared === undefined || prepared instanceof Error ? null : (horizonOf(prepared.ast) ?? null);
     }
-    return this.#horizon === null ? undefined : this.#horizon(context);
+    return this.#horizon;
+  }
+
+  /** The cost of one evaluation in rule-cost units. Invalid rules cost as much as built-in ones. */
+  costFor(sizes: SizeKey): number {
+    const known = this.#costs?.get(sizes);
+    if (known !== undefined) return known;
+    const prepared = this.facts.type === "CUSTOM" ? this.prepared() : undefined;
+    const cost =
+      prepared === undefined || prepared instanceof Error
+        ? 1
+        : costOfRule(prepared.ast, patternSizesOf(prepared.ast), sizesOfKey(sizes));
+    this.#costs ??= new Map();
+    this.#costs.set(sizes, cost);
+    return cost;
   }
 
   /** The parsed rule, or an error for an invalid text. */

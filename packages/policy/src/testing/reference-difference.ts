@@ -8,6 +8,7 @@ import type {
 } from "../effects/access-difference.ts";
 import type { AccessLevel } from "../effects/access-level.ts";
 import type { TenantFacts } from "../model/facts.ts";
+import { finish, type Work } from "../work.ts";
 
 /** The whole content of an `AccessDifference`. */
 export interface WholeDifference {
@@ -48,17 +49,21 @@ export function wholeOf(difference: AccessDifference, pageSize: number): WholeDi
   return {
     gained: difference.gained,
     lost: difference.lost,
-    groups: difference.groups.map(({ subjects, ...group }) => ({ ...group, subjects: allPages(subjects, pageSize) })),
-    rows: allPages((page) => difference.rows(page), pageSize),
+    groups: difference.groups.map(({ subjects, ...group }) => ({
+      ...group,
+      subjects: allPages((page) => finish(subjects(page)), pageSize),
+    })),
+    rows: allPages((page) => finish(difference.rows(page)), pageSize),
   };
 }
 
 /** Presents a whole difference as the result of an engine. */
 export function answerOf({ groups, rows, ...counts }: WholeDifference): AccessDifference {
-  const paged =
-    <Value>(all: readonly Value[]) =>
-    ({ offset, limit }: Page) =>
-      all.slice(offset, offset + limit);
+  const paged = <Value>(all: readonly Value[]) =>
+    function* ({ offset, limit }: Page): Work<readonly Value[]> {
+      yield 1;
+      return all.slice(offset, offset + limit);
+    };
   return {
     ...counts,
     groups: groups.map((group) => ({ ...group, subjects: paged(group.subjects) })),

@@ -7,6 +7,7 @@ import {
   takesOverrideReason,
 } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
+import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "./app-error.ts";
 import { authorize, type Granted } from "./authorization/granted.ts";
 import type { Actor, Origin } from "./change.ts";
@@ -306,6 +307,21 @@ export class Call<O extends Operation> {
    */
   model(): Promise<TenantModel> {
     return this.#options.runner.models.current(this.tenantId);
+  }
+
+  /**
+   * Evaluates access in slices, within the budgets of the request and of the tenant.
+   *
+   * @param subject what is evaluated, as the subject of a sentence: "The decisions of this batch"
+   * @throws AppError evaluation_too_expensive, evaluation_rate_exceeded
+   */
+  evaluate<Result>(subject: string, work: Work<Result>): Promise<Result> {
+    return this.#options.runner.evaluator.answer(this.tenantId, subject, work);
+  }
+
+  /** Evaluates in slices what cannot be refused, such as enforced access tests. */
+  evaluateAlways<Result>(work: Work<Result>): Promise<Result> {
+    return this.#options.runner.evaluator.decide(this.tenantId, work);
   }
 
   /** The model at a past point in time, or the time since which models are available. */

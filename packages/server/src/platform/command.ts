@@ -8,6 +8,7 @@ import { type Origin, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { CommandBatch, type RecordedChange } from "./command-batch.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
+import type { Evaluator } from "./evaluation/evaluator.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
 import { newId } from "./ids.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
@@ -41,6 +42,8 @@ export interface CommandRunner {
   readonly records: RecordCache;
   readonly generations: GenerationReader;
   readonly models: TenantModels;
+  /** Evaluates access, in slices that are shared fairly. */
+  readonly evaluator: Evaluator;
   /** Records the access impact of commands. */
   readonly ledger: AccessLedger;
   /** References between records. */

@@ -114,6 +114,8 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   // message.
   tenant_generations: ["operator_follows"],
   tenants: ["operator_reads"],
+  // Any replica completes effects that another one did not. The rows that the policy shows have no content.
+  access_late_effects: ["operator_follows"],
   webhook_deliveries: ["operator_follows"],
   webhooks: ["operator_follows"],
 };

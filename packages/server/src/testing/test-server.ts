@@ -50,6 +50,7 @@ export interface TestServerOptions {
       | "webhooks"
       | "gatewayLinks"
       | "deviceLinks"
+      | "evaluationLimits"
     >
   >;
 }

@@ -16,9 +16,9 @@ export const accessTestGuard: AccessGuard = {
   async prepare(tx) {
     const tests = await readQuestions(tx, "enforced");
     return async (effect) => {
-      const { before, after, changes, overrideReason } = effect;
-      const broken = await brokenTests(tests, before.model, after.model, changes);
-      if (broken.length > 0 && overrideReason === undefined && givesAccess(effect, broken)) {
+      const { before, after, changes, overrideReason, evaluate } = effect;
+      const broken = await evaluate(brokenTests(tests, before.model, after.model, changes));
+      if (broken.length > 0 && overrideReason === undefined && (await givesAccess(effect, broken))) {
         throw refusal(broken, after.model);
       }
       return broken.map(({ test: { id, name }, result: { brokenCount } }) => ({ id, name, brokenCount }));
@@ -31,9 +31,12 @@ export const accessTestGuard: AccessGuard = {
  * further circumstances or by another protocol. Changes that may give such access therefore count. Breaking a test that
  * denies is also a gain, unless an existing record now owns the tested address.
  */
-function givesAccess({ difference, before, after, changes }: EffectToJudge, broken: readonly BrokenTest[]): boolean {
+async function givesAccess(
+  { difference, before, after, changes }: EffectToJudge,
+  broken: readonly BrokenTest[],
+): Promise<boolean> {
+  if ((await difference()).gained.pairs > 0) return true;
   return (
-    difference.gained.pairs > 0 ||
     mayHaveHiddenGains(before.model, after.model, changes) ||
     broken.some(({ test }) => {
       if (test.expected !== "denied") return false;

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Operation } from "@gatehouse/contract/operation";
 import type * as operations from "@gatehouse/contract/operations/access-tests.operations";
 import { maxAccessTests } from "@gatehouse/contract/records/access-test";
-import { checkExpectation } from "@gatehouse/policy/effects/check-expectation";
+import { checkingExpectation } from "@gatehouse/policy/effects/check-expectation";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
@@ -83,24 +84,29 @@ export async function deleteAccessTest(call: Call<typeof operations.deleteAccess
  * first unrelated change would be refused. No other command commits between this check and the commit of this command.
  */
 function requireHolding(
-  { overrideReason }: { readonly overrideReason: string | undefined },
+  call: Pick<Call<Operation>, "overrideReason" | "evaluateAlways">,
   tx: CommandTx,
   impact: AccessImpact,
   { id }: queries.AccessTestRow,
 ): void {
-  if (overrideReason !== undefined) return;
+  if (call.overrideReason !== undefined) return;
   tx.atEnd(async () => {
     const row = await queries.readAccessTest(tx, id);
     // A later change of the same change set can delete the test or stop enforcing it.
-    if (row?.enforced === true) await requireThatHolds(tx, impact, row);
+    if (row?.enforced === true) await requireThatHolds(call, tx, impact, row);
   });
 }
 
 /** @throws AppError access_tests_broken */
-async function requireThatHolds(tx: TenantTx, impact: AccessImpact, row: queries.AccessTestRow): Promise<void> {
+async function requireThatHolds(
+  call: Pick<Call<Operation>, "evaluateAlways">,
+  tx: TenantTx,
+  impact: AccessImpact,
+  row: queries.AccessTestRow,
+): Promise<void> {
   const preview = await impact.preview(tx, []);
   const { model } = preview().after;
-  const result = checkExpectation(model, expectationOf(row));
+  const result = await call.evaluateAlways(checkingExpectation(model, expectationOf(row)));
   if (result.holds || result.missing !== undefined) return;
   throw new AppError("access_tests_broken", {
     detail: `The access test ${row.name} does not hold now, so it cannot be enforced.`,

@@ -1,11 +1,14 @@
 /** Tests that a change breaks: they held before the change, and do not hold after it. */
-import { setImmediate as turn } from "node:timers/promises";
-import { type CheckedExpectation, checkExpectation } from "@gatehouse/policy/effects/check-expectation";
+import { type CheckedExpectation, checkingExpectation } from "@gatehouse/policy/effects/check-expectation";
 import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
+import type { Work } from "@gatehouse/policy/work";
 import type { StoredQuestion, TestQuestion } from "./access-tests.queries.ts";
 import { type AffectedTests, affectedTests } from "./affected-tests.rules.ts";
 import { expectationOf } from "./evaluate-tests.ts";
+
+/** The cost of finding out whether a test is affected. */
+const affectedTestCost = 10;
 
 export interface BrokenTest {
   readonly test: StoredQuestion;
@@ -15,26 +18,25 @@ export interface BrokenTest {
 
 /**
  * The tests that changes break. Tests whose subject or resource was deleted are not broken, nor are tests that did not
- * hold before. Yields to the event loop between tests, because a test of all users can take a while.
+ * hold before.
  *
  * @param changes all changes from `before` to `after`
  */
-export async function brokenTests(
+export function* brokenTests(
   tests: readonly StoredQuestion[],
   before: Model,
   after: Model,
   changes: readonly FactChange[],
-): Promise<readonly BrokenTest[]> {
+): Work<readonly BrokenTest[]> {
   if (changes.length === 0) return [];
   const affected = affectedTests(before, after, changes);
   const broken: BrokenTest[] = [];
   for (const test of tests) {
-    if (!mayBreak(test, after, affected)) continue;
-    const result = checkExpectation(after, expectationOf(test));
-    if (!result.holds && result.missing === undefined && checkExpectation(before, expectationOf(test)).holds) {
-      broken.push({ test, result });
-    }
-    await turn();
+    yield affectedTestCost;
+    if (!(yield* mayBreak(test, after, affected))) continue;
+    const result = yield* checkingExpectation(after, expectationOf(test));
+    if (result.holds || result.missing !== undefined) continue;
+    if ((yield* checkingExpectation(before, expectationOf(test))).holds) broken.push({ test, result });
   }
   return broken;
 }
@@ -43,13 +45,15 @@ export async function brokenTests(
  * Whether the test may be broken. If the changes affect only some users, these are evaluated first: most changes affect
  * one user.
  */
-function mayBreak(test: TestQuestion, after: Model, affected: AffectedTests): boolean {
+function* mayBreak(test: TestQuestion, after: Model, affected: AffectedTests): Work<boolean> {
   if (affected.affectsAnyone(test)) return true;
   const { subject_type: kind, subject_id: subjectId } = test;
   if (kind === "user" || kind === "device") return affected.users.size > 0;
-  return [...affected.users].some((id) => {
+  for (const id of affected.users) {
     const user = after.users.get(id);
-    if (user === undefined || (kind === "group" && !user.facts.groups.includes(subjectId ?? ""))) return false;
-    return !checkExpectation(after, { ...expectationOf(test), subject: { kind: "user", id } }).holds;
-  });
+    if (user === undefined || (kind === "group" && !user.facts.groups.includes(subjectId ?? ""))) continue;
+    const { holds } = yield* checkingExpectation(after, { ...expectationOf(test), subject: { kind: "user", id } });
+    if (!holds) return true;
+  }
+  return false;
 }

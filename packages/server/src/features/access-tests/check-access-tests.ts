@@ -21,7 +21,7 @@ export async function checkAccessTests(call: CheckCall): Promise<Outcome> {
   const stored = test !== undefined && ids === undefined ? [] : await storedTests(call, ids);
   const tenant = await call.model();
   const rows = [...stored, ...tried.map(({ question }) => question)];
-  const states = await statesOf(tenant.model, rows);
+  const states = await call.evaluate("The access tests", statesOf(tenant.model, rows));
   const results = [
     ...stored.map((row) => {
       const { createdAt: _createdAt, updatedAt: _updatedAt, ...shown } = accessTestView(row);

@@ -1,9 +1,9 @@
 /** The states of tests in a model. */
-import { setImmediate as turn } from "node:timers/promises";
 import type { AccessTestContext, AccessTestState } from "@gatehouse/contract/records/access-test";
-import { type AccessExpectation, checkExpectation } from "@gatehouse/policy/effects/check-expectation";
+import { type AccessExpectation, checkingExpectation } from "@gatehouse/policy/effects/check-expectation";
 import type { OpenCircumstances } from "@gatehouse/policy/effects/open-circumstances";
 import type { Model } from "@gatehouse/policy/model/model";
+import type { Work } from "@gatehouse/policy/work";
 import type { TestQuestion } from "./access-tests.queries.ts";
 import { accessTestStateView } from "./access-tests.view.ts";
 
@@ -30,12 +30,10 @@ export function circumstancesOf({ sourceIp, country, time }: AccessTestContext):
   };
 }
 
-/** Yields to the event loop between tests, because a test of all users can take a while. */
-export async function statesOf(model: Model, questions: readonly TestQuestion[]): Promise<readonly AccessTestState[]> {
+export function* statesOf(model: Model, questions: readonly TestQuestion[]): Work<readonly AccessTestState[]> {
   const states: AccessTestState[] = [];
   for (const question of questions) {
-    states.push(accessTestStateView(checkExpectation(model, expectationOf(question)), model));
-    await turn();
+    states.push(accessTestStateView(yield* checkingExpectation(model, expectationOf(question)), model));
   }
   return states;
 }

@@ -1,9 +1,12 @@
 /** The access that the commands of a dry run would grant and remove. */
+import type { Operation } from "@gatehouse/contract/operation";
 import { defaultPreviewRows } from "@gatehouse/contract/operations/previews.operations";
 import type { AccessPreview, PreviewedTest } from "@gatehouse/contract/records/preview";
-import { compareAccess } from "@gatehouse/policy/effects/compare-access";
+import { comparingAccess } from "@gatehouse/policy/effects/compare-access";
 import type { OpenCircumstances } from "@gatehouse/policy/effects/open-circumstances";
 import type { Model } from "@gatehouse/policy/model/model";
+import type { Work } from "@gatehouse/policy/work";
+import type { Call } from "../../platform/call.ts";
 import type { CommandBatch } from "../../platform/command-batch.ts";
 import { accessRows, effectSummary } from "../access/access.api.ts";
 import {
@@ -19,24 +22,34 @@ interface PreviewPage {
   readonly offset?: number;
 }
 
-/** Computes the preview after the transaction has ended. */
-export type ComputePreview = (circumstances?: OpenCircumstances, page?: PreviewPage) => Promise<AccessPreview>;
+/**
+ * Computes the preview after the transaction has ended.
+ *
+ * @throws AppError evaluation_too_expensive, evaluation_rate_exceeded
+ */
+export type ComputePreview = (
+  call: Call<Operation>,
+  circumstances?: OpenCircumstances,
+  page?: PreviewPage,
+) => Promise<AccessPreview>;
 
 /** Reads everything that the preview of the commands so far needs. */
 export async function readAccessPreview(batch: CommandBatch): Promise<ComputePreview> {
   const [look, tests] = await Promise.all([batch.look(), readQuestions(batch.tx, "all")]);
-  return async (circumstances = circumstancesOf({}), { limit = defaultPreviewRows, offset = 0 } = {}) => {
+  return async (call, circumstances = circumstancesOf({}), { limit = defaultPreviewRows, offset = 0 } = {}) => {
     const change = look();
     const [before, after] = [change.before.model, change.after.model];
-    const difference = compareAccess(before, after, change.changes, circumstances);
-    const { brokenTests: _none, ...summary } = effectSummary(difference, before, after, []);
-    const broken = await brokenTests(tests, before, after, change.changes);
-    return {
-      generation: change.before.generation,
-      ...summary,
-      rows: [...accessRows(difference, before, after, { limit, offset })],
-      brokenTests: broken.map((test) => testView(test, after)),
-    };
+    const impact = await call.evaluate(
+      "The impact of these changes",
+      (function* (): Work<Omit<AccessPreview, "generation">> {
+        const difference = yield* comparingAccess(before, after, change.changes, circumstances);
+        const { brokenTests: _none, ...summary } = yield* effectSummary(difference, before, after, []);
+        const broken = yield* brokenTests(tests, before, after, change.changes);
+        const rows = yield* accessRows(difference, before, after, { limit, offset });
+        return { ...summary, rows: [...rows], brokenTests: broken.map((test) => testView(test, after)) };
+      })(),
+    );
+    return { generation: change.before.generation, ...impact };
   };
 }
 

@@ -14,7 +14,7 @@ export async function previewAccess(call: Call<typeof operations.previewAccess>)
     await performChanges(call, changes, batch);
     return readAccessPreview(batch);
   });
-  const body = await preview(circumstances, page);
+  const body = await preview(call, circumstances, page);
   // Another command may hold the last database connection, so compute the answer before the command starts.
   return call.idempotency === undefined ? report(body) : call.command(async () => report(body));
 }

@@ -55,7 +55,7 @@ async function previewRevert(call: RevertCall): Promise<Outcome> {
     const shown = revertView(event, plan, { generation, changed: batch.changes });
     return { base: shown, preview: prepared.length === 0 ? undefined : await readAccessPreview(batch) };
   });
-  const access = await preview?.();
+  const access = await preview?.(call);
   const body: Revert = { ...base, ...(access === undefined ? {} : { access }) };
   const outcome = record(body, body.generation);
   // Another command may hold the last database connection, so compute the answer before the command starts.

@@ -17,6 +17,7 @@ import { startTestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { applicationRole } from "../db/database.ts";
 import { migrate } from "../db/migrations.ts";
+import { evaluationLimits } from "../evaluation/evaluation-budgets.ts";
 
 let drop: () => Promise<void>;
 /** A connection as the owner of the schema. */
@@ -34,7 +35,9 @@ beforeAll(async () => {
   await migrate(database.connection);
   const clock = new TestClock();
   const audit = { checkpointSeconds: 86_400, retentionDays: 1 };
-  const server = await startTestServer({ connection: database.connection, clock, settings: { audit } });
+  // The effect of every command is late.
+  const settings = { audit, evaluationLimits: { ...evaluationLimits, unitsBeforeCommit: 1 } };
+  const server = await startTestServer({ connection: database.connection, clock, settings });
   ours = await server.newTenant();
   theirs = await server.newTenant();
   // Creates old entries, which a stub replaces, and new ones.

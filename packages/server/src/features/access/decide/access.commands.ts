@@ -1,10 +1,11 @@
 import type * as operations from "@gatehouse/contract/operations/access.operations";
 import { maxExplanations } from "@gatehouse/contract/operations/access.operations";
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
-import { decide } from "@gatehouse/policy/decisions/decide";
-import { explain } from "@gatehouse/policy/decisions/explain";
+import { deciding } from "@gatehouse/policy/decisions/decide";
+import { explaining } from "@gatehouse/policy/decisions/explain";
 import type { AccessRequest, Destination } from "@gatehouse/policy/decisions/request";
 import { possibleSubjects, resourceIds } from "@gatehouse/policy/decisions/search";
+import type { Work } from "@gatehouse/policy/work";
 import type { Call } from "../../../platform/call.ts";
 import type { IdempotencyRequest } from "../../../platform/idempotency.queries.ts";
 import { type Outcome, report } from "../../../platform/outcome.ts";
@@ -30,14 +31,16 @@ import {
 
 export async function evaluateAccess(call: Call<typeof operations.evaluateAccess>): Promise<Outcome> {
   const tenant = await call.model();
-  return answer(call, decisionOn(prepareQuestion(call.body, "", call.now, tenant), tenant));
+  const question = prepareQuestion(call.body, "", call.now, tenant);
+  return answer(call, await call.evaluate("The decision", decisionOn(question, tenant)));
 }
 
 export async function evaluateAccessBatch(call: Call<typeof operations.evaluateAccessBatch>): Promise<Outcome> {
   const tenant = await call.model();
   const { evaluations = [], options, ...defaults } = call.body;
   if (evaluations.length === 0) {
-    return answer(call, decisionOn(prepareQuestion(mergeQuestion(defaults, {}, ""), "", call.now, tenant), tenant));
+    const question = prepareQuestion(mergeQuestion(defaults, {}, ""), "", call.now, tenant);
+    return answer(call, await call.evaluate("The decision", decisionOn(question, tenant)));
   }
   requireCircumstances(defaults.context, "", call.now);
   const questions = evaluations.map((evaluation) => prepareEvaluation(evaluation, defaults, call.now, tenant));
@@ -45,13 +48,23 @@ export async function evaluateAccessBatch(call: Call<typeof operations.evaluateA
     throw invalidBody("/context/explain", `may be asked for ${maxExplanations} evaluations at most`);
   }
   const last = lastOf[options?.evaluations_semantic ?? "execute_all"];
+  const decisions = await call.evaluate("The decisions of this batch", decisionsOn(questions, last, tenant));
+  return answer(call, { evaluations: decisions });
+}
+
+/** @param last the decision that ends the batch */
+function* decisionsOn(
+  questions: readonly PreparedQuestion[],
+  last: boolean | undefined,
+  tenant: TenantModel,
+): Work<readonly AccessDecision[]> {
   const decisions: AccessDecision[] = [];
   for (const question of questions) {
-    const decision = decisionOn(question, tenant);
+    const decision = yield* decisionOn(question, tenant);
     decisions.push(decision);
     if (decision.decision === last) break;
   }
-  return answer(call, { evaluations: decisions });
+  return decisions;
 }
 
 /** The decision that ends a batch. */
@@ -68,14 +81,13 @@ export async function searchSubjects(call: Call<typeof operations.searchSubjects
     return answer(call, pageView({ found: [], nextToken: "" }, type));
   }
   const { model } = tenant;
-  const found = pageOf(candidates(type, destination, circumstances, tenant), start, (id) => {
+  const search = pageOf(candidates(type, destination, circumstances, tenant), start, function* (id) {
     const name = type === "user" ? model.users.get(id)?.facts.email : model.devices.get(id)?.facts.name;
     const asking = readSubject({ ...subject, id }, circumstances, tenant);
-    return name === undefined || typeof asking === "string"
-      ? undefined
-      : foundAs(id, name, { ...circumstances, subject: asking, destination }, tenant);
+    if (name === undefined || typeof asking === "string") return undefined;
+    return yield* foundAs(id, name, { ...circumstances, subject: asking, destination }, tenant);
   });
-  return answer(call, pageView(found, type));
+  return answer(call, pageView(await call.evaluate("The decisions of this page", search), type));
 }
 
 /** The candidates of a search. If the request names a device, only its owner can be found. */
@@ -101,42 +113,45 @@ export async function searchResources(call: Call<typeof operations.searchResourc
     return answer(call, pageView({ found: [], nextToken: "" }, type));
   }
   const { model } = tenant;
-  const found = pageOf(resourceIds(model), start, (id) => {
+  const search = pageOf(resourceIds(model), start, function* (id) {
     const destination = { kind: "resource", resourceId: id } as const;
     const name = model.resources.get(id)?.facts.name ?? id;
-    return foundAs(id, name, { ...circumstances, subject: asking, destination }, tenant);
+    return yield* foundAs(id, name, { ...circumstances, subject: asking, destination }, tenant);
   });
-  return answer(call, pageView(found, type));
+  return answer(call, pageView(await call.evaluate("The decisions of this page", search), type));
 }
 
 export async function searchActions(call: Call<typeof operations.searchActions>): Promise<Outcome> {
   const tenant = await call.model();
-  const { decision } = decisionOn(
-    prepareQuestion({ ...call.body, action: { name: connect } }, "", call.now, tenant),
-    tenant,
-  );
+  const question = prepareQuestion({ ...call.body, action: { name: connect } }, "", call.now, tenant);
+  const { decision } = await call.evaluate("The decision", decisionOn(question, tenant));
   const results = decision ? [{ name: connect }] : [];
   return answer(call, { page: { next_token: "", count: results.length }, results });
 }
 
-function decisionOn({ asked, explain: isExplained, error }: PreparedQuestion, { model }: TenantModel): AccessDecision {
+function* decisionOn({ asked, explain: isExplained, error }: PreparedQuestion, { model }: TenantModel): Work<AccessDecision> {
   if (typeof asked === "string") {
     const explanation = isExplained ? { explanation: { policies: [], otherPolicies: 0 } } : {};
     const problem = error === undefined ? {} : { error };
     return { decision: false, context: { ...refusalView(asked), ...explanation, ...problem } };
   }
   if (!isExplained) {
-    const decision = decide(model, asked);
+    const decision = yield* deciding(model, asked);
     return { decision: decision.allowed, context: decisionView(decision, model) };
   }
-  const explained = explain(model, asked);
+  const explained = yield* explaining(model, asked);
   const { decision } = explained;
   const context = { ...decisionView(decision, model), explanation: explanationView(explained, model) };
   return { decision: decision.allowed, context };
 }
 
-function foundAs(id: string, name: string, request: AccessRequest, { model }: TenantModel): FoundAccess | undefined {
-  const decision = decide(model, request);
+function* foundAs(
+  id: string,
+  name: string,
+  request: AccessRequest,
+  { model }: TenantModel,
+): Work<FoundAccess | undefined> {
+  const decision = yield* deciding(model, request);
   return decision.allowed ? { id, name, ...decisionView(decision, model) } : undefined;
 }
 

@@ -1,6 +1,7 @@
 /** Pages of search results. An opaque token holds the start of a page and a digest of its request. */
 import { createHash } from "node:crypto";
 import { defaultSearchPage, maxSearchPage } from "@gatehouse/contract/operations/access.operations";
+import type { Work } from "@gatehouse/policy/work";
 import canonicalize from "canonicalize";
 
 /** The number of decisions per page. A search that finds little returns short pages instead of slow ones. */
@@ -54,11 +55,11 @@ export interface FoundPage<Found> {
  *
  * @param find the result for an id; undefined if it is not found
  */
-export function pageOf<Found>(
+export function* pageOf<Found>(
   ids: readonly string[],
   { after, limit, digest }: PageStart,
-  find: (id: string) => Found | undefined,
-): FoundPage<Found> {
+  find: (id: string) => Work<Found | undefined>,
+): Work<FoundPage<Found>> {
   const found: Found[] = [];
   let last = after;
   let decisions = 0;
@@ -67,7 +68,7 @@ export function pageOf<Found>(
     if (found.length >= limit || decisions === maxDecisions) {
       return { found, nextToken: Buffer.from(`${last} ${digest} ${limit}`).toString("base64url") };
     }
-    const one = find(id);
+    const one = yield* find(id);
     decisions += 1;
     last = id;
     if (one !== undefined) found.push(one);

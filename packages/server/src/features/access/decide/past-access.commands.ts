@@ -1,6 +1,6 @@
-import { setImmediate as turn } from "node:timers/promises";
 import type * as operations from "@gatehouse/contract/operations/access.operations";
 import type { PastAccess } from "@gatehouse/contract/records/past-access";
+import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "../../../platform/app-error.ts";
 import type { Call } from "../../../platform/call.ts";
 import { pageOfItems } from "../../../platform/db/list-statement.ts";
@@ -8,9 +8,6 @@ import type { Outcome } from "../../../platform/outcome.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import { type PastQuestion, pastAccess } from "./past-access.rules.ts";
 import { canonicalId, readCircumstances } from "./questions.rules.ts";
-
-/** The number of decisions before the loop yields to other requests. */
-const decisionsInATurn = 5_000;
 
 export async function listPastAccess(call: Call<typeof operations.listPastAccess>): Promise<Outcome> {
   const circumstances = circumstancesOf(call);
@@ -21,18 +18,29 @@ export async function listPastAccess(call: Call<typeof operations.listPastAccess
     throw new AppError("before_history", { detail: `The history of this tenant begins at ${past.begins}.` });
   }
   const question: PastQuestion = { ...namedIn(call, past), circumstances };
-  const { limit, offset } = call.listQuery;
+  const { page, total } = await call.evaluate(
+    "The decisions of this list",
+    pageOfAccess(past, question, call.listQuery),
+  );
+  return { kind: "page", page: pageOfItems(call.listQuery, page, total) };
+}
+
+function* pageOfAccess(
+  past: TenantModel,
+  question: PastQuestion,
+  { limit, offset }: PastCall["listQuery"],
+): Work<{ readonly page: PastAccess[]; readonly total: number }> {
   const page: PastAccess[] = [];
   let total = 0;
-  let decisions = 0;
   for (const found of pastAccess(past.model, question)) {
-    decisions += 1;
-    if (decisions % decisionsInATurn === 0) await turn();
-    if (found === undefined) continue;
+    if (typeof found === "number") {
+      yield found;
+      continue;
+    }
     if (total >= offset && page.length < limit) page.push(found);
     total += 1;
   }
-  return { kind: "page", page: pageOfItems(call.listQuery, page, total) };
+  return { page, total };
 }
 
 type PastCall = Call<typeof operations.listPastAccess>;

@@ -1,11 +1,12 @@
 /** Access at a time in the past, decided pair by pair from the tenant's model at that time. Pure. */
 import type { PastAccess } from "@gatehouse/contract/records/past-access";
-import { decide } from "@gatehouse/policy/decisions/decide";
+import { deciding } from "@gatehouse/policy/decisions/decide";
 import type { AccessRequest, Subject } from "@gatehouse/policy/decisions/request";
 import { possibleSubjects, resourceIds } from "@gatehouse/policy/decisions/search";
 import type { GatewayFacts } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import { Table } from "@gatehouse/policy/model/table";
+import type { Work } from "@gatehouse/policy/work";
 
 export interface PastQuestion {
   readonly userId?: string;
@@ -21,17 +22,19 @@ interface Asking {
 }
 
 /**
- * Yields each access that existed, in the order of users, devices and resources. Yields undefined for each pair without
- * access, so that the consumer can pause between any two decisions.
+ * Yields each access that existed, in the order of users, devices and resources, and the units of cost that it spent
+ * since it last yielded.
  */
-export function* pastAccess(past: Model, question: PastQuestion): Iterable<PastAccess | undefined> {
+export function* pastAccess(past: Model, question: PastQuestion): Generator<PastAccess | number, void> {
   const model = withoutReports(past);
   const resources = question.resourceId === undefined ? resourceIds(model) : [question.resourceId];
   for (const asking of askingOf(model, question)) {
     const { userId, deviceId } = asking;
     const subject: Subject = deviceId === undefined ? { kind: "user", userId } : { kind: "device", deviceId };
-    for (const resourceId of resources)
-      yield accessTo(model, asking, resourceId, { ...question.circumstances, subject });
+    for (const resourceId of resources) {
+      const access = yield* accessTo(model, asking, resourceId, { ...question.circumstances, subject });
+      if (access !== undefined) yield access;
+    }
   }
 }
 
@@ -71,13 +74,13 @@ function inOrder(asking: Asking[]): readonly Asking[] {
   return asking.sort((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-function accessTo(
+function* accessTo(
   model: Model,
   { userId, deviceId }: Asking,
   resourceId: string,
   request: Omit<AccessRequest, "destination">,
-): PastAccess | undefined {
-  const decision = decide(model, { ...request, destination: { kind: "resource", resourceId } });
+): Work<PastAccess | undefined> {
+  const decision = yield* deciding(model, { ...request, destination: { kind: "resource", resourceId } });
   const { allowed, policy, gateways, mode } = decision;
   const resource = model.resources.get(resourceId);
   if (!allowed || policy === undefined || resource === undefined) return undefined;

@@ -1,4 +1,3 @@
-import { setImmediate as turn } from "node:timers/promises";
 import type * as operations from "@gatehouse/contract/operations/access.operations";
 import {
   type AccessFindings,
@@ -10,40 +9,43 @@ import { idlePolicies } from "@gatehouse/policy/findings/idle-policies";
 import { PossibleSources } from "@gatehouse/policy/findings/possible-sources";
 import { unreachableResources } from "@gatehouse/policy/findings/unreachable-resources";
 import type { Model } from "@gatehouse/policy/model/model";
+import type { Work } from "@gatehouse/policy/work";
 import type { Call } from "../../../platform/call.ts";
 import { type Outcome, report } from "../../../platform/outcome.ts";
 
-/** The number of steps before the loop yields to other requests, and the number after which the analysis stops. */
-const stepsInATurn = 500;
+/** The number of steps after which the analysis stops. */
 const mostSteps = 200_000;
+
+/** The cost of a step. A step evaluates at most one rule. */
+const stepCost = 500;
 
 export async function findAccessFindings(call: Call<typeof operations.findAccessFindings>): Promise<Outcome> {
   const { generation, model } = await call.model();
-  let steps = 0;
-  /** @returns whether to continue */
-  const step = async (): Promise<boolean> => {
-    steps += 1;
-    if (steps % stepsInATurn === 0) await turn();
-    return steps < mostSteps;
-  };
-  const sources = new PossibleSources(model);
-  const policies = await neverMatchingPolicies(model, sources, call.now.getTime(), step);
-  const { idle, ...neverMatching } = policies;
-  const unreachable = await unreachableOf(model, sources, idle, step);
-  const body: AccessFindings = {
-    generation,
-    unreachableResources: unreachable,
-    neverMatchingPolicies: neverMatching,
-  };
+  const findings = await call.evaluate("The analysis of all policies", findingsIn(model, call.now.getTime()));
+  const body: AccessFindings = { generation, ...findings };
   return report(body);
 }
 
-async function neverMatchingPolicies(
+function* findingsIn(model: Model, now: number): Work<Omit<AccessFindings, "generation">> {
+  let steps = 0;
+  /** @returns whether to continue */
+  const step = function* (): Work<boolean> {
+    steps += 1;
+    yield stepCost;
+    return steps < mostSteps;
+  };
+  const sources = new PossibleSources(model);
+  const { idle, ...neverMatching } = yield* neverMatchingPolicies(model, sources, now, step);
+  const unreachable = yield* unreachableOf(model, sources, idle, step);
+  return { unreachableResources: unreachable, neverMatchingPolicies: neverMatching };
+}
+
+function* neverMatchingPolicies(
   model: Model,
   sources: PossibleSources,
   now: number,
-  step: () => Promise<boolean>,
-): Promise<AccessFindings["neverMatchingPolicies"] & { readonly idle: ReadonlySet<string> }> {
+  step: () => Work<boolean>,
+): Work<AccessFindings["neverMatchingPolicies"] & { readonly idle: ReadonlySet<string> }> {
   const idle = new Set<string>();
   const first: IdlePolicyFinding[] = [];
   let lookedAt = 0;
@@ -56,7 +58,7 @@ async function neverMatchingPolicies(
       const hiddenBy = by === undefined ? {} : { hiddenBy: by.named };
       if (first.length < maxFindings) first.push({ ...policy.named, type, reason, ...hiddenBy });
     }
-    if (!(await step())) break;
+    if (!(yield* step())) break;
   }
   const active = Object.values(model.policies).map(
     ({ policies }) => policies.filter(({ facts }) => facts.active && !facts.isDefault).length,
@@ -64,12 +66,12 @@ async function neverMatchingPolicies(
   return { idle, first, count: idle.size, lookedAt, total: active.reduce((sum, count) => sum + count, 0) };
 }
 
-async function unreachableOf(
+function* unreachableOf(
   model: Model,
   sources: PossibleSources,
   idle: ReadonlySet<string>,
-  step: () => Promise<boolean>,
-): Promise<AccessFindings["unreachableResources"]> {
+  step: () => Work<boolean>,
+): Work<AccessFindings["unreachableResources"]> {
   const first: UnreachableResourceFinding[] = [];
   // Unreachable gateways come back by themselves; a misconfiguration does not, so report it first.
   const offline: UnreachableResourceFinding[] = [];
@@ -82,7 +84,7 @@ async function unreachableOf(
       const list = found.reason === "gateways_offline" ? offline : first;
       if (list.length < maxFindings) list.push({ ...found.resource.named, reason: found.reason });
     }
-    if (!(await step())) break;
+    if (!(yield* step())) break;
   }
   let total = 0;
   for (const { type } of model.resources.values()) if (type !== "INTERNET") total += 1;

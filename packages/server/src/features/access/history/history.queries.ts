@@ -27,6 +27,11 @@ const selectAfter = statement<HistoryRow, [tenantId: string, after: number]>(
   `SELECT ${columns} FROM access_history WHERE tenant_id = $1 AND generation > $2 ORDER BY generation`,
 );
 
+const selectOf = statement<HistoryRow, [tenantId: string, generation: number]>(
+  "access.history_of",
+  `SELECT ${columns} FROM access_history WHERE tenant_id = $1 AND generation = $2`,
+);
+
 const countAfter = statement<{ count: number }, [tenantId: string, after: number]>(
   "access.count_effects_after",
   "SELECT count(*)::integer AS count FROM access_effects WHERE tenant_id = $1 AND generation > $2",
@@ -87,9 +92,11 @@ const selectBounds = statement<HistoryBounds, [tenantId: string, at: Date]>(
 const selectEffect = statement<StoredEffect, [tenantId: string, eventId: string]>(
   "access.effect_of_event",
   `SELECT event.generation, event.created_at AS "createdAt", event.reason, effect.summary,
+     late.tenant_id IS NOT NULL AS late, late.summary AS "lateSummary",
      event.generation <= (SELECT generation FROM access_effects WHERE tenant_id = $1 ORDER BY generation LIMIT 1) AS early
    FROM audit_events AS event
    LEFT JOIN access_effects AS effect ON effect.tenant_id = event.tenant_id AND effect.generation = event.generation
+   LEFT JOIN access_late_effects AS late ON late.tenant_id = event.tenant_id AND late.generation = event.generation
    WHERE event.tenant_id = $1 AND event.id = $2`,
 );
 
@@ -109,6 +116,10 @@ export interface StoredEffect {
   readonly reason: string | null;
   /** Null for a command that could not change access, and for events older than the history. */
   readonly summary: EffectSummary | null;
+  /** Whether the effect is computed after the commit. Until then, `summary` has only the broken tests. */
+  readonly late: boolean;
+  /** Null until the effect is computed. */
+  readonly lateSummary: EffectSummary | null;
   /** Whether the event may be older than the history. */
   readonly early: boolean | null;
 }
@@ -116,6 +127,11 @@ export interface StoredEffect {
 /** The versions after a generation, in order. */
 export function readHistoryAfter(tx: TenantTx, generation: number): Promise<readonly HistoryRow[]> {
   return tx.query(selectAfter, tx.tenantId, generation);
+}
+
+/** The versions that one generation made. */
+export function readHistoryOf(tx: TenantTx, generation: number): Promise<readonly HistoryRow[]> {
+  return tx.query(selectOf, tx.tenantId, generation);
 }
 
 /** The number of generations after one that have a stored effect. */

@@ -1,12 +1,16 @@
 /** The interface through which access tests can refuse the effect of a command. */
 import type { BrokenAccessTest } from "@gatehouse/contract/records/effect";
 import type { AccessDifference } from "@gatehouse/policy/effects/access-difference";
+import type { Work } from "@gatehouse/policy/work";
 import type { AccessChange } from "../../../platform/tenancy/access-ledger.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 
 /** The effect of a command, before it is stored. */
 export interface EffectToJudge extends AccessChange {
-  readonly difference: AccessDifference;
+  /** Evaluates in slices. */
+  evaluate<Result>(work: Work<Result>): Promise<Result>;
+  /** Who gains and who loses access. It can take a while. */
+  difference(): Promise<AccessDifference>;
   /** The caller's reason for breaking access tests; undefined if there is none. */
   readonly overrideReason: string | undefined;
 }

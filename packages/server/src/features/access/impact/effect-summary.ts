@@ -3,35 +3,38 @@ import type { AccessCounts, BrokenAccessTest, EffectGroup, EffectSummary } from 
 import type { AccessRow } from "@gatehouse/contract/records/preview";
 import type { AccessDifference, AccessGroup, AccessSubject } from "@gatehouse/policy/effects/access-difference";
 import type { Model } from "@gatehouse/policy/model/model";
+import type { Work } from "@gatehouse/policy/work";
 
 const mostGroups = 100;
 const mostNames = 20;
 
-export function effectSummary(
+export function* effectSummary(
   { gained, lost, groups }: AccessDifference,
   before: Model,
   after: Model,
   brokenTests: readonly BrokenAccessTest[],
-): EffectSummary {
+): Work<EffectSummary> {
   const names = new Names(before, after);
+  const shown: EffectGroup[] = [];
+  for (const group of groups.slice(0, mostGroups)) shown.push(yield* groupView(group, names));
   return {
     gained: countsOf(gained),
     lost: countsOf(lost),
     groupCount: groups.length,
-    groups: groups.slice(0, mostGroups).map((group) => groupView(group, names)),
+    groups: shown,
     brokenTests: [...brokenTests],
   };
 }
 
 /** One page of single changes of access. */
-export function accessRows(
+export function* accessRows(
   { rows }: AccessDifference,
   before: Model,
   after: Model,
   page: Parameters<AccessDifference["rows"]>[0],
-): readonly AccessRow[] {
+): Work<readonly AccessRow[]> {
   const names = new Names(before, after);
-  return rows(page).map(({ direction, before: was, after: is, subject, resourceId }) => ({
+  return (yield* rows(page)).map(({ direction, before: was, after: is, subject, resourceId }) => ({
     change: direction,
     before: was,
     after: is,
@@ -44,14 +47,15 @@ function countsOf({ users, devices, sites, resources, internet, pairs }: AccessD
   return { users, devices, sites, resources, internet, pairs };
 }
 
-function groupView(group: AccessGroup, names: Names): EffectGroup {
+function* groupView(group: AccessGroup, names: Names): Work<EffectGroup> {
   const { direction, before, after, resourceIds, subjectCount, internet } = group;
+  const subjects = yield* group.subjects({ offset: 0, limit: mostNames });
   return {
     change: direction,
     before,
     after,
     subjectCount,
-    subjects: group.subjects({ offset: 0, limit: mostNames }).map((subject) => names.subject(subject)),
+    subjects: subjects.map((subject) => names.subject(subject)),
     resourceCount: resourceIds.length,
     resources: resourceIds.slice(0, mostNames).map((id) => ({ id, name: names.resource(id) })),
     internet,

@@ -9,7 +9,7 @@ export async function readEventEffect(call: Call<typeof operations.readEventEffe
   const event = call.parameters.id;
   const stored = await call.read((tx) => readEffect(tx, event));
   if (stored === undefined) throw new AppError("not_found", { detail: "The audit record has no entry with this id." });
-  const { generation, createdAt, reason, summary, early } = stored;
+  const { generation, createdAt, reason, summary, late, lateSummary, early } = stored;
   if (summary === null) {
     const detail =
       early === true
@@ -22,7 +22,9 @@ export async function readEventEffect(call: Call<typeof operations.readEventEffe
     generation,
     createdAt,
     ...(reason === null ? {} : { overrideReason: reason }),
-    ...summary,
+    ...(late && lateSummary === null ? { pending: true } : {}),
+    // The broken tests were decided before the commit.
+    ...(lateSummary === null ? summary : { ...lateSummary, brokenTests: summary.brokenTests }),
   };
   return report(body);
 }

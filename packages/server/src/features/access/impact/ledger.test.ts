@@ -21,6 +21,7 @@ import { factsOfHistory } from "../history/history.ts";
 import { readAllFacts } from "../models/facts.queries.ts";
 import type { ModelStore } from "../models/model-store.ts";
 import type { AccessGuard } from "./access-guard.ts";
+import { LateEffects } from "./late-effects.ts";
 import { Ledger } from "./ledger.ts";
 
 let server: TestServer;
@@ -285,8 +286,13 @@ describe("a guard", () => {
   const origin = { actor: { type: "system", name: "Test" }, operation: "test", requestId: "test" } as const;
   /** Creates a group with a guard. */
   const create = (tenantId: string, guard: AccessGuard, reason?: string) => {
-    const { models } = server.runner;
-    const ledger = new Ledger({ models: models as ModelStore, clock: systemClock, guard }); // as composed in the server
+    const { models, evaluator, database } = server.runner;
+    const failed = (error: unknown) => {
+      throw error;
+    };
+    const lateEffects = new LateEffects({ database, evaluator, clock: systemClock, failed });
+    // As composed in the server.
+    const ledger = new Ledger({ models: models as ModelStore, clock: systemClock, guard, evaluator, lateEffects });
     const at = new Date();
     const id = newId();
     const command = {

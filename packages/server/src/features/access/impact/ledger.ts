@@ -1,10 +1,15 @@
 /** Records the facts that each command leaves, and who gains and loses access by it. */
+
+import type { BrokenAccessTest, EffectSummary } from "@gatehouse/contract/records/effect";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
-import { compareAccess } from "@gatehouse/policy/effects/compare-access";
+import type { AccessDifference } from "@gatehouse/policy/effects/access-difference";
+import { comparingAccess } from "@gatehouse/policy/effects/compare-access";
 import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
+import type { Work } from "@gatehouse/policy/work";
 import type { Change } from "../../../platform/change.ts";
 import type { Clock } from "../../../platform/clock.ts";
+import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import type {
   AccessChange,
   AccessImpact,
@@ -15,6 +20,7 @@ import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts"
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { countEffectsAfter, insertHistory, readHistoryAfter, storeEffect } from "../history/history.queries.ts";
 import { changesOfHistory, versionOf } from "../history/history.ts";
+import { storePendingEffect } from "../history/late-effects.queries.ts";
 import { type CachedModel, kindOfRows } from "../models/cached-model.ts";
 import {
   type FactRows,
@@ -29,6 +35,7 @@ import type { ModelStore } from "../models/model-store.ts";
 import { namedByChanges } from "../models/named-facts.ts";
 import type { AccessGuard } from "./access-guard.ts";
 import { effectSummary } from "./effect-summary.ts";
+import type { LateEffects } from "./late-effects.ts";
 
 /** The effect of a command must not depend on the time at which it ran. */
 const anyCircumstances = {};
@@ -37,7 +44,12 @@ export interface LedgerOptions {
   readonly models: ModelStore;
   readonly clock: Clock;
   readonly guard: AccessGuard;
+  readonly evaluator: Evaluator;
+  readonly lateEffects: LateEffects;
 }
+
+/** The units after which a transaction is used, so that PostgreSQL does not end it as idle. */
+const unitsBetweenQueries = 50_000_000;
 
 export class Ledger implements AccessLedger {
   readonly #options: LedgerOptions;
@@ -64,7 +76,9 @@ export class Ledger implements AccessLedger {
     recorded: readonly Change[],
     overrideReason: string | undefined,
   ): Promise<EvaluatedImpact> {
-    const { models, clock, guard } = this.#options;
+    const { models, clock, guard, evaluator, lateEffects } = this.#options;
+    const { tenantId } = tx;
+    const { unitsBeforeCommit } = evaluator;
     const [previewed, written, judge] = await Promise.all([
       preview(tx, base, recorded),
       countEffectsAfter(tx, base.generation),
@@ -73,22 +87,85 @@ export class Ledger implements AccessLedger {
     const at = clock.now();
     const { before, after, changes } = previewed();
     const { generation } = before;
-    const difference = compareAccess(before.model, after.model, changes, anyCircumstances);
-    const brokenTests = await judge({ before, after, changes, difference, overrideReason });
-    const summary = effectSummary(difference, before.model, after.model, brokenTests);
+    const comparison = new Comparison(comparingAccess(before.model, after.model, changes, anyCircumstances));
+    const evaluate = <Result>(work: Work<Result>) => evaluateWithin(tx, evaluator, work);
+    await evaluator.decideUpTo(tenantId, comparison.work(), unitsBeforeCommit);
+    const brokenTests = await judge({
+      before,
+      after,
+      changes,
+      overrideReason,
+      evaluate,
+      difference: () => evaluate(comparison.work()),
+    });
+    const summarizing = summaryOf(comparison, before, after, brokenTests);
+    const summarized = comparison.isOver
+      ? await evaluator.decideUpTo(tenantId, summarizing, unitsBeforeCommit)
+      : ({ stopped: true } as const);
+    const summary = "result" in summarized ? summarized.result : pendingSummary(brokenTests);
     return {
       async write(writing) {
         await Promise.all([
           insertHistory(writing, generation + 1, changes.map(versionOf)),
           storeEffect(writing, generation + 1, at, summary),
+          "stopped" in summarized ? storePendingEffect(writing, generation + 1, at) : undefined,
         ]);
       },
       committed: () => {
+        if ("stopped" in summarized) lateEffects.complete(tenantId, generation + 1, summarizing);
         // Generations without an effect may have changed facts that are not in the history, such as the state of a
         // gateway.
         if (written === generation - base.generation) models.take(tx.tenantId, after);
       },
     };
+  }
+}
+
+/** A comparison whose work can be stopped and continued by different callers. */
+class Comparison {
+  readonly #work: Work<AccessDifference>;
+  #difference: AccessDifference | undefined;
+
+  constructor(work: Work<AccessDifference>) {
+    this.#work = work;
+  }
+
+  get isOver(): boolean {
+    return this.#difference !== undefined;
+  }
+
+  /** Continues the comparison. The work of an earlier caller must have been stopped. */
+  *work(): Work<AccessDifference> {
+    while (this.#difference === undefined) {
+      const step = this.#work.next();
+      if (step.done === true) this.#difference = step.value;
+      else yield step.value;
+    }
+    return this.#difference;
+  }
+}
+
+function* summaryOf(
+  comparison: Comparison,
+  before: CachedModel,
+  after: CachedModel,
+  brokenTests: readonly BrokenAccessTest[],
+): Work<EffectSummary> {
+  return yield* effectSummary(yield* comparison.work(), before.model, after.model, brokenTests);
+}
+
+const noCounts: EffectSummary["gained"] = { users: 0, devices: 0, sites: 0, resources: 0, internet: false, pairs: 0 };
+
+function pendingSummary(brokenTests: readonly BrokenAccessTest[]): EffectSummary {
+  return { gained: noCounts, lost: noCounts, groupCount: 0, groups: [], brokenTests: [...brokenTests] };
+}
+
+/** Evaluates during a transaction. */
+async function evaluateWithin<Result>(tx: TenantTx, evaluator: Evaluator, work: Work<Result>): Promise<Result> {
+  for (;;) {
+    const outcome = await evaluator.decideUpTo(tx.tenantId, work, unitsBetweenQueries);
+    if ("result" in outcome) return outcome.result;
+    await lockGeneration(tx);
   }
 }
 

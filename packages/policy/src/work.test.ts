@@ -1,0 +1,124 @@
+import { expect, test } from "vitest";
+import { budgeted } from "../../../test/budget.ts";
+import { decide, deciding } from "./decisions/decide.ts";
+import { explaining } from "./decisions/explain.ts";
+import { checkingExpectation } from "./effects/check-expectation.ts";
+import { compareAccess, comparingAccess } from "./effects/compare-access.ts";
+import type { PolicyFacts, TenantFacts } from "./model/facts.ts";
+import { compile, update } from "./model/model.ts";
+import { checkDecisions } from "./testing/engine-properties.ts";
+import { finish, type Work, yieldAfter } from "./work.ts";
+
+/** Steps of a work, in units of cost. */
+function costsOf(work: Work<unknown>): readonly number[] {
+  return [...work];
+}
+
+const groups = Array.from({ length: 100 }, (_, index) => ({ id: `g${index}`, name: `group-${index}` }));
+const users = Array.from({ length: 50 }, (_, index) => ({
+  id: `u${index}`,
+  email: `u${index}@example.com`,
+  firstName: "",
+  lastName: "",
+  status: "active" as const,
+  attributes: { index },
+  groups: groups.map(({ id }) => id),
+}));
+const text = "user.groups.exists(g, ['a', 'b', 'c', 'd', 'e'].exists(h, g == h)) && user.index == 0";
+
+function policy(index: number): PolicyFacts {
+  return {
+    id: `p${index}`,
+    name: `Policy ${index}`,
+    type: "PRIVATE",
+    isDefault: false,
+    active: true,
+    action: true,
+    mode: null,
+    allGroups: false,
+    allUsers: true,
+    allDevices: false,
+    allResources: true,
+    users: [],
+    groups: [],
+    devices: [],
+    resources: [],
+    gateways: [],
+    sourceIps: [],
+    rule: "slow",
+  };
+}
+
+const policies = Array.from({ length: 20 }, (_, index) => policy(index));
+const facts: TenantFacts = {
+  users,
+  groups,
+  devices: [],
+  gateways: [],
+  resources: [{ id: "r", name: "Wiki", type: "PRIVATE", loadBalancingMode: "MANUAL", addresses: [], gateways: [] }],
+  rules: [{ id: "slow", name: "Slow", type: "CUSTOM", text }],
+  policies,
+};
+const model = compile(facts);
+const request = {
+  subject: { kind: "user", userId: "u1" },
+  destination: { kind: "resource", resourceId: "r" },
+  now: 0,
+} as const;
+
+/** One evaluation of the rule. */
+const ruleCost = Math.max(...costsOf(deciding(model, request)));
+
+test("decisions in steps follow the contract too", () => {
+  const engine = { compile, update, decide: (...args: Parameters<typeof deciding>) => finish(deciding(...args)) };
+  expect(checkDecisions(engine, { requests: budgeted(20_000) }).requests).toBeGreaterThanOrEqual(budgeted(20_000));
+});
+
+test("a decision yields between two expensive rules", () => {
+  const costs = costsOf(deciding(model, request));
+  expect(ruleCost).toBeGreaterThan(yieldAfter);
+  expect(costs.length).toBeGreaterThanOrEqual(policies.length);
+  expect(Math.max(...costs)).toBeLessThan(ruleCost + yieldAfter);
+});
+
+test.each<[string, () => Work<unknown>, number]>([
+  ["an explanation", () => explaining(model, request), policies.length],
+  [
+    "a comparison",
+    () => {
+      const after = update(model, [{ kind: "policy", facts: policy(100) }]);
+      return comparingAccess(model, after, [{ kind: "policy", facts: policy(100) }], { now: 0 });
+    },
+    users.length * policies.length,
+  ],
+  [
+    "an access test",
+    () =>
+      checkingExpectation(model, {
+        subject: { kind: "everyone" },
+        device: "none",
+        destination: { kind: "resource", resourceId: "r" },
+        circumstances: { now: 0 },
+        expected: "denied",
+      }),
+    users.length * policies.length,
+  ],
+])("%s yields between two expensive rules, and counts each of them", (_, start, evaluations) => {
+  const costs = costsOf(start());
+  expect(Math.max(...costs)).toBeLessThan(2 * ruleCost + 4_000);
+  const sum = costs.reduce((total, cost) => total + cost, 0);
+  // A comparison evaluates equal rules once for each user.
+  expect(sum).toBeGreaterThanOrEqual((Math.min(evaluations, users.length) * ruleCost) / 2);
+});
+
+test("a suspended comparison gives the same result as one that is not", () => {
+  const change = { kind: "policy", facts: { ...policy(100), rule: "missing" } } as const;
+  const after = update(model, [change]);
+  const suspended = comparingAccess(model, after, [change], { now: 0 });
+  for (let step = 0; step < 10; step += 1) suspended.next();
+  // Other work on the same models.
+  decide(after, request);
+  const other = compareAccess(model, after, [change], { now: 0 });
+  const { gained, lost } = finish(suspended);
+  expect({ gained, lost }).toEqual({ gained: other.gained, lost: other.lost });
+});

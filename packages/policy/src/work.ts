@@ -1,0 +1,25 @@
+/**
+ * Work that can be suspended. It yields the units of cost that it spent since it last yielded, in rule-cost units of
+ * about 20 ns. The consumer decides when to continue, so this package needs no clock. The models of a suspended work
+ * are immutable, so its result does not depend on the time at which it continues.
+ */
+export type Work<Result> = Generator<number, Result, void>;
+
+/** Finishes a work without pausing. */
+export function finish<Result>(work: Work<Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+// Costs that do not depend on rules, in rule-cost units.
+
+/** A decision without its policies. */
+export const decisionCost = 30;
+/** A policy of a decision, without its rule. */
+export const policyCost = 4;
+/** A user of a comparison, without policies. */
+export const comparedUserCost = 60;
+/** The units that work spends at most before it yields, unless one evaluation costs more. */
+export const yieldAfter = 2_000;

@@ -1,0 +1,47 @@
+/** Effects that are computed after the commit of their command. */
+import type { EffectSummary } from "@gatehouse/contract/records/effect";
+import type { Transaction } from "../../../platform/db/database.ts";
+import { statement } from "../../../platform/db/statement.ts";
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+
+export interface PendingEffect {
+  readonly tenantId: string;
+  readonly generation: number;
+}
+
+const insertPending = statement<never, [tenantId: string, generation: number, since: Date]>(
+  "access.insert_pending_effect",
+  "INSERT INTO access_late_effects (tenant_id, generation, since) VALUES ($1, $2, $3)",
+);
+
+// Another replica may have completed the effect meanwhile, and pruning may have deleted it.
+const updateSummary = statement<never, [tenantId: string, generation: number, at: Date, summary: string]>(
+  "access.complete_effect",
+  `UPDATE access_late_effects SET computed_at = $3, summary = $4::json
+   WHERE tenant_id = $1 AND generation = $2 AND summary IS NULL`,
+);
+
+const selectPending = statement<PendingEffect, [before: Date, limit: number]>(
+  "access.pending_effects",
+  `SELECT tenant_id AS "tenantId", generation FROM access_late_effects
+   WHERE summary IS NULL AND since < $1 ORDER BY since LIMIT $2`,
+);
+
+/** Marks an effect as pending, in the transaction that stores it. */
+export async function storePendingEffect(tx: TenantTx, generation: number, since: Date): Promise<void> {
+  await tx.query(insertPending, tx.tenantId, generation, since);
+}
+
+export async function storeLateEffect(
+  tx: TenantTx,
+  generation: number,
+  at: Date,
+  summary: EffectSummary,
+): Promise<void> {
+  await tx.query(updateSummary, tx.tenantId, generation, at, JSON.stringify(summary));
+}
+
+/** Pending effects of all tenants, the oldest first. */
+export function readPendingEffects(tx: Transaction, before: Date, limit: number): Promise<readonly PendingEffect[]> {
+  return tx.query(selectPending, before, limit);
+}

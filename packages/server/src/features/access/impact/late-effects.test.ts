@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { systemClock } from "../../../platform/clock.ts";
+import { createAccessNetwork, created } from "../../../testing/access-network.ts";
+import { startTestServer, type TestReply, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { until } from "../../../testing/until.ts";
+import { LateEffects } from "./late-effects.ts";
+
+/** Every effect is too expensive for its transaction. */
+let late: TestServer;
+/** Another replica, where no effect is. */
+let usual: TestServer;
+let tenant: TestTenant;
+let network: Awaited<ReturnType<typeof createAccessNetwork>>;
+
+const limits = { unitsPerRequest: 3_000, unitsPerSecond: 100, burst: 20_000, unitsBeforeCommit: 1 };
+
+beforeAll(async () => {
+  [late, usual] = await Promise.all([startTestServer({ settings: { evaluationLimits: limits } }), startTestServer()]);
+});
+afterAll(() => Promise.all([late.close(), usual.close()]));
+
+beforeEach(async () => {
+  tenant = await usual.newTenant();
+  network = await createAccessNetwork(usual, tenant);
+});
+
+const lateClient = () => late.client(tenant.key);
+
+async function effectOf(reply: TestReply) {
+  const { status, body, text } = await tenant.client.get(`/tenants/events/${reply.headers["gatehouse-event"]}/effect`);
+  expect(status, text).toBe(200);
+  const { event: _event, generation: _generation, createdAt: _createdAt, ...effect } = body;
+  return effect;
+}
+
+async function computed(reply: TestReply) {
+  await until("the effect is computed", async () => (await effectOf(reply)).pending === undefined);
+  return effectOf(reply);
+}
+
+const policy = () => ({
+  name: "Everyone uses Git",
+  type: "PRIVATE",
+  action: true,
+  groups: [],
+  allUsers: true,
+  resources: [network.git.id],
+});
+
+describe("the effect of an expensive write", () => {
+  test("is computed after the commit, and is the effect of a cheap one", async () => {
+    const body = policy();
+    const slow = await lateClient().post("/tenants/policies", body);
+    expect(slow.status, slow.text).toBe(201);
+    const effect = await computed(slow);
+    expect((await tenant.client.delete(`/tenants/policies/${slow.body.id}`)).status).toBe(204);
+    const quick = await tenant.client.post("/tenants/policies", body);
+    expect(effect).toEqual(await effectOf(quick));
+    expect(effect.gained.pairs).toBeGreaterThan(0);
+  });
+
+  test("is pending until then, and another replica completes it", async () => {
+    vi.spyOn(late.runner.evaluator, "decide").mockRejectedValueOnce(new Error("the replica stopped"));
+    const reply = await lateClient().post("/tenants/policies", policy());
+    const pending = await effectOf(reply);
+    expect(pending).toMatchObject({ pending: true, gained: { pairs: 0 }, groups: [], brokenTests: [] });
+
+    const { database, evaluator } = usual.runner;
+    const failed = (error: unknown) => {
+      throw error;
+    };
+    // A negative age, because databases have their own clocks.
+    await new LateEffects({ database, evaluator, clock: systemClock, failed }).completeAbandoned(-60_000);
+    const effect = await effectOf(reply);
+    expect(effect.pending).toBeUndefined();
+    expect((await tenant.client.delete(`/tenants/policies/${reply.body.id}`)).status).toBe(204);
+    expect(effect).toEqual(await effectOf(await tenant.client.post("/tenants/policies", policy())));
+  });
+
+  test("never refuses the write, whatever the tenant has evaluated", async () => {
+    for (;;) {
+      const { status } = await lateClient().post("/access/v1/evaluation", {
+        subject: { type: "user", id: network.ann.email },
+        action: { name: "connect" },
+        resource: { type: "resource", id: "Git" },
+      });
+      if (status === 429) break;
+      expect(status).toBe(200);
+    }
+    expect((await lateClient().post("/tenants/policies", policy())).status).toBe(201);
+  });
+
+  test("does not delay enforced access tests", async () => {
+    const { client } = tenant;
+    const groups = (await client.get("/tenants/groups?filter[name]=Contractors")).body.data;
+    await created(client, "/tenants/access-tests", {
+      name: "Contractors never reach Git",
+      enforced: true,
+      subject: { type: "group", id: groups[0].id },
+      resource: { type: "resource", id: network.git.id },
+      expected: "denied",
+    });
+    const refused = await lateClient().delete(`/tenants/policies/${network.denying.id}`);
+    expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 409, code: "access_tests_broken" });
+    const reason = { "gatehouse-override-reason": "An incident" };
+    const forced = await lateClient().delete(`/tenants/policies/${network.denying.id}`, reason);
+    expect(forced.status).toBe(204);
+    expect((await effectOf(forced)).brokenTests).toMatchObject([{ name: "Contractors never reach Git" }]);
+    expect((await computed(forced)).brokenTests).toMatchObject([{ name: "Contractors never reach Git" }]);
+  });
+});
+
+describe("a request", () => {
+  const batch = (count: number) => ({
+    action: { name: "connect" },
+    subject: { type: "user", id: network.ann.email },
+    context: { deviceId: network.ann.device },
+    evaluations: Array.from({ length: count }, () => ({ resource: { type: "resource", id: "Git" } })),
+  });
+
+  test("over its budget gets 422, and says what was too much", async () => {
+    const { status, body } = await lateClient().post("/access/v1/evaluations", batch(200));
+    expect({ status, code: body.code }).toEqual({ status: 422, code: "evaluation_too_expensive" });
+    expect(body.detail).toContain("The decisions of this batch cost more than 3,000 units");
+  });
+
+  test("of a tenant over its rate gets 429, and other tenants do not", async () => {
+    const other = await usual.newTenant();
+    for (let requests = 0; ; requests += 1) {
+      const { status, body, headers } = await lateClient().post("/access/v1/evaluations", batch(20));
+      if (status === 200 && requests < 100) continue;
+      expect({ status, code: body.code }).toEqual({ status: 429, code: "evaluation_rate_exceeded" });
+      expect(Number(headers["retry-after"])).toBeGreaterThan(0);
+      break;
+    }
+    const unaffected = await late.client(other.key).post("/access/v1/evaluation", {
+      subject: { type: "user", id: "nobody@example.com" },
+      action: { name: "connect" },
+      resource: { type: "resource", id: "Git" },
+    });
+    expect(unaffected.status).toBe(200);
+  });
+});

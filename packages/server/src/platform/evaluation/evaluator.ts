@@ -1,0 +1,37 @@
+import type { Work } from "@gatehouse/policy/work";
+import type { Clock } from "../clock.ts";
+import { FairQueue, type Outcome } from "../concurrency/fair-queue.ts";
+import { EvaluationBudgets, type EvaluationLimits, evaluationLimits } from "./evaluation-budgets.ts";
+
+/** Evaluates access for all tenants, in one fair queue. */
+export class Evaluator {
+  readonly #queue = new FairQueue();
+  readonly #budgets: EvaluationBudgets;
+  /** The effect of a command that costs more is computed after the commit. */
+  readonly unitsBeforeCommit: number;
+
+  constructor(clock: Clock, limits: EvaluationLimits = evaluationLimits) {
+    this.unitsBeforeCommit = limits.unitsBeforeCommit;
+    this.#budgets = new EvaluationBudgets(clock, limits);
+  }
+
+  /**
+   * Evaluates for a request, within the budgets of the request and of its tenant.
+   *
+   * @param subject what is evaluated, as the subject of a sentence
+   * @throws AppError evaluation_too_expensive, evaluation_rate_exceeded
+   */
+  async answer<Result>(tenantId: string, subject: string, work: Work<Result>): Promise<Result> {
+    return this.#queue.run(tenantId, work, this.#budgets.open(tenantId, subject));
+  }
+
+  /** Evaluates what cannot be refused, such as enforced access tests. */
+  decide<Result>(tenantId: string, work: Work<Result>): Promise<Result> {
+    return this.#queue.run(tenantId, work);
+  }
+
+  /** Like `decide`, but stops after this many units. */
+  decideUpTo<Result>(tenantId: string, work: Work<Result>, units: number): Promise<Outcome<Result>> {
+    return this.#queue.runUpTo(tenantId, work, units);
+  }
+}
