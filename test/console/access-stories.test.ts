@@ -310,6 +310,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     });
     const visit = await given.visit();
     const { page } = visit;
+    await visit.open("/overview");
     await heading(visit, "Overview").waitFor();
     await page.getByRole("region", { name: "Gateways" }).getByRole("link", { name: "Frankfurt 1" }).waitFor();
     await page

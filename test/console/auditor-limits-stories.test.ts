@@ -57,6 +57,7 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
       );
     const latest = async () => (await given.client.get("/tenants/events?sort=-position&limit=1")).body.data[0].id;
     const visit = await given.visit({ key: await given.world.keyOf("AUDITOR") });
+    await visit.open("/overview");
     visit.expectFailures(403);
     const before = await latest();
     expect(await send(visit, writes)).toEqual(writes.map(({ id }) => `${id} 403`));
@@ -64,6 +65,7 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
     await visit.leave();
     // The same check for a user with permission.
     const owner = await given.visit();
+    await owner.open("/overview");
     const group = { id: "createGroup", method: "POST", path: "/tenants/groups", body: { name: "By hand" } };
     expect(await send(owner, [group])).toEqual(["createGroup 201"]);
     await owner.leave();

@@ -170,6 +170,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
   test("finds pages and records by the command palette, but no actions that write", async () => {
     const visit = await given.visitAsAuditor();
     const { page } = visit;
+    await visit.open("/overview");
     await heading(visit, "Overview").waitFor();
     const ask = async (text: string) => {
       await page.keyboard.press("Control+k");
@@ -191,6 +192,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await heading(visit, "Webhooks").waitFor();
     await visit.leave();
     const owner = await given.visit();
+    await owner.open("/overview");
     await heading(owner, "Overview").waitFor();
     await owner.page.keyboard.press("Control+k");
     await owner.page.locator(".mantine-Spotlight-action", { hasText: "Create policy" }).waitFor();

@@ -6,6 +6,7 @@ import {
   openConsoleWorld,
   picture,
   seriousProblems,
+  type Visit,
   withoutBrowser,
 } from "./console-world.ts";
 import { controlsThatWrite } from "./story-world.ts";
@@ -46,12 +47,27 @@ const details = [
 
 if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
 
+const roles = ["OWNER", "AUDITOR"] as const;
+type Role = (typeof roles)[number];
+const themes = ["light", "dark"] as const;
+
+/** What is wrong with the pages for one role. Each page is loaded once, because loading takes longer than looking. */
+interface Findings {
+  /** Serious accessibility problems, by theme. */
+  readonly light: string[];
+  readonly dark: string[];
+  /** For an owner: pages that scroll sideways on a narrow screen. */
+  readonly wide: string[];
+  /** For an auditor: controls that write, also if the address asks for a form. */
+  readonly writing: string[];
+}
+
 describe.runIf(hasBrowser)("every page", () => {
   let world: ConsoleWorld;
   const keys = new Map<string, string>();
   beforeAll(async () => {
     world = await openConsoleWorld();
-    for (const role of ["OWNER", "AUDITOR"] as const) keys.set(role, await world.keyOf(role));
+    for (const role of roles) keys.set(role, await world.keyOf(role));
     await world.client.must.post("/tenants/webhooks", { url: "https://hooks.example.com/gatehouse", active: false });
   });
   afterAll(() => world?.close());
@@ -67,32 +83,63 @@ describe.runIf(hasBrowser)("every page", () => {
     await page.locator(`main .mantine-Breadcrumbs-root a[href$="/${path}"]`).waitFor();
   };
 
-  describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
-    test.each(["OWNER", "AUDITOR"])("has no serious accessibility problems for the key of an %s", async (role) => {
-      const visit = await world.visit({ theme, key: keys.get(role) ?? "" });
-      const { page } = visit;
-      const found: string[] = [];
-      const look = async (name: string) => {
-        found.push(...(await seriousProblems(page)).map((problem) => `${name}: ${problem}`));
+  /** Shows the pages to look at, one after the other. @param search of the lists */
+  const walk = async (visit: Visit, search: string, look: (name: string) => Promise<void>) => {
+    for (const [path, title] of lists) {
+      await visit.open(`/${path}${search}`);
+      await settled(visit.page, title);
+      await look(path);
+      if (!details.some((detail) => detail === path)) continue;
+      await visit.page.locator(`main a[href*="/${path}/"]`).first().click();
+      await isOne(visit.page, path);
+      await settled(visit.page);
+      await look(`${path}-one`);
+    }
+  };
+
+  const examine = async (role: Role): Promise<Findings> => {
+    const visit = await world.visit({ key: keys.get(role) ?? "" });
+    const { page } = visit;
+    const found: Findings = { light: [], dark: [], wide: [], writing: [] };
+    await walk(visit, role === "AUDITOR" ? "?new=1" : "", async (name) => {
+      for (const theme of themes) {
+        await page.emulateMedia({ colorScheme: theme });
+        await page.locator(`html[data-mantine-color-scheme=${theme}]`).waitFor();
+        found[theme].push(...(await seriousProblems(page)).map((problem) => `${name}: ${problem}`));
         await picture(page, `${name}-${role.toLowerCase()}-${theme}`);
-      };
-      for (const [path, title] of lists) {
-        await visit.open(`/${path}`);
-        await settled(page, title);
-        await look(path);
-        if (!details.some((detail) => detail === path)) continue;
-        await page.locator(`main a[href*="/${path}/"]`).first().click();
-        await isOne(page, path);
-        await settled(page);
-        await look(`${path}-one`);
       }
-      expect(found).toEqual([]);
-      await visit.leave();
+      await page.emulateMedia({ colorScheme: "light" });
+      if (role === "AUDITOR") {
+        found.writing.push(...(await controlsThatWrite(visit)).map((control) => `${name}: ${control}`));
+        return;
+      }
+      const { width, height } = page.viewportSize() ?? expect.fail("the page has no size");
+      await page.setViewportSize({ width: 360, height });
+      await settled(page);
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+      await picture(page, `${name}-narrow`);
+      const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      if (excess > 0) found.wide.push(`${name} by ${excess}`);
+      await page.setViewportSize({ width, height });
+    });
+    await visit.leave();
+    return found;
+  };
+  const examinations = new Map<Role, Promise<Findings>>();
+  const findingsOf = (role: Role): Promise<Findings> => {
+    const begun = examinations.get(role) ?? examine(role);
+    examinations.set(role, begun);
+    return begun;
+  };
+
+  describe.each(themes)("in the %s theme", (theme) => {
+    test.each(roles)("has no serious accessibility problems for the key of an %s", async (role) => {
+      expect((await findingsOf(role))[theme]).toEqual([]);
     });
   });
 
   test("has no serious accessibility problems before sign-in", async () => {
-    for (const theme of ["light", "dark"] as const) {
+    for (const theme of themes) {
       const visit = await world.visit({ theme });
       await visit.open("/");
       await settled(visit.page, "Sign in to Gatehouse");
@@ -103,41 +150,10 @@ describe.runIf(hasBrowser)("every page", () => {
   });
 
   test("needs no sideways scrolling on a screen of 360 pixels", async () => {
-    const visit = await world.visit({ width: 360, key: keys.get("OWNER") ?? "" });
-    const wide: string[] = [];
-    const measure = async (name: string) => {
-      const excess = await visit.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-      if (excess > 0) wide.push(`${name} by ${excess}`);
-    };
-    for (const [path, title] of lists) {
-      await visit.open(`/${path}`);
-      await settled(visit.page, title);
-      await picture(visit.page, `${path}-narrow`);
-      await measure(path);
-      if (!details.some((detail) => detail === path)) continue;
-      await visit.page.locator(`main a[href*="/${path}/"]`).first().click();
-      await isOne(visit.page, path);
-      await settled(visit.page);
-      await picture(visit.page, `${path}-one-narrow`);
-      await measure(`one of ${path}`);
-    }
-    expect(wide).toEqual([]);
-    await visit.leave();
+    expect((await findingsOf("OWNER")).wide).toEqual([]);
   });
 
   test("offers an auditor no control that writes", async () => {
-    const visit = await world.visit({ key: keys.get("AUDITOR") ?? "" });
-    const { page } = visit;
-    for (const [path, title] of lists) {
-      await visit.open(`/${path}?new=1`);
-      await settled(page, title);
-      expect(await controlsThatWrite(visit), path).toEqual([]);
-      if (!details.some((detail) => detail === path)) continue;
-      await page.locator(`main a[href*="/${path}/"]`).first().click();
-      await isOne(page, path);
-      await settled(page);
-      expect(await controlsThatWrite(visit), `one of ${path}`).toEqual([]);
-    }
-    await visit.leave();
+    expect((await findingsOf("AUDITOR")).writing).toEqual([]);
   });
 });

@@ -70,6 +70,8 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
   test("shows an auditor which configuration a gateway applied, but neither its token nor a command", async () => {
     const visit = await world.visit({ key: auditor });
     const { page } = visit;
+    await visit.open("/overview");
+    await heading(visit, "Overview").waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("textbox", { name: "Search" }).fill("berg");
     await page.getByRole("button", { name: /^Bergen/ }).waitFor();

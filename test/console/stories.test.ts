@@ -229,6 +229,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
   test("finds pages and records by the command palette, without a mouse", async () => {
     const visit = await given.visit();
     const { page } = visit;
+    await visit.open("/overview");
     await heading(visit, "Overview").waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("textbox", { name: "Search" }).fill("account");

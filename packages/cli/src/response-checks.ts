@@ -11,6 +11,7 @@ import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/de
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { PastAccess } from "@gatehouse/contract/records/past-access";
 import type { AccessPreview } from "@gatehouse/contract/records/preview";
+import type { Revert } from "@gatehouse/contract/records/revert";
 import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
 
 export type ResponseCheck<T> = (response: unknown) => response is T;
@@ -146,6 +147,21 @@ export function isAccessTestReport(response: unknown): response is AccessTestRep
       response.tests,
     )
   );
+}
+
+export function isRevert(response: unknown): response is Revert {
+  if (!isObject(response) || typeof response.generation !== "number") return false;
+  const { changes, undoes, cannot, access } = response;
+  return (
+    isArrayOf((change): change is object => hasStrings(change, ["method", "path"]))(changes) &&
+    isArrayOf(isUndone)(undoes) &&
+    isArrayOf((reason): reason is object => hasStrings(reason, ["code", "message"]))(cannot) &&
+    (access === undefined || isAccessPreview(access))
+  );
+}
+
+function isUndone(value: unknown): value is object {
+  return hasStrings(value, ["id", "operation"]) && isObject(value.target) && isArrayOf(isString)(value.fields);
 }
 
 export function isArrayOf<T>(isItem: ResponseCheck<T>): ResponseCheck<readonly T[]> {

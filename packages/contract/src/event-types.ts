@@ -13,6 +13,7 @@ export const targetTypes = [
   "policy",
   "protocol",
   "resource",
+  "signing-key",
   "tenant",
   "user",
   "webhook",

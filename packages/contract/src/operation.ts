@@ -94,6 +94,8 @@ export interface Operation {
   readonly overridable?: true;
   /** The reason why a write cannot be part of a change set, as the end of a sentence; see `isAllowedInSet`. */
   readonly refusedInSets?: string;
+  /** The operation performs other operations, so that neither previews nor change sets include it. */
+  readonly composite?: true;
   /** An omitted body is the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
@@ -138,7 +140,10 @@ export function isAllowedInSet(declaration: Operation): boolean {
  * remains, so that it also accepts operations that show a secret once.
  */
 export function isPreviewable(declaration: Operation): boolean {
-  return isAllowedInSet(declaration) || (declaration.changesAccess === true && isInTenant(declaration));
+  return (
+    isAllowedInSet(declaration) ||
+    (declaration.changesAccess === true && isInTenant(declaration) && declaration.composite !== true)
+  );
 }
 
 /** Whether the operation has a permission of its own in the caller's tenant. */
@@ -168,6 +173,17 @@ export function takesIfMatch({ method, parameters, conditional }: Operation): bo
   return method !== "GET" && (parameters !== undefined || conditional === true);
 }
 
+/** Whether bodies that are not JSON get 415. In the AuthZEN API, they get 400. */
+export function refusesOtherMediaTypes({ path }: Operation): boolean {
+  return !path.startsWith("/access/v1/");
+}
+
+/** Whether the operation names a record. */
+function takesName(declaration: Operation): boolean {
+  const { body } = declaration;
+  return isWrite(declaration) && body !== undefined && "properties" in body && "name" in (body.properties as object);
+}
+
 /** Every error code that the operation can return, including the common ones, sorted. */
 export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(["missing_api_key", "invalid_api_key", "permission_denied"]);
@@ -184,10 +200,10 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   }
   // Operations without a declared body also reject a body that is sent.
   if (declaration.method !== "GET") {
-    for (const code of ["invalid_json", "invalid_body", "payload_too_large", "unsupported_media_type"] as const) {
-      codes.add(code);
-    }
+    for (const code of ["invalid_json", "invalid_body", "payload_too_large"] as const) codes.add(code);
+    if (refusesOtherMediaTypes(declaration)) codes.add("unsupported_media_type");
   }
+  if (takesName(declaration)) codes.add("invalid_name");
   if (takesOverrideReason(declaration)) codes.add("access_tests_broken");
   for (const code of declaration.errors ?? []) codes.add(code);
   return [...codes].sort();

@@ -7,6 +7,12 @@
  */
 import Type, { type Static, type TObject, type TProperties, type TSchema, type TUnsafe } from "typebox";
 
+/**
+ * Marks a part of a body that documents its form and is not validated with the body: the operation validates it and
+ * answers for it alone.
+ */
+export const validatedLaterKeyword = "x-validated-later";
+
 /** Marks a schema that the OpenAPI document defines once under `components.schemas` and references elsewhere. */
 export const componentKeyword = "x-component";
 /**

@@ -181,6 +181,39 @@ describe("a device's agent", () => {
     expect(log.join("\n")).toContain("configuration expired");
   });
 
+  test("follows rotations of the signing key, also those during which it was offline", async () => {
+    const first = await start();
+    expect(await controlPlane.send(controlPlane.signed(content))).toMatchObject({ type: "applied" });
+    const { signingKey } = controlPlane;
+    await first.stop();
+    controlPlane.rotate();
+    controlPlane.rotate();
+
+    // The stored configuration is signed with the first key, and stays in use.
+    const second = await start();
+    expect(allowedIps(second.tunnel)).toEqual(ofExample);
+    await vi.waitUntil(async () => (await second.folder.trust())?.signingKey === controlPlane.signingKey);
+    expect(controlPlane.hellos.at(-1)?.uses).not.toBeNull();
+    await second.stop();
+    const third = await start();
+    expect(allowedIps(third.tunnel)).toEqual(ofExample);
+
+    expect(await controlPlane.send(controlPlane.signed(content))).toMatchObject({ type: "applied" });
+    const trust = await third.folder.trust();
+    expect(trust).toMatchObject({ signingKey: controlPlane.signingKey });
+    expect(trust?.latestSignedBy).toBeUndefined();
+    expect(trust?.signingKey).not.toBe(signingKey);
+  });
+
+  test("does not follow a key that its own did not sign", async () => {
+    const { folder } = await start();
+    const { signingKey } = controlPlane;
+    controlPlane.rotate(false);
+    controlPlane.cut();
+    await vi.waitUntil(() => log.some((line) => line.includes("server is not the pinned one")), { timeout: 10_000 });
+    expect((await folder.trust())?.signingKey).toBe(signingKey);
+  });
+
   test("applies a configuration that cannot be stored, and stores it later", async () => {
     const clock = new StoppedClock();
     const { tunnel, folder } = await start({ clock });

@@ -18,6 +18,7 @@ import { deviceConfigurationFault, type UnreadConfiguration } from "@gatehouse/a
 import type { DeviceFailureReason, DeviceHeartbeat } from "@gatehouse/agent-protocol/device/frames";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { leadsTo, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
 import type { DeviceFolder, DeviceTrust } from "./configuration/device-folder.ts";
 import { contentProblem, isDeviceConfiguration } from "./configuration/validate-device-configuration.ts";
@@ -94,13 +95,26 @@ export class DeviceAgent {
     this.#scheduleCheck();
   }
 
-  /** Pins the tenant and the key that must sign configurations. @throws Error if others are pinned */
-  async trust(tenant: string, signingKey: string): Promise<void> {
-    if (this.#trust === undefined) {
+  /**
+   * Pins the tenant and the key that must sign configurations. A later key replaces it if the pinned one leads to it.
+   *
+   * @throws Error if others are pinned
+   */
+  async trust(tenant: string, signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
+    const known = this.#trust;
+    if (known === undefined) {
       const trust = { tenant, signingKey };
       await this.#parts.folder.storeTrust(trust);
       this.#trust = trust;
-    } else if (this.#trust.signingKey !== signingKey || this.#trust.tenant !== tenant) {
+    } else if (known.tenant === tenant && known.signingKey === signingKey) {
+      return;
+    } else if (known.tenant === tenant && leadsTo(known.signingKey, signingKey, handovers, isSignedBy)) {
+      const { latestSignedBy = known.signingKey } = known;
+      const trust = { ...known, signingKey, latestSignedBy };
+      await this.#parts.folder.storeTrust(trust);
+      this.#trust = trust;
+      this.#parts.log("control plane has rotated the signing key", { signingKey });
+    } else {
       throw new Error("The control plane offers another tenant or signing key than the pinned one.");
     }
   }
@@ -182,7 +196,12 @@ export class DeviceAgent {
     };
     const trust = this.#trust;
     if (trust === undefined) return failed("forged", "This device has no pinned signing key yet.");
-    const expected = { device, now: clock.now(), ...trust, latest: trust.latest };
+    const name = configurationName(given.header, sha256);
+    // Only the stored configuration may be older than the pinned key. Its hash is pinned too.
+    const isLatest = !isNew && name.hash === trust.latest?.hash;
+    const { latestSignedBy, ...withoutSigner } = trust;
+    const signingKey = (isLatest ? latestSignedBy : undefined) ?? trust.signingKey;
+    const expected = { device, now: clock.now(), tenant: trust.tenant, signingKey, latest: trust.latest };
     const fault = deviceConfigurationFault(given, expected, {
       sha256,
       verify: isSignedBy,
@@ -193,7 +212,6 @@ export class DeviceAgent {
       return failed(fault, detail === undefined ? explanations[fault] : `${explanations[fault]} ${detail}`);
     }
     const configuration = { ...given, content: given.content as DeviceConfiguration }; // `hasForm` has checked it
-    const name = configurationName(given.header, sha256);
     if (this.#used !== undefined && configurationName(this.#used.header, sha256).hash === name.hash) {
       return { state: "applied", configuration: name };
     }
@@ -205,7 +223,7 @@ export class DeviceAgent {
       await this.#restore(previous);
       return failed("not_applied", errorMessage(error));
     }
-    this.#trust = { ...trust, latest: name };
+    this.#trust = { ...(isLatest ? trust : withoutSigner), latest: name };
     if (isNew || trust.latest?.hash !== name.hash) await this.#holder.persist(configuration, this.#trust);
     if (isNew) {
       log("applied a configuration", {

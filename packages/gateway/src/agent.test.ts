@@ -110,6 +110,32 @@ describe("a gateway's agent", () => {
     expect(passing(kernel)).toEqual([device]);
   });
 
+  test("follows a rotated signing key, keeps its stored configuration, and refuses the former key", async () => {
+    const first = await start();
+    await first.agent.applyConfiguration(signed(content()));
+    const next = new ConfigurationSigner(signer.tenant);
+    const last = new ConfigurationSigner(signer.tenant);
+    const handovers = [signer.handOver(next), next.handOver(last)];
+    await expect(first.agent.trustSigningKey(last.signingKey, handovers.slice(1))).rejects.toThrow(
+      "another signing key",
+    );
+    await first.agent.trustSigningKey(last.signingKey, handovers);
+    await first.agent.stop();
+
+    // A first key that is given at each start is not offered again by the control plane.
+    const second = await start();
+    expect(passing(second.kernel)).toEqual([device]);
+    expect(await second.agent.applyConfiguration(signed(content()))).toMatchObject({ reason: "forged" });
+    const times = { issuedAt: clock.now(), expiresAt: clock.now() + 60 * minuteMs, generation: 10 };
+    const later = last.signed(gateway, content(), times);
+    expect(await second.agent.applyConfiguration(later)).toMatchObject({ state: "applied" });
+    await second.agent.stop();
+    expect(passing((await start()).kernel)).toEqual([device]);
+    const trust = await new StateFolder(state).trust();
+    expect(trust).toMatchObject({ signingKey: last.signingKey, formerKeys: [signer.signingKey] });
+    expect(trust?.latestSignedBy).toBeUndefined();
+  });
+
   test("retries after a restart if the machine refuses the stored configuration, and drops everything until then", async () => {
     const first = await start();
     await first.agent.applyConfiguration(signed(content()));

@@ -5,12 +5,14 @@
 
 import type { Clock } from "@gatehouse/agent-core/clock";
 import { ConfigurationHolder } from "@gatehouse/agent-core/configuration/configuration-holder";
+import { isSignedBy } from "@gatehouse/agent-core/crypto/signatures";
 import { errorMessage, type Log } from "@gatehouse/agent-core/log";
 import { SerialQueue } from "@gatehouse/agent-core/serial-queue";
 import type { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { ConfigurationContent, SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { FailureReason, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { leadsTo, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { StateFolder } from "./configuration/state-folder.ts";
 import { nextChangeAt } from "./configuration/time-windows.ts";
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
@@ -101,22 +103,33 @@ export class Agent {
   async start(signingKey?: string): Promise<void> {
     await this.#parts.folder.publicKey();
     this.#trust = await this.#parts.folder.trust();
-    if (signingKey !== undefined) await this.trustSigningKey(signingKey);
+    const isFormer = signingKey !== undefined && this.#trust?.formerKeys?.includes(signingKey) === true;
+    if (signingKey !== undefined && !isFormer) await this.trustSigningKey(signingKey);
     await this.#queue.run(() => this.#resume());
     this.#scheduleCheck(checkMs);
   }
 
   /**
-   * Pins the key that must sign configurations. The first key stays pinned.
+   * Pins the key that must sign configurations. A later key replaces it if the pinned one leads to it.
    *
    * @throws Error if another key is pinned
    */
-  async trustSigningKey(signingKey: string): Promise<void> {
-    if (this.#trust === undefined) {
+  async trustSigningKey(signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
+    const known = this.#trust;
+    if (known === undefined) {
       const trust = { signingKey };
       await this.#parts.folder.storeTrust(trust);
       this.#trust = trust;
-    } else if (this.#trust.signingKey !== signingKey) {
+    } else if (known.signingKey === signingKey) {
+      return;
+    } else if (leadsTo(known.signingKey, signingKey, handovers, isSignedBy)) {
+      const { latestSignedBy = known.signingKey } = known;
+      const formerKeys = [...(known.formerKeys ?? []), known.signingKey];
+      const trust = { ...known, signingKey, formerKeys, latestSignedBy };
+      await this.#parts.folder.storeTrust(trust);
+      this.#trust = trust;
+      this.#parts.log("control plane has rotated the signing key", { signingKey });
+    } else {
       throw new Error(
         `The control plane offers another signing key than the pinned one. If the control plane was set up again, empty the state folder and delete the interface: ip link delete dev ${this.#parts.wireGuard.name}`,
       );
@@ -211,7 +224,11 @@ export class Agent {
     if (trust === undefined) return failed("forged", "This agent has no pinned signing key yet.");
     const { configuration } = checked;
     const { header } = configuration.envelope;
-    const refusal = refusalOf(configuration, trust, clock.now());
+    // Only the stored configuration may be older than the pinned key. Its hash is pinned too.
+    const isLatest = !isNew && nameOf(header).hash === trust.latest?.hash;
+    const { latestSignedBy, ...withoutSigner } = trust;
+    const signingKey = (isLatest ? latestSignedBy : undefined) ?? trust.signingKey;
+    const refusal = refusalOf(configuration, { ...trust, signingKey }, clock.now());
     if (refusal !== undefined) return failed(refusal.reason, refusal.message);
     const name = nameOf(header);
     if (this.enforces?.hash === name.hash) return { state: "applied", configuration: name };
@@ -222,7 +239,8 @@ export class Agent {
       await this.#restore(previous);
       return failed("not_applied", errorMessage(error));
     }
-    this.#trust = { ...trust, gateway: header.gateway, tenant: header.tenant, latest: name };
+    const former = isLatest ? trust : withoutSigner;
+    this.#trust = { ...former, gateway: header.gateway, tenant: header.tenant, latest: name };
     if (isNew || trust.latest?.hash !== name.hash) await this.#holder.persist(configuration, this.#trust);
     if (isNew) log("applied a configuration", { generation: name.generation });
     await this.#holder.notify(configuration.content);

@@ -11,15 +11,17 @@ import { Ledger, ModelStore } from "./features/access/access.api.ts";
 import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
 import { type Installation, type SetUpSettings, setUpInstallation } from "./features/tenants/tenants.api.ts";
+import { AuditKeys } from "./platform/audit/audit-keys.ts";
 import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
-import { AuditSigner } from "./platform/audit/signatures.ts";
+import { HeadGuard } from "./platform/audit/head-guard.ts";
+import { SignedHeads } from "./platform/audit/signed-heads.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
 import type { Database } from "./platform/db/database.ts";
 import type { Log } from "./platform/log.ts";
 import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
 import { RecordCache } from "./platform/record-cache.ts";
-import { createSecretBox } from "./platform/secrets/master-key.ts";
+import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
 import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracing } from "./platform/telemetry/tracing.ts";
 import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
@@ -28,8 +30,8 @@ import { recordReferences } from "./record-references.ts";
 import type { Reconciler } from "./tasks/reconciler.ts";
 
 export interface ComposeOptions extends DatabaseSettings, AgentSettings, HttpSettings, TaskSettings {
-  /** 32 bytes; encrypts stored secrets. */
-  readonly masterKey: Buffer;
+  /** The file of the last signed audit heads; undefined to keep them in memory only. */
+  readonly auditHeadsFile?: string | undefined;
   readonly setUp: SetUpSettings;
   readonly log: Log;
   readonly clock?: Clock;
@@ -63,11 +65,17 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   let metrics: Metrics | undefined;
   const data = composeDatabase(options, { clock, log, onQuery: tracing?.startQuery });
   const { database, follower } = data;
-  const core = composeCore(options, data, clock, (auditEntries) => metrics?.auditEntriesWritten(auditEntries));
-  const { runner, models, signer, streams } = core;
+  const heads = await SignedHeads.open(options.auditHeadsFile, log);
+  const core = composeCore(options, data, clock, heads, (auditEntries) => metrics?.auditEntriesWritten(auditEntries));
+  const { runner, models, streams } = core;
   const lagged = (lagMs: number) => metrics?.configurationApplied(lagMs);
   const agents = composeAgents(options, { runner, follower, clock, log, lagged });
-  const installation = await setUpInstallation(runner, options.setUp, clock.now()).catch(async (error: unknown) => {
+  const setUp = async () => {
+    const made = await setUpInstallation(runner, options.setUp, clock.now());
+    await runner.audit.keys.refresh(clock.now());
+    return made;
+  };
+  const installation = await setUp().catch(async (error: unknown) => {
     await database.close();
     throw error;
   });
@@ -87,7 +95,6 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const tasks = await composeTasks(options, {
     runner,
     follower,
-    signer,
     clock,
     log,
     metrics,
@@ -125,19 +132,21 @@ interface CoreParts {
   readonly runner: CommandRunner;
   readonly records: RecordCache;
   readonly models: ModelStore;
-  readonly signer: AuditSigner;
   readonly streams: EventStreams;
 }
 
 /** The dependencies of every command: audit record, models, access ledger and secrets. */
 function composeCore(
-  { masterKey, streams: streamLimits, webhooks }: ComposeOptions,
+  { masterKey, secondMasterKey, streams: streamLimits, webhooks, log }: ComposeOptions,
   { database, follower, channel }: DatabaseParts,
   clock: Clock,
+  heads: SignedHeads,
   audited: (entries: number) => void,
 ): CoreParts {
   const records = new RecordCache();
-  const signer = new AuditSigner(masterKey);
+  const masterKeys: MasterKeys = { current: masterKey, second: secondMasterKey };
+  const keys = new AuditKeys(database, masterKeys);
+  const guard = new HeadGuard({ database, heads, signatures: () => keys.signatures, clock, log });
   const streams = new EventStreams({ ...eventStreamLimits, ...streamLimits });
   const generations = new GenerationReader((tenantId) => currentGeneration(database, tenantId));
   const models = new ModelStore({ database, generations, clock });
@@ -145,7 +154,7 @@ function composeCore(
   follower.subscribe(streams);
   follower.subscribe(models);
   const runner: CommandRunner = {
-    audit: { signer, streams },
+    audit: { keys, guard, streams },
     clock,
     database,
     records,
@@ -154,11 +163,11 @@ function composeCore(
     ledger: new Ledger({ models, clock, guard: accessTestGuard }),
     references: recordReferences,
     secrets: {
-      replies: createSecretBox(masterKey, "idempotent-reply"),
-      gatewayTokens: createSecretBox(masterKey, "gateway-token"),
-      webhookSecrets: createSecretBox(masterKey, "webhook-secret"),
-      signingKeys: createSecretBox(masterKey, "signing-key"),
-      masterKeyCheck: createSecretBox(masterKey, "master-key-check"),
+      replies: createSecretBox(masterKeys, "idempotent-reply"),
+      gatewayTokens: createSecretBox(masterKeys, "gateway-token"),
+      webhookSecrets: createSecretBox(masterKeys, "webhook-secret"),
+      signingKeys: createSecretBox(masterKeys, "signing-key"),
+      masterKeyCheck: createSecretBox(masterKeys, "master-key-check"),
     },
     webhookNetworks: allowedNetworks(webhooks?.networks ?? []),
     committed: (auditEntries) => {
@@ -167,19 +176,21 @@ function composeCore(
       channel.notify();
     },
   };
-  return { runner, records, models, signer, streams };
+  return { runner, records, models, streams };
 }
 
 async function openMetrics(
   { database, follower }: DatabaseParts,
-  { records, streams }: CoreParts,
+  { records, streams, runner }: CoreParts,
   { gateways, devices }: AgentParts,
   apiKeys: ApiKeyAuthenticator,
   clock: Clock,
 ): Promise<Metrics> {
+  const { guard } = runner.audit;
   const telemetry = await import("./platform/telemetry/metrics.ts");
   return telemetry.openMetrics({
     pool: () => database.poolState,
+    auditContradictions: () => guard.contradictions.length,
     outboxLagMs: () => clock.elapsedMs() - follower.currentAsOf,
     caches: { records: () => records.state, keys: () => apiKeys.cacheState },
     eventStreams: () => streams.size,

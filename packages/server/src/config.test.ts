@@ -41,6 +41,7 @@ test("without settings, every setting has its default", () => {
     databaseUrl: undefined,
     databasePoolSize: 10,
     masterKey: undefined,
+    secondMasterKey: undefined,
     operatorKey: undefined,
     bootstrapApiKey: undefined,
     bootstrapTenantName: "First tenant",

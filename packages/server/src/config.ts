@@ -53,6 +53,10 @@ export const settings = {
     masterKey,
     "32 bytes in base64 that encrypt stored secrets. Required with a database URL; otherwise created in the data folder.",
   ),
+  secondMasterKey: secret(
+    masterKey,
+    "Another master key that only decrypts, during a rotation: the previous key, or the next one.",
+  ),
   operatorKey: secret(
     accessKey,
     "Operator key, 32 to 200 printable characters. By default, the first start generates one.",

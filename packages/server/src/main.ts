@@ -10,10 +10,11 @@ import { fillDemoTenant } from "./demo/fill-demo-tenant.ts";
 import { type Installation, WrongMasterKeyError } from "./features/tenants/tenants.api.ts";
 import { acceptQueueLength } from "./http/app.ts";
 import { createMetricsListener } from "./http/metrics-listener.ts";
+import { headsFileOf } from "./master-keys.ts";
 import { openDatabase } from "./open-database.ts";
 import type { Connection } from "./platform/db/database.ts";
 import type { Log } from "./platform/log.ts";
-import { readOrCreateMasterKey } from "./platform/secrets/master-key-file.ts";
+import { readOrCreateMasterKey, readSecondMasterKey } from "./platform/secrets/master-key-file.ts";
 import { StartError } from "./platform/start-error.ts";
 import { startTracing } from "./platform/telemetry/start-tracing.ts";
 
@@ -106,11 +107,15 @@ function requireMasterKey({ databaseUrl, masterKey }: Config): void {
 async function composeWithMasterKey(config: Config, connection: Connection, log: Log): Promise<Composition> {
   // Must follow the start of PostgreSQL, which creates and locks the data folder.
   const file = config.masterKey === undefined ? await readOrCreateMasterKey(config.dataDir, log) : undefined;
+  const second = config.masterKey === undefined ? await readSecondMasterKey(config.dataDir, log) : undefined;
   try {
     return await compose({
       connection,
       poolSize: config.databasePoolSize,
       masterKey: config.masterKey ?? file?.key ?? Buffer.alloc(0),
+      secondMasterKey: config.secondMasterKey ?? second?.key,
+      ...(second === undefined ? {} : { rotated: () => rm(second.path, { force: true }) }),
+      auditHeadsFile: config.databaseUrl === undefined ? headsFileOf(config) : undefined,
       audit: { checkpointSeconds: config.auditCheckpointSeconds, retentionDays: config.auditRetentionDays },
       trustedProxies: config.trustedProxies ?? [],
       consoleFolder,
@@ -212,6 +217,8 @@ function listenError(error: unknown, attempt: ListenAttempt): unknown {
 async function drain(composition: Composition): Promise<void> {
   const cut = setTimeout(() => composition.app.server.closeAllConnections(), drainMs);
   try {
+    // Otherwise the last entries stay unsigned until the next start.
+    await composition.tasks.get("audit-checkpoints")?.runNow();
     await composition.close();
   } finally {
     clearTimeout(cut);

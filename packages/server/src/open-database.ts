@@ -20,7 +20,7 @@ export async function openDatabase(config: Config, log: Log, signal: AbortSignal
     const applied = await migrateWhenReachable(databaseUrl, log, signal);
     return { connection: { connectionString: databaseUrl }, applied, stop: async () => {} };
   }
-  const opened = await openUnmigrated(config, log);
+  const opened = await open(config, log);
   try {
     return { ...opened, applied: await migrate(opened.connection) };
   } catch (error) {
@@ -29,20 +29,17 @@ export async function openDatabase(config: Config, log: Log, signal: AbortSignal
   }
 }
 
-/** Opens the database unchanged, for read-only commands, with or without a running server. */
-export async function openReadOnly(config: Config, log: Log): Promise<Pick<OpenDatabase, "connection" | "stop">> {
+/** Opens the database without migrating it, for commands, with or without a running server. */
+export async function openUnmigrated(config: Config, log: Log): Promise<Pick<OpenDatabase, "connection" | "stop">> {
   try {
-    return await openUnmigrated(config, log);
+    return await open(config, log);
   } catch (error) {
     if (!(error instanceof DataFolderInUseError)) throw error;
     return { connection: { ...(await runningPostgres(config.dataDir)), ssl: false }, stop: async () => {} };
   }
 }
 
-async function openUnmigrated(
-  { databaseUrl, dataDir }: Config,
-  log: Log,
-): Promise<Pick<OpenDatabase, "connection" | "stop">> {
+async function open({ databaseUrl, dataDir }: Config, log: Log): Promise<Pick<OpenDatabase, "connection" | "stop">> {
   if (databaseUrl !== undefined) return { connection: { connectionString: databaseUrl }, stop: async () => {} };
   const postgres = await startEmbeddedPostgres({ dataDir, log: ({ level, message }) => log[level](message) });
   return { connection: { ...postgres.connection, ssl: false }, stop: () => postgres.stop() };

@@ -15,6 +15,7 @@ import { policyRoutes } from "./features/policies/policies.routes.ts";
 import { previewRoutes } from "./features/previews/previews.routes.ts";
 import { protocolRoutes } from "./features/protocols/protocols.routes.ts";
 import { resourceRoutes } from "./features/resources/resources.routes.ts";
+import { revertRoutes } from "./features/reverts/reverts.routes.ts";
 import { roleRoutes } from "./features/roles/roles.routes.ts";
 import { tenantRoutes } from "./features/tenants/tenants.routes.ts";
 import { userRoutes } from "./features/users/users.routes.ts";
@@ -40,6 +41,7 @@ export const routes: readonly Route[] = [
   ...apiKeyRoutes,
   ...configurationRoutes,
   ...eventRoutes,
+  ...revertRoutes,
   ...webhookRoutes,
   ...tenantRoutes,
 ];

@@ -14,7 +14,7 @@ import type {
 } from "@gatehouse/agent-protocol/link/agent-link";
 import { type HeartbeatAnswer, heartbeatIntervalMs, heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import type { Clock } from "../clock.ts";
-import { sha256 } from "../crypto/signatures.ts";
+import { isSignedBy, sha256 } from "../crypto/signatures.ts";
 import type { Log } from "../log.ts";
 import { FrameSocket, type FrameSocketOptions } from "./frame-socket.ts";
 import { clockErrorMinutes } from "./link-messages.ts";
@@ -89,7 +89,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     this.#kind = kind;
     this.#options = options;
     this.#link = link;
-    this.#functions = { sha256, now: () => clock.now(), random };
+    this.#functions = { sha256, verify: isSignedBy, now: () => clock.now(), random };
     this.#socket = new FrameSocket({
       url,
       path,

@@ -5,6 +5,7 @@ import { closedObject, oneOf, Uuid } from "@gatehouse/contract/schema";
 import Type, { type Static } from "typebox";
 import { ConfigurationName, SigningKey } from "../link/envelope.ts";
 import { counter, HeartbeatAnswer, Part } from "../link/frames.ts";
+import { SigningKeyHandovers } from "../link/signing-key-handover.ts";
 import { SignedDeviceConfiguration } from "./configuration.ts";
 
 /** The path of the WebSocket, which requires the device's token as `Authorization: Bearer`. */
@@ -73,8 +74,9 @@ export const DeviceWelcome = closedObject({
   type: oneOf(["welcome"]),
   tenant: Uuid,
   device: Uuid,
-  /** The tenant's signing key. The agent pins the first one, and accepts no other later. */
+  /** The tenant's signing key. The agent pins the first one, and later accepts only keys that it leads to. */
   signingKey: SigningKey,
+  handovers: SigningKeyHandovers,
   heartbeatIntervalMs: Type.Integer({ minimum: 100, maximum: 600_000 }),
   /** The server's clock, for a warning if the device's clock differs. */
   now: Moment,

@@ -5,6 +5,7 @@ import { closedObject, oneOf } from "@gatehouse/contract/schema";
 import Type, { type Static } from "typebox";
 import { ConfigurationName, Sha256, SigningKey } from "../link/envelope.ts";
 import { counter, HeartbeatAnswer, Part } from "../link/frames.ts";
+import { SigningKeyHandovers } from "../link/signing-key-handover.ts";
 import {
   ConfigurationContent,
   ConfigurationDifference,
@@ -113,8 +114,9 @@ export type Heartbeat = Static<typeof Heartbeat>;
 /** The answer to `hello`. */
 export const Welcome = closedObject({
   type: oneOf(["welcome"]),
-  /** The tenant's signing key. The agent pins the first one, and accepts no other later. */
+  /** The tenant's signing key. The agent pins the first one, and later accepts only keys that it leads to. */
   signingKey: SigningKey,
+  handovers: SigningKeyHandovers,
   heartbeatIntervalMs: Type.Integer({ minimum: 100, maximum: 600_000 }),
   /** The server's clock, for a warning if the agent's clock differs. */
   now: Moment,
@@ -141,6 +143,7 @@ export type Difference = Static<typeof Difference>;
 export const goodbyeReasons = [
   "token_revoked",
   "gateway_gone",
+  "key_refused",
   "replaced",
   "shutting_down",
   "overloaded",

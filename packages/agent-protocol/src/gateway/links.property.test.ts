@@ -135,6 +135,7 @@ class World {
     const before = this.agent.enforced;
     const { link, outputs } = stepAgentLink(this.agent, event, {
       sha256,
+      verify: () => false,
       now: () => this.now,
       random: () => 0.5,
     });

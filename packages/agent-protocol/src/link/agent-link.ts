@@ -2,8 +2,9 @@
  * The agent's end of a link as a state machine without time, sockets or a kernel: gateway/SPEC.md, "The agent's end".
  * Gateways and devices share the machine; they differ in how they verify a configuration.
  */
-import { type ConfigurationName, configurationName, type NamedHeader } from "./envelope.ts";
+import { type ConfigurationName, configurationName, type NamedHeader, type VerifyText } from "./envelope.ts";
 import type { HashText } from "./hash-tree.ts";
+import { leadsTo, type SigningKeyHandover } from "./signing-key-handover.ts";
 
 /** A configuration that passed verification. */
 export interface VerifiedConfiguration<Configuration> {
@@ -14,6 +15,8 @@ export interface VerifiedConfiguration<Configuration> {
 /** The fields of `welcome` that the machine checks. A gateway learns its id and tenant from its first configuration. */
 export interface WelcomeIdentity {
   readonly signingKey: string;
+  /** The statements by which earlier signing keys led to this one. */
+  readonly handovers?: readonly SigningKeyHandover[];
   readonly tenant?: string;
   readonly device?: string;
 }
@@ -97,7 +100,7 @@ export type AgentLinkOutput<Configuration, Reason> =
   | { readonly do: "send"; readonly message: AgentLinkReport<Reason> }
   /** Apply atomically, then report `applied` or `failed`. */
   | { readonly do: "apply"; readonly configuration: Configuration }
-  /** Persist the identity of the server. The agent accepts no other from now on. */
+  /** Persist the identity of the server. From now on, the agent accepts only this one and those it leads to. */
   | { readonly do: "pin"; readonly identity: WelcomeIdentity }
   | { readonly do: "alarm"; readonly about: LinkAlarm }
   | { readonly do: "close" }
@@ -105,6 +108,7 @@ export type AgentLinkOutput<Configuration, Reason> =
 
 export interface AgentLinkFunctions {
   readonly sha256: HashText;
+  readonly verify: VerifyText;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** At least 0, less than 1. */
@@ -184,8 +188,8 @@ export function agentLink<Message, Configuration extends object, Reason extends 
   const reconnectAfterExpiry: Handler<"expired"> = (link, _, { random }) =>
     reconnectLater({ ...link, enforced: undefined }, random());
 
-  const handleWelcome: Handler<"welcome"> = (link, { message }, { random }) => {
-    const alarm = alarmAbout(link, message);
+  const handleWelcome: Handler<"welcome"> = (link, { message }, { random, verify }) => {
+    const alarm = alarmAbout(link, message, verify);
     if (alarm !== undefined) {
       const left = reconnectLater<Configuration, Reason>(link, random(), longestDelayMs);
       return { link: left.link, outputs: [{ do: "alarm", about: alarm }, ...left.outputs] };
@@ -309,8 +313,12 @@ export function agentLink<Message, Configuration extends object, Reason extends 
 }
 
 /** Compares a `welcome` with the pinned identity: a different server cannot be verified. */
-function alarmAbout(link: AgentLink<unknown>, { signingKey, tenant, device }: WelcomeIdentity): LinkAlarm | undefined {
-  if (link.signingKey !== undefined && link.signingKey !== signingKey) return "signing_key";
+function alarmAbout(
+  link: AgentLink<unknown>,
+  { signingKey, handovers = [], tenant, device }: WelcomeIdentity,
+  verify: VerifyText,
+): LinkAlarm | undefined {
+  if (link.signingKey !== undefined && !leadsTo(link.signingKey, signingKey, handovers, verify)) return "signing_key";
   if (link.tenant !== undefined && tenant !== undefined && link.tenant !== tenant) return "tenant";
   return device === undefined || link.agent === device ? undefined : "device";
 }

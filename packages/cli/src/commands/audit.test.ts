@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,15 +69,32 @@ test("verifies the database of a data folder, for all tenants or one, against a 
   const [{ tenantId, head }] = JSON.parse(all.output);
   const one = ["--data-dir", dataDir, "--log-level", "silent", "--tenant", tenantId];
   expect((await verify(...one, "--expect-head", head.hash)).code).toBe(0);
+  const heads = join(root, "heads.json");
+  await writeFile(heads, all.output);
+  const expected = ["--data-dir", dataDir, "--log-level", "silent", "--live", "--expect-heads"];
+  const again = await verify(...expected, heads);
+  expect(again.code, again.output).toBe(0);
+  await writeFile(heads, all.output.replaceAll(head.hash, "0123456789abcdef".repeat(4)));
+  expect(await verify(...expected, heads)).toMatchObject({ code: 1, output: expect.stringContaining("[head]") });
+  await writeFile(heads, all.output.replaceAll(tenantId, randomUUID()));
+  expect(await verify(...expected, heads)).toMatchObject({ code: 1, output: expect.stringContaining("are gone") });
+  await writeFile(heads, "[]");
+  expect((await verify(...expected, heads)).errors).toContain("does not contain heads");
+  const accepted = await runHere([
+    ...["audit", "accept-head", "--reason", "Restored a backup"],
+    ...["--data-dir", dataDir, "--log-level", "silent"],
+  ]);
+  expect(accepted, accepted.errors).toMatchObject({ code: 0, output: expect.stringContaining(head.hash) });
   const other = await verify(...one, "--expect-head", "0123456789abcdef".repeat(4));
   expect(other.code).toBe(1);
   expect(other.output).toContain("[head]");
-}, 60_000);
+}, 120_000);
 
 test("verifies the database of a data folder while a server uses it", () => {
   expect(duringServer.code, duringServer.errors).toBe(0);
   expect(JSON.parse(duringServer.output)).toMatchObject([
     { problems: 0, findings: [], events: 5, head: { position: 5 } },
+    { problems: 0, findings: [], events: 1, head: { position: 1 } },
   ]);
 });
 

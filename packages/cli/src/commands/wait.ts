@@ -8,7 +8,7 @@ import { CommandFailure } from "../failure.ts";
 export interface Enforcement {
   /** `unknown`: the change was applied, but the server could not determine whether gateways enforce it. */
   readonly state: "applied" | "incomplete" | "unknown";
-  /** Number of gateways in the tenant. */
+  /** Number of gateways that the change concerns. */
   readonly gateways: number;
   /** Number of gateways that have not confirmed the change. */
   readonly missing: number;
@@ -88,7 +88,7 @@ const reasons: Readonly<Record<SyncState, string>> = {
   pending: "has not received the change yet",
   failed: "rejected the change and enforces its previous configuration",
   offline: "is not connected and enforces its previous configuration",
-  "nothing-enforced": "has no configuration and forwards nothing",
+  "nothing-enforced": "is not connected, has no configuration and forwards nothing",
 };
 
 export function enforcementLines({ state, gateways, missing, notEnforced }: Enforcement): readonly string[] {
@@ -96,7 +96,7 @@ export function enforcementLines({ state, gateways, missing, notEnforced }: Enfo
   if (state === "applied") {
     return [
       gateways === 0
-        ? "The tenant has no gateways."
+        ? "The change concerns no gateway."
         : `Enforced by ${gateways === 1 ? "the gateway" : `all ${gateways} gateways`}.`,
     ];
   }

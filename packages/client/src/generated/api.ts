@@ -1114,6 +1114,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/signing-key/rotate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Rotate the key that signs configurations
+         * @description Generates a new key, which the present key signs. Connected gateways and devices reconnect and follow by themselves; others follow when they connect again. Configurations that are in use stay valid until they expire. Agents from before version 0.2 do not follow.
+         *
+         *     Requires a key with the permission `gateways:write`.
+         */
+        readonly post: operations["rotateSigningKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/gateways/{id}/sync": {
         readonly parameters: {
             readonly query?: never;
@@ -1752,6 +1774,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/events/{id}/revert": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Revert an event
+         * @description Restores what the event changed, in one transaction and one generation. Only the fields that the event changed return to their previous values; later changes of other fields remain. Reverting a creation deletes the record. Reverting a deletion creates the record again with a new id, and repairs the references to it. What cannot be restored, such as secrets, is reported in `cannot`. If nothing can be restored, the request fails with `not_revertible`. The revert consists of requests as in a change set, each with its own permission, rules and audit entries. Access tests are evaluated once, after the last request. `If-Match` takes the ETag of a preview: the tenant's generation.
+         *
+         *     Requires a key with the permission `events:read`.
+         */
+        readonly post: operations["revertEvent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/webhooks": {
         readonly parameters: {
             readonly query?: never;
@@ -2080,7 +2124,7 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description The access that changes would grant and remove. */
+        /** @description The access that the revert would grant and remove. Only in a preview that is not refused. */
         readonly AccessPreview: {
             /** @description The tenant's generation that the preview is based on. */
             readonly generation: number;
@@ -2430,6 +2474,13 @@ export interface components {
             readonly summary: components["schemas"]["ConfigurationSummary"];
             /** @description Changes in the order of the document's sections. */
             readonly changes: readonly components["schemas"]["ConfigurationChange"][];
+        };
+        /** @description The public key that verifies the configurations of the tenant's gateways and devices. */
+        readonly ConfigurationSigningKey: {
+            /** @enum {string} */
+            readonly algorithm: "Ed25519";
+            /** @description The public key: 32 bytes in base64. */
+            readonly publicKey: string;
         };
         /** @description Numbers of changed records. */
         readonly ConfigurationSummary: {
@@ -2978,6 +3029,26 @@ export interface components {
             readonly reason: "no_sources" | "sources_cannot_ask" | "no_resources" | "rule_never_met" | "no_gateways" | "hidden";
             readonly hiddenBy?: components["schemas"]["NamedRecord"];
         };
+        /** @description A part of an event that cannot be reverted. */
+        readonly Irrevertible: {
+            /** @enum {string} */
+            readonly code: "api_key" | "built_in" | "configuration" | "delivery" | "devices" | "gateway_priority" | "gateway_settings" | "invitation" | "missing_record" | "no_setting_changed" | "observation" | "ownership" | "part_of_deletion" | "record_deleted" | "saml_default_group" | "secret" | "too_many_changes" | "unsupported" | "user_status";
+            /** @description The reason, and what to do instead. */
+            readonly message: string;
+            /** @description The field of the record that is not restored. */
+            readonly field?: string;
+            readonly record?: components["schemas"]["IrrevertibleRecord"];
+            /**
+             * Format: uuid
+             * @description The event to revert instead, or the event that prevents the revert.
+             */
+            readonly event?: string;
+        };
+        /** @description A record that a reason refers to. */
+        readonly IrrevertibleRecord: {
+            readonly type: string;
+            readonly id: string;
+        };
         /** @description A fact that is not true but would have to be. Each list contains at most 100 entries. */
         readonly MissingAccessFact: {
             /** @enum {string} */
@@ -3268,7 +3339,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3287,6 +3358,17 @@ export interface components {
             readonly networkProtocols: readonly components["schemas"]["NetworkProtocol"][];
             /** @enum {string} */
             readonly type: "ALL" | "PREDEFINED" | "CUSTOM";
+        };
+        /** @description A deleted record that returns with a new id. */
+        readonly RecreatedRecord: {
+            readonly type: string;
+            /** Format: uuid */
+            readonly formerId: string;
+            /**
+             * Format: uuid
+             * @description The new id; omitted in a preview.
+             */
+            readonly id?: string;
         };
         /** @description A transport protocol and its ports. */
         readonly RequestedNetworkProtocol: {
@@ -3320,6 +3402,63 @@ export interface components {
             readonly addresses: readonly components["schemas"]["Address"][];
             /** @description Gateways in order of priority for MANUAL load balancing. */
             readonly gateways: readonly components["schemas"]["Gateway"][];
+        };
+        /** @description The revert of an event: its changes, and what it cannot restore. */
+        readonly Revert: {
+            /**
+             * Format: uuid
+             * @description Id of the event that is reverted.
+             */
+            readonly event: string;
+            /** @description Whether nothing was stored. */
+            readonly preview: boolean;
+            /** @description The tenant's generation after the revert; for a preview, the generation that it is based on. */
+            readonly generation: number;
+            /** @description The requests of the revert, as `POST /tenants/changes` takes them. Empty if there is nothing to revert. */
+            readonly changes: readonly components["schemas"]["Change"][];
+            /** @description The responses to the requests, in the same order. Omitted in a preview. */
+            readonly results?: readonly components["schemas"]["ChangeResult"][];
+            /** @description The records that change, including those that a deletion removes references from; at most 200. */
+            readonly records: readonly components["schemas"]["RevertedRecord"][];
+            /** @description Number of records that change. */
+            readonly recordCount: number;
+            /** @description Later events that changed the same fields, and whose values are lost. Events on other fields remain. */
+            readonly undoes: readonly components["schemas"]["UndoneEvent"][];
+            /** @description Parts of the event that are not reverted, each with the reason. */
+            readonly cannot: readonly components["schemas"]["Irrevertible"][];
+            readonly recreated?: components["schemas"]["RecreatedRecord"];
+            readonly refused?: components["schemas"]["RevertRefusal"];
+            readonly access?: components["schemas"]["AccessPreview"];
+        };
+        /** @description The error with which the revert would be rejected now. Only in a preview. */
+        readonly RevertRefusal: {
+            readonly code: string;
+            readonly detail: string;
+            readonly errors?: readonly components["schemas"]["RevertRefusalField"][];
+        };
+        /** @description A field with a problem. */
+        readonly RevertRefusalField: {
+            readonly pointer: string;
+            readonly message: string;
+        };
+        /** @description The record. */
+        readonly RevertTarget: {
+            readonly type: string;
+            /** Format: uuid */
+            readonly id: string;
+            readonly name?: string;
+        };
+        /** @description A record that the revert changes. */
+        readonly RevertedRecord: {
+            readonly target: components["schemas"]["RevertTarget"];
+            /** @description The record before the revert, as audit entries hold it; omitted if the revert creates the record. */
+            readonly before?: {
+                readonly [key: string]: unknown;
+            };
+            /** @description The record after the revert, as audit entries hold it; omitted if the revert deletes the record. */
+            readonly after?: {
+                readonly [key: string]: unknown;
+            };
         };
         /** @description A set of permissions for administering the tenant. */
         readonly Role: {
@@ -3403,6 +3542,25 @@ export interface components {
             readonly resource: components["schemas"]["NewAccessTestResource"];
             /** @enum {string} */
             readonly expected: "allowed" | "denied";
+        };
+        /** @description A later event that the revert undoes in whole or in part. */
+        readonly UndoneEvent: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly position: number;
+            /** Format: date-time */
+            readonly createdAt: string;
+            readonly operation: string;
+            readonly target: components["schemas"]["UndoneTarget"];
+            /** @description The fields that lose the event's values; empty if the whole record is deleted. */
+            readonly fields: readonly string[];
+        };
+        /** @description The record that the later event changed. */
+        readonly UndoneTarget: {
+            readonly type: string;
+            /** Format: uuid */
+            readonly id: string;
+            readonly name?: string;
         };
         /** @description A resource that nobody can reach. */
         readonly UnreachableResource: {
@@ -6600,6 +6758,37 @@ export interface operations {
             };
         };
     };
+    readonly rotateSigningKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConfigurationSigningKey"];
+                };
+            };
+        };
+    };
     readonly readGatewaySync: {
         readonly parameters: {
             readonly query?: never;
@@ -8174,6 +8363,53 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["SigningKey"];
+                };
+            };
+        };
+    };
+    readonly revertEvent: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Return what the revert would do, without storing anything. */
+                readonly preview?: boolean;
+                /** @description `applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Revert"];
                 };
             };
         };

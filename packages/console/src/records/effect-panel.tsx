@@ -8,7 +8,8 @@ import { RichText } from "../messages/rich-text.tsx";
 import { RecordLink } from "./record-link.tsx";
 import { Status } from "./status.tsx";
 
-type Effect = Pick<
+/** The effect of a planned or a completed change. */
+export type Effect = Pick<
   ResultOf<"/tenants/events/{id}/effect", "get">,
   "gained" | "lost" | "groupCount" | "groups" | "brokenTests"
 >;

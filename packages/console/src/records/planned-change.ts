@@ -10,7 +10,7 @@ export interface PlannedChange {
 }
 
 interface SendOptions {
-  /** The version that the change applies to. If empty or absent, the change applies to any version. */
+  /** The version that the first change applies to. If empty or absent, the change applies to any version. */
   readonly etag?: string | undefined;
   /** The reason for breaking access tests. */
   readonly overrideReason?: string | undefined;
@@ -18,8 +18,24 @@ interface SendOptions {
 
 type Send = (path: string, options: object) => Promise<unknown>;
 
-/** Returns the response. */
-export function sendChange({ method, path, body }: PlannedChange, { etag, overrideReason }: SendOptions = {}) {
+/**
+ * Sends one change as a request of its own, and several as one change set: all of them are made, or none.
+ *
+ * @returns the response to the last change
+ */
+export async function sendChanges(changes: readonly PlannedChange[], options: SendOptions = {}): Promise<unknown> {
+  const [first, ...others] = changes;
+  if (first === undefined) return undefined;
+  if (others.length === 0) return sendChange(first, options);
+  const { etag, overrideReason } = options;
+  const result = await api.post("/tenants/changes", {
+    body: { changes: [etag === undefined || etag === "" ? first : { ...first, ifMatch: etag }, ...others] },
+    ...(overrideReason === undefined ? {} : { overrideReason }),
+  });
+  return result.changes.at(-1)?.body;
+}
+
+function sendChange({ method, path, body }: PlannedChange, { etag, overrideReason }: SendOptions): Promise<unknown> {
   // The client's types require path templates. The preview and the API check these requests.
   const send = {
     POST: api.post as unknown as Send,

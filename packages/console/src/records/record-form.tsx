@@ -2,12 +2,12 @@
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Group, Modal, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { Conflict } from "./conflict.tsx";
 import { type Field, FormField, isSame, type Values } from "./form-fields.tsx";
-import { type PlannedChange, sendChange } from "./planned-change.ts";
+import { type PlannedChange, sendChanges } from "./planned-change.ts";
 import { isBlocked, ReviewedChange } from "./reviewed-change.tsx";
 
 /** The stored version of an edited record. */
@@ -65,8 +65,6 @@ export function RecordForm(props: RecordFormProps & Saving) {
   const [planned, setPlanned] = useState<readonly PlannedChange[]>();
   const [busy, setBusy] = useState(false);
   const [confirmsDiscard, setConfirmsDiscard] = useState(false);
-  /** The reviewed requests that are still to be sent, if one failed after others had succeeded. */
-  const unsent = useRef<readonly PlannedChange[]>(undefined);
   const isChanged = !isSame(values, start.values);
 
   const refuse = (problem: unknown) => {
@@ -75,18 +73,8 @@ export function RecordForm(props: RecordFormProps & Saving) {
       void edits.reload().then(setConflict, setError);
     } else setError(problem);
   };
-  /** Sends the reviewed requests. After a failure, only the remaining requests are sent again. */
-  const sendPlanned = async (changes: readonly PlannedChange[], stored: Stored, overrideReason: string | undefined) => {
-    let now = stored;
-    let answer: unknown;
-    for (const [index, change] of changes.entries()) {
-      answer = await sendChange(change, { etag: now.etag, overrideReason });
-      const left = changes.slice(index + 1);
-      if (left.length === 0 || edits === undefined) continue;
-      now = await edits.reload();
-      setStart(now);
-      unsent.current = left;
-    }
+  const sendPlanned = async (changes: readonly PlannedChange[], etag: string, overrideReason: string | undefined) => {
+    const answer = await sendChanges(changes, { etag, overrideReason });
     saved?.(answer);
   };
   const send = async (given: Values, { values: before, etag }: Stored) => {
@@ -99,7 +87,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
           setPlanned(changes);
           return;
         }
-        await sendPlanned(changes, { values: before, etag }, undefined).catch((problem) => {
+        await sendPlanned(changes, etag, undefined).catch((problem) => {
           if (isBlocked(problem)) setPlanned(changes);
           throw problem;
         });
@@ -155,18 +143,14 @@ export function RecordForm(props: RecordFormProps & Saving) {
           changes={planned}
           label={submitLabel}
           backLabel={t("records.form.back")}
-          back={() => {
-            unsent.current = undefined;
-            setPlanned(undefined);
-          }}
-          run={(overrideReason) => sendPlanned(unsent.current ?? planned, start, overrideReason)}
+          back={() => setPlanned(undefined)}
+          run={(overrideReason) => sendPlanned(planned, start.etag, overrideReason)}
           changesAccess={changesAccess}
           {...(isBlocked(error) ? { blockedBy: error } : {})}
           done={close}
           refused={(problem) => {
             // The review asks for the reason for an override.
             if (isBlocked(problem)) return false;
-            unsent.current = undefined;
             refuse(problem);
             return true;
           }}

@@ -8,8 +8,8 @@ import { api } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
-import { EffectPanel } from "./effect-panel.tsx";
-import { type PlannedChange, sendChange } from "./planned-change.ts";
+import { type Effect, EffectPanel } from "./effect-panel.tsx";
+import { type PlannedChange, sendChanges } from "./planned-change.ts";
 
 /** Errors that concern the preview only. The change can still be sent. */
 const previewOnlyErrors = ["preview_too_long", "not_previewable"];
@@ -18,6 +18,8 @@ interface ReviewedChangeProps {
   readonly changes: readonly PlannedChange[];
   /** False if the change cannot affect access. */
   readonly changesAccess?: boolean;
+  /** The effect on access if the page has previewed the change itself. */
+  readonly effect?: Effect;
   /** The consequences apart from access. */
   readonly note?: ReactNode;
   readonly label: string;
@@ -46,6 +48,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
   const {
     changes,
     changesAccess = true,
+    effect,
     note,
     label,
     danger = false,
@@ -59,7 +62,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
   } = props;
   const queryClient = useQueryClient();
   const canPreview = usePermission("decisions:read");
-  const isPreviewed = changesAccess && canPreview;
+  const isPreviewed = changesAccess && canPreview && effect === undefined;
   const [problem, setProblem] = useState<unknown>(blockedBy);
   const [busy, setBusy] = useState(false);
   const [reason, setReason] = useState("");
@@ -72,6 +75,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     queryFn: ({ signal }) =>
       api.post("/tenants/policies/preview", { body: { changes: [...changes], page: { limit: 0 } }, signal }),
   });
+  const shown = effect ?? preview.data;
   const hasNoPreview = preview.error instanceof GatehouseError && previewOnlyErrors.includes(preview.error.code);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once for each error
   useEffect(() => {
@@ -99,18 +103,18 @@ export function ReviewedChange(props: ReviewedChangeProps) {
       {note !== undefined && <Text component="div">{note}</Text>}
       {changesAccess && (
         <section aria-label={t("records.review.region")}>
-          {!canPreview ? (
+          {shown !== undefined ? (
+            <EffectPanel effect={shown} planned />
+          ) : !canPreview ? (
             <Text c="dimmed">{t("records.review.notPermitted")}</Text>
           ) : preview.error !== null ? (
             <ProblemNotice error={preview.error} retry={() => preview.refetch()} />
-          ) : preview.data === undefined ? (
+          ) : (
             <Stack gap="xs" aria-busy>
               <Text>{t("records.review.calculating")}</Text>
               <Skeleton height={14} width="60%" />
               <Skeleton height={14} width="40%" />
             </Stack>
-          ) : (
-            <EffectPanel effect={preview.data} planned />
           )}
         </section>
       )}
@@ -186,16 +190,8 @@ export function ReviewDialog({
 }: ReviewDialogProps) {
   // Sends the changes that were reviewed, even if the page behind the dialog rerenders with others.
   const [all] = useState(changes);
-  const [sent, setSent] = useState(0);
   const run = async (overrideReason: string | undefined) => {
-    let last: unknown;
-    for (let index = sent; index < all.length; index += 1) {
-      const planned = all[index];
-      if (planned === undefined) break;
-      last = await sendChange(planned, { overrideReason, etag: index === 0 ? etag : undefined });
-      // If a later change fails, a retry skips the changes that succeeded.
-      setSent(index + 1);
-    }
+    const last = await sendChanges(all, { overrideReason, etag });
     if (doneMessage !== undefined) notifications.show({ message: doneMessage, color: "green" });
     close();
     done?.(last);

@@ -245,6 +245,13 @@ export const recordErrors = {
     explanation: "Each field is well-formed, but together they violate a rule. `errors` states which.",
     remedy: "Change one of the fields that `errors` lists.",
   },
+  invalid_name: {
+    status: 422,
+    title: "The name contains invisible characters",
+    explanation:
+      "A new name cannot contain characters that change the direction of text. They would make another name visible than the one that is compared. Names that exist already stay valid.",
+    remedy: "Remove the characters from the name. Right-to-left scripts need none.",
+  },
   invalid_address: {
     status: 422,
     title: "The address is not allowed",
@@ -315,6 +322,13 @@ export const recordErrors = {
       "A change set contains writes to records of the tenant. Reads, reports, operations that show a secret once, applying a configuration and other change sets cannot be part of it. `detail` gives the reason.",
     remedy:
       "Send the request that `errors` points to by itself, or correct its method and path. Write the path as in /openapi.json, without a query.",
+  },
+  not_revertible: {
+    status: 409,
+    title: "The event cannot be reverted",
+    explanation:
+      "Nothing that the event changed can be restored. `detail` gives the reasons, for example that the event is part of another deletion, or that Gatehouse does not store the previous secret.",
+    remedy: "Follow the reasons in `detail`. The preview of the revert lists them by code.",
   },
   invalid_change_reference: {
     status: 422,

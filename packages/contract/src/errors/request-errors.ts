@@ -186,6 +186,14 @@ export const requestErrors = {
     explanation: "The API key or the tenant has reached its limit of live streams of the audit record.",
     remedy: "Close a stream that is not needed, or share one stream between its readers.",
   },
+  audit_record_contradicted: {
+    status: 409,
+    title: "The audit record contradicts its signed head",
+    explanation:
+      "The record in the database is not the one that Gatehouse signed: it was changed, or a backup was restored. Gatehouse signs neither the record nor an export of it.",
+    remedy:
+      "Run `gatehouse audit verify`. After restoring a backup, run `gatehouse audit accept-head --reason …` on the server.",
+  },
   header_too_large: {
     status: 431,
     title: "The request headers are too large",

@@ -1,13 +1,13 @@
 /**
  * The policy decision point: OpenID AuthZEN Authorization API 1.0. Its objects are open: unknown fields are ignored.
  */
-import Type, { type TProperties } from "typebox";
+import Type, { type Static, type TProperties } from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { AccessFindings } from "../records/access-findings.ts";
 import { AccessDecision, AccessDecisions, FoundAccess } from "../records/decision.ts";
 import { PastAccess } from "../records/past-access.ts";
-import { closedObject, component, componentKeyword, oneOf } from "../schema.ts";
+import { closedObject, component, componentKeyword, oneOf, validatedLaterKeyword } from "../schema.ts";
 
 const tag = "Access";
 
@@ -112,6 +112,9 @@ const optionalEvaluation = {
   context: Type.Optional(AccessContext),
 };
 
+/** An evaluation of a batch, with the fields that the batch has no defaults for. */
+export const BatchEvaluation = openObject(optionalEvaluation);
+
 export const evaluateAccess = operation({
   id: "evaluateAccess",
   method: "POST",
@@ -133,11 +136,16 @@ export const evaluateAccessBatch = operation({
   path: "/access/v1/evaluations",
   tag,
   summary: "Evaluate a batch of access requests",
-  description: `Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside \`evaluations\` are defaults for every evaluation. Without \`evaluations\`, the response is a single decision. A batch can have at most ${maxEvaluations} evaluations, of which ${maxExplanations} can be explained. All are decided by the same state of the tenant.`,
+  description: `Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside \`evaluations\` are defaults for every evaluation. Without \`evaluations\`, the response is a single decision. A batch can have at most ${maxEvaluations} evaluations, of which ${maxExplanations} can be explained. All are decided by the same state of the tenant. An invalid evaluation is denied by itself, with the reason \`invalid_evaluation\`.`,
   access: "decisions:read",
   body: openObject({
     ...optionalEvaluation,
-    evaluations: Type.Optional(Type.Array(openObject(optionalEvaluation), { maxItems: maxEvaluations })),
+    evaluations: Type.Optional(
+      Type.Unsafe<Static<typeof BatchEvaluation>[]>(
+        // An evaluation of another form is denied by itself.
+        Type.Array({ ...BatchEvaluation, [validatedLaterKeyword]: true }, { maxItems: maxEvaluations }),
+      ),
+    ),
     options: Type.Optional(
       openObject({
         evaluations_semantic: Type.Optional(

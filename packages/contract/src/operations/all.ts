@@ -15,6 +15,7 @@ import * as policies from "./policies.operations.ts";
 import * as previews from "./previews.operations.ts";
 import * as protocols from "./protocols.operations.ts";
 import * as resources from "./resources.operations.ts";
+import * as reverts from "./reverts.operations.ts";
 import * as tenants from "./tenants.operations.ts";
 import * as users from "./users.operations.ts";
 import * as webhooks from "./webhooks.operations.ts";
@@ -36,6 +37,7 @@ const families = [
   apiKeys,
   configuration,
   events,
+  reverts,
   webhooks,
   tenants,
 ];

@@ -53,6 +53,7 @@ export const exportEvents = operation({
     query: { format: { description: "Format of the export.", values: ["ndjson", "csv"], default: "ndjson" } },
     filter,
   },
+  errors: ["audit_record_contradicted"],
 });
 
 export const streamEvents = operation({

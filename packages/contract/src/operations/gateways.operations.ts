@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { operation } from "../operation.ts";
+import { ConfigurationSigningKey } from "../records/configuration-signing-key.ts";
 import { Endpoint, Gateway, GatewayTest } from "../records/gateway.ts";
 import { GatewaySettings, NewGatewaySettings, portPattern } from "../records/gateway-settings.ts";
 import { GatewaySync } from "../records/gateway-sync.ts";
@@ -177,6 +178,19 @@ export const rotateGatewayToken = operation({
   body: closedObject({ graceSeconds: Type.Optional(GraceSeconds) }),
   success: { status: 200, kind: "record", body: Gateway },
   errors: ["too_many_tokens"],
+});
+
+export const rotateSigningKey = operation({
+  id: "rotateSigningKey",
+  method: "POST",
+  path: "/tenants/signing-key/rotate",
+  tag,
+  summary: "Rotate the key that signs configurations",
+  description:
+    "Generates a new key, which the present key signs. Connected gateways and devices reconnect and follow by themselves; others follow when they connect again. Configurations that are in use stay valid until they expire. Agents from before version 0.2 do not follow.",
+  access: "gateways:write",
+  refusedInSets: "it replaces the key of all agents at once",
+  success: { status: 200, kind: "record", body: ConfigurationSigningKey },
 });
 
 export const readGatewaySync = operation({

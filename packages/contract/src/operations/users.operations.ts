@@ -34,6 +34,7 @@ export const listUsers = operation({
 
 export const CreateUser = component("CreateUser", "A user to invite.", {
   email: Email,
+  attributes: Type.Optional(Attributes),
   groups: Type.Optional(idList("The user's groups; the tenant's default group if omitted or empty.", maxGroupsOfUser)),
 });
 

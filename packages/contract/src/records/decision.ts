@@ -32,7 +32,12 @@ export const decisionReasons = [
 ] as const;
 
 /** Reasons why a request is denied before any policy is evaluated. */
-export const requestReasons = ["unknown_action", "unknown_subject_type", "unknown_resource_type"] as const;
+export const requestReasons = [
+  "unknown_action",
+  "unknown_subject_type",
+  "unknown_resource_type",
+  "invalid_evaluation",
+] as const;
 
 export const accessReasons = [...decisionReasons, ...requestReasons] as const;
 export type AccessReason = (typeof accessReasons)[number];
@@ -180,6 +185,9 @@ const contextFields = {
 export const DecisionContext = component("DecisionContext", "The reasons and consequences of a decision.", {
   ...contextFields,
   explanation: Type.Optional(AccessExplanation),
+  error: Type.Optional(
+    Type.String({ description: "For `invalid_evaluation`: the field of the evaluation and what is wrong with it." }),
+  ),
 });
 export type DecisionContext = Static<typeof DecisionContext>;
 

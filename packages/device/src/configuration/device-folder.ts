@@ -33,6 +33,8 @@ export interface DeviceTrust {
   readonly tenant: string;
   /** An Ed25519 public key: 32 bytes in base64. */
   readonly signingKey: string;
+  /** The key that signed the latest configuration; absent: `signingKey`. */
+  readonly latestSignedBy?: string | undefined;
   /** The latest configuration that was ever used, across restarts. */
   readonly latest?: ConfigurationName | undefined;
 }

@@ -18,6 +18,7 @@ import {
 } from "@gatehouse/agent-protocol/device/frames";
 import { newAgentLink } from "@gatehouse/agent-protocol/link/agent-link";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { DeviceTrust } from "../configuration/device-folder.ts";
 import { isDeviceConfiguration, unreadConfiguration } from "../configuration/validate-device-configuration.ts";
 import type { DeviceOutcome } from "../device-agent.ts";
@@ -25,7 +26,7 @@ import type { DeviceOutcome } from "../device-agent.ts";
 /** The agent's methods that the link calls. */
 export interface LinkedDevice {
   applyConfiguration(given: UnreadConfiguration): Promise<DeviceOutcome>;
-  trust(tenant: string, signingKey: string): Promise<void>;
+  trust(tenant: string, signingKey: string, handovers: readonly SigningKeyHandover[]): Promise<void>;
   report(): Promise<DeviceHeartbeat["gateways"]>;
 }
 
@@ -95,9 +96,9 @@ function deviceKind({
       return { type: "hello", agentVersion, publicKey, uses, format: deviceConfigurationFormat };
     },
     apply: (configuration) => agent.applyConfiguration(configuration),
-    pin: ({ tenant, signingKey }) => {
+    pin: ({ tenant, signingKey, handovers = [] }) => {
       if (tenant === undefined) throw new Error("The control plane did not name its tenant.");
-      return agent.trust(tenant, signingKey);
+      return agent.trust(tenant, signingKey, handovers);
     },
     report: () => agent.report(),
     heartbeat: (gateways = []) => ({ gateways }),

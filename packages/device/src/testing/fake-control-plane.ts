@@ -20,6 +20,7 @@ import {
   deviceLinkSubprotocol,
 } from "@gatehouse/agent-protocol/device/frames";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { handoverText, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { type WebSocket, WebSocketServer } from "ws";
 
@@ -31,7 +32,8 @@ export class FakeControlPlane {
   readonly token: string;
   readonly hellos: DeviceHello[] = [];
   readonly heartbeats: DeviceHeartbeat[] = [];
-  readonly #signing = generateKeyPairSync("ed25519");
+  #signing = generateKeyPairSync("ed25519");
+  readonly #handovers: SigningKeyHandover[] = [];
   readonly #server: Server;
   readonly #sockets: WebSocketServer;
   #link: WebSocket | undefined;
@@ -72,6 +74,16 @@ export class FakeControlPlane {
 
   get signingKey(): string {
     return this.#signing.publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("base64");
+  }
+
+  /** Replaces the signing key. @param isSigned whether the present key signs the new one */
+  rotate(isSigned = true): void {
+    const { signingKey: from, ...present } = { signingKey: this.signingKey, key: this.#signing.privateKey };
+    this.#signing = generateKeyPairSync("ed25519");
+    const to = this.signingKey;
+    const signer = isSigned ? present.key : this.#signing.privateKey;
+    const signature = sign(null, Buffer.from(handoverText({ from, to })), signer).toString("base64");
+    this.#handovers.push({ from, to, signature });
   }
 
   /** Closes the link without a goodbye. */
@@ -116,9 +128,9 @@ export class FakeControlPlane {
       if (frame.type === "hello") {
         this.hellos.push(frame);
         const { tenant, device, signingKey } = this;
-        link.send(
-          JSON.stringify({ type: "welcome", tenant, device, signingKey, heartbeatIntervalMs: 500, now: Date.now() }),
-        );
+        const handovers = this.#handovers.length === 0 ? {} : { handovers: this.#handovers };
+        const rest = { heartbeatIntervalMs: 500, now: Date.now() };
+        link.send(JSON.stringify({ type: "welcome", tenant, device, signingKey, ...handovers, ...rest }));
         this.#link = link;
       } else if (frame.type === "heartbeat") {
         this.heartbeats.push(frame);

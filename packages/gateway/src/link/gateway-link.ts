@@ -22,13 +22,14 @@ import {
 } from "@gatehouse/agent-protocol/gateway/frames";
 import { newAgentLink } from "@gatehouse/agent-protocol/link/agent-link";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { Outcome, Report } from "../agent.ts";
 import type { Trust } from "../configuration/verify-configuration.ts";
 
 /** The agent's methods that the link calls. */
 export interface LinkedAgent {
   applyConfiguration(given: unknown): Promise<Outcome>;
-  trustSigningKey(signingKey: string): Promise<void>;
+  trustSigningKey(signingKey: string, handovers: readonly SigningKeyHandover[]): Promise<void>;
   report(): Promise<Report>;
 }
 
@@ -48,6 +49,8 @@ const mostWarnings = 8;
 const remedies: Partial<Record<Goodbye["reason"], string>> = {
   token_revoked: "The token was replaced. Put the new token into the token file.",
   gateway_gone: "The gateway was deleted. Stop its agent.",
+  key_refused:
+    "Another gateway or a device has this agent's WireGuard key, for example because the machine was cloned. Delete the state folder and restart the agent.",
   replaced: "Another agent is connected with this gateway's token. Stop one of them.",
 };
 
@@ -101,7 +104,7 @@ function gatewayKind({
       return { type: "hello", agentVersion, publicKey, enforces, format: configurationFormat };
     },
     apply: ({ envelope, content }) => agent.applyConfiguration({ envelope, content: contentOf(content) }),
-    pin: ({ signingKey }) => agent.trustSigningKey(signingKey),
+    pin: ({ signingKey, handovers = [] }) => agent.trustSigningKey(signingKey, handovers),
     opened: () => {
       reported = new Map();
     },

@@ -9,15 +9,27 @@ import type {
 import { contentRoot, contentTreeOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { signedText } from "@gatehouse/agent-protocol/gateway/envelope";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { handoverText, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 
 export class ConfigurationSigner {
-  readonly tenant = randomUUID();
+  readonly tenant: string;
   readonly #keys = generateKeyPairSync("ed25519");
   #generation = 0;
+
+  constructor(tenant: string = randomUUID()) {
+    this.tenant = tenant;
+  }
 
   /** Base64. */
   get signingKey(): string {
     return this.#keys.publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("base64");
+  }
+
+  /** Returns the statement by which another key follows this one. */
+  handOver({ signingKey: to }: ConfigurationSigner): SigningKeyHandover {
+    const from = this.signingKey;
+    const signature = sign(null, Buffer.from(handoverText({ from, to })), this.#keys.privateKey);
+    return { from, to, signature: signature.toString("base64") };
   }
 
   /**

@@ -159,6 +159,9 @@ test(
               new Set(Array.from(anew.contents(), ([id]) => id)),
             );
             for (const [id, content] of enforcement.contents()) {
+              // Agents refuse a configuration with a key that stands there twice.
+              const keys = Object.values(contentOf(content).peers).map(({ publicKey }) => publicKey);
+              expect(new Set(keys).size).toBe(keys.length);
               const expected = anew.contentOf(id);
               if (expected === undefined) throw new Error("No content.");
               if (contentRoot(content, sha256) !== contentRoot(expected, sha256)) {

@@ -8,6 +8,7 @@ import type {
 } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
+import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
 import type { CompiledDevice } from "../model/compiled-device.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { FactChange } from "../model/facts.ts";
@@ -24,10 +25,11 @@ import { devicePlan, type PlanStep, sitePlan } from "./access-plan.ts";
 import { type CachedPlan, type ClassKeys, classKeysAt, rulesOf } from "./cached-plans.ts";
 import { destinationsOf } from "./destinations.ts";
 import { type ActionScope, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
-import type { GatewayLink, LinkChange, LinkFacts } from "./links.ts";
+import type { DeviceLink, GatewayLink, LinkChange, LinkFacts } from "./links.ts";
 import { reuseContent, reuseTree } from "./reuse-trees.ts";
 import { sharedRuleBudget, type ValidityPeriod, windowsOf } from "./rule-windows.ts";
 import { sitePeersOf } from "./site-peers.ts";
+import { withUsableKeys } from "./usable-keys.ts";
 
 /** The key of the internet outside any resource. */
 const internetKey = "";
@@ -58,6 +60,7 @@ export class TenantEnforcement {
   readonly #pools: readonly string[];
   readonly #deviceLinks = new Map<string, LinkFacts["devices"][number]>();
   readonly #gatewayLinks = new Map<string, GatewayLink>();
+  readonly #deviceOfKey = new Map<string, string>();
   readonly #devicesOfUser = new Map<string, Set<string>>();
   readonly #ownerOf = new Map<string, string>();
   readonly #eligible = new Map<string, EligibleDevice>();
@@ -70,7 +73,7 @@ export class TenantEnforcement {
     this.validity = validity;
     this.#model = model;
     this.#pools = links.pools;
-    for (const link of links.devices) this.#deviceLinks.set(link.deviceId, link);
+    for (const link of links.devices) this.#setDeviceLink(link.deviceId, link);
     for (const link of links.gateways) this.#gatewayLinks.set(link.gatewayId, link);
     for (const device of model.devices.values()) this.#setOwner(device.facts.id, device);
     this.#refresh(this.#deviceLinks.keys(), validity);
@@ -122,8 +125,8 @@ export class TenantEnforcement {
       const id = "gone" in change ? change.gone : undefined;
       switch (change.kind) {
         case "device-link":
-          if ("link" in change) this.#deviceLinks.set(change.link.deviceId, change.link);
-          else this.#deviceLinks.delete(change.gone);
+          if ("link" in change) this.#setDeviceLink(change.link.deviceId, change.link);
+          else this.#setDeviceLink(change.gone, undefined);
           devices.add(id ?? ("link" in change ? change.link.deviceId : ""));
           break;
         case "gateway-link":
@@ -155,6 +158,19 @@ export class TenantEnforcement {
       }
     }
     return devices;
+  }
+
+  #setDeviceLink(deviceId: string, link: DeviceLink | undefined): void {
+    const before = this.#deviceLinks.get(deviceId);
+    // The key may have moved to another device meanwhile.
+    if (before !== undefined && this.#deviceOfKey.get(before.publicKey) === deviceId) {
+      this.#deviceOfKey.delete(before.publicKey);
+    }
+    if (link === undefined) this.#deviceLinks.delete(deviceId);
+    else {
+      this.#deviceLinks.set(deviceId, link);
+      this.#deviceOfKey.set(link.publicKey, deviceId);
+    }
   }
 
   #setOwner(deviceId: string, device: CompiledDevice | undefined): void {
@@ -200,7 +216,8 @@ export class TenantEnforcement {
   #eligibleDevice(id: string): EligibleDevice | undefined {
     const link = this.#deviceLinks.get(id);
     const principal = this.#model.devices.get(id)?.principalIn(this.#model.users, this.#model.groups);
-    return link === undefined || principal === undefined || !principal.isActive ? undefined : { principal, link };
+    if (link === undefined || principal === undefined || !principal.isActive) return undefined;
+    return isLowOrderKey(link.publicKey) ? undefined : { principal, link };
   }
 
   #refreshPlans(validity: ValidityPeriod): void {
@@ -364,8 +381,9 @@ export class TenantEnforcement {
   #linksGeneration = 0;
 
   #refreshKnownLinks(): void {
-    const known = new Map(this.#gatewayLinks);
-    for (const id of this.#gatewayLinks.keys()) if (this.#model.gateways.get(id) === undefined) known.delete(id);
+    const existing = new Map(this.#gatewayLinks);
+    for (const id of this.#gatewayLinks.keys()) if (this.#model.gateways.get(id) === undefined) existing.delete(id);
+    const known = withUsableKeys(existing, (publicKey) => this.#deviceOfKey.has(publicKey));
     const ordered = (links: ReadonlyMap<string, GatewayLink>) => [...links.values()].sort(byGateway);
     if (isSameList(ordered(known), ordered(this.#knownLinks))) return;
     this.#knownLinks = known;

@@ -9,7 +9,9 @@ const country = fc.constantFrom(null, "DE", "FR");
 export const randomLinks: fc.Arbitrary<LinkFacts> = fc
   .tuple(
     fc.tuple(...ids.devices.map(() => fc.record({ isKnown: fc.nat(8), sourceIp, country, key: fc.nat(3) }))),
-    fc.tuple(...ids.gateways.map(() => fc.record({ isKnown: fc.nat(8), relayEnabled: fc.boolean() }))),
+    fc.tuple(
+      ...ids.gateways.map(() => fc.record({ isKnown: fc.nat(8), relayEnabled: fc.boolean(), claims: fc.nat(5) })),
+    ),
   )
   .map(([devices, gateways]) => ({
     pools: ["100.64.0.0/10", "fd00::/64"],
@@ -18,19 +20,22 @@ export const randomLinks: fc.Arbitrary<LinkFacts> = fc
       const known = {
         ipv4: `100.64.0.${index + 1}`,
         ipv6: `fd00::${index + 1}`,
-        publicKey: `${"ABCD"[key]}`.repeat(43),
+        publicKey: deviceKey(index, key),
       };
       return isKnown === 0 ? [] : [{ deviceId, ...known, sourceIp: address, country: from }];
     }),
     gateways: ids.gateways.flatMap((gatewayId, index) => {
-      const { isKnown = 0, relayEnabled = false } = gateways[index] ?? {};
+      const { isKnown = 0, relayEnabled = false, claims = 0 } = gateways[index] ?? {};
+      const own = keyOf(`gateway ${index}`);
+      // Some gateways claim the key of a device or of another gateway, or one that proves nothing.
+      const publicKey = { 0: deviceKey(0, 0), 1: keyOf("gateway 0"), 2: keyOf("") }[claims] ?? own;
       if (isKnown === 0) return [];
       return [
         {
           gatewayId,
           ipv4: `100.127.0.${index + 1}`,
           ipv6: `fd00::ff:${index + 1}`,
-          publicKey: "E".repeat(43),
+          publicKey,
           listenPort: 51_820,
           endpoint: `192.0.2.${index + 1}:51820`,
           relayEnabled,
@@ -42,3 +47,12 @@ export const randomLinks: fc.Arbitrary<LinkFacts> = fc
       ];
     }),
   }));
+
+function deviceKey(index: number, generation: number): string {
+  return keyOf(`device ${index} ${generation}`);
+}
+
+/** The text as 32 bytes, in base64. */
+function keyOf(text: string): string {
+  return btoa(text.padEnd(32, "\0"));
+}

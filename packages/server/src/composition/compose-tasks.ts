@@ -1,6 +1,6 @@
 import { deliverWebhooks, type WebhookDeliverySettings } from "../features/webhooks/webhooks.api.ts";
+import { sealHistory } from "../platform/audit/seal-history.ts";
 import { signCheckpoints } from "../platform/audit/sign-checkpoints.ts";
-import type { AuditSigner } from "../platform/audit/signatures.ts";
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
@@ -13,6 +13,7 @@ import type { OutboxFollower } from "../platform/outbox/outbox-follower.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import { pruneRecords } from "../tasks/prune-records.ts";
 import { Reconciler } from "../tasks/reconciler.ts";
+import { masterKeyRotation, masterKeyRotationName } from "../tasks/rotate-master-key.ts";
 
 export interface AuditSettings {
   /** The time between two signatures of the audit chains, in seconds. */
@@ -30,7 +31,17 @@ export interface WebhookSettings extends Partial<WebhookDeliverySettings> {
   readonly intervalMs?: number;
 }
 
-export interface TaskSettings {
+/** The rotation of the master key, if a second one is configured. */
+export interface MasterKeySettings {
+  /** 32 bytes; encrypts stored secrets. */
+  readonly masterKey: Buffer;
+  /** Decrypts only, during a rotation of the master key. */
+  readonly secondMasterKey?: Buffer | undefined;
+  /** Called once the second key is not needed any more. Absent if a person removes it. */
+  readonly rotated?: (() => Promise<void>) | undefined;
+}
+
+export interface TaskSettings extends MasterKeySettings {
   readonly connection: Connection;
   readonly audit?: AuditSettings;
   readonly webhooks?: WebhookSettings;
@@ -39,7 +50,6 @@ export interface TaskSettings {
 interface TaskDependencies {
   readonly runner: CommandRunner;
   readonly follower: OutboxFollower;
-  readonly signer: AuditSigner;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics | undefined;
@@ -60,10 +70,16 @@ const disableWebhooksAfterMs = 3 * 24 * 60 * minuteMs;
 export async function composeTasks(settings: TaskSettings, dependencies: TaskDependencies): Promise<TaskParts> {
   const { log, metrics } = dependencies;
   const newReconciler = (task: BackgroundTask) => new Reconciler({ ...task, log, failed: metrics?.taskFailed });
-  const tasks = [...auditTasks(settings, dependencies), ...dependencies.tasks, ...retentionTasks(dependencies)];
+  const tasks = [
+    ...auditTasks(settings, dependencies),
+    ...dependencies.tasks,
+    ...retentionTasks(dependencies),
+    ...rotationTasks(settings, dependencies),
+  ];
   const webhooks = await startWebhooks(settings, dependencies, newReconciler);
   const reconcilers = [...tasks.map(newReconciler), ...webhooks.reconcilers];
   for (const reconciler of reconcilers) reconciler.start();
+  reconcilers.find(({ name }) => name === masterKeyRotationName)?.wake();
   return {
     reconcilers,
     async stop() {
@@ -72,19 +88,23 @@ export async function composeTasks(settings: TaskSettings, dependencies: TaskDep
   };
 }
 
-function auditTasks({ audit }: TaskSettings, { runner, signer, clock, log }: TaskDependencies): BackgroundTask[] {
+function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDependencies): BackgroundTask[] {
   const { database } = runner;
+  const { keys, guard } = runner.audit;
   const { checkpointSeconds, retentionDays } = audit ?? { checkpointSeconds: 60, retentionDays: undefined };
   const checkpoints = {
     name: "audit-checkpoints",
     intervalMs: checkpointSeconds * 1_000,
-    run: () => signCheckpoints({ database, signer, clock, log }),
+    run: async () => {
+      await sealHistory(runner, clock);
+      await signCheckpoints({ database, keys, guard, clock, log });
+    },
   };
   if (retentionDays === undefined) return [checkpoints];
   const retention = {
     name: "audit-retention",
     intervalMs: 60 * minuteMs,
-    run: () => pruneRecords({ runner, signer, clock, retentionDays }),
+    run: () => pruneRecords({ runner, clock, retentionDays }),
   };
   return [checkpoints, retention];
 }
@@ -98,6 +118,13 @@ function retentionTasks({ runner: { database }, clock }: TaskDependencies): Back
     },
     { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database) },
   ];
+}
+
+function rotationTasks(
+  { masterKey: current, secondMasterKey: second, rotated: finished }: TaskSettings,
+  { runner: { database }, log }: TaskDependencies,
+): BackgroundTask[] {
+  return masterKeyRotation({ database, masterKeys: { current, second }, finished, log });
 }
 
 interface WebhookParts {

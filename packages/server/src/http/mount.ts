@@ -20,7 +20,16 @@ import { Call, type RequestFinder } from "../platform/call.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
-import { type ListQuery, parseListQuery, type QueryParameters } from "../platform/list-query.ts";
+import {
+  type ArrayCut,
+  type ListQuery,
+  type Parsed,
+  paging,
+  parseArrayCut,
+  parseListQuery,
+  type QueryParameters,
+} from "../platform/list-query.ts";
+import { cutOutcome } from "./array-cut.ts";
 import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
 import type { Caller } from "./caller.ts";
 import { within } from "./observation.ts";
@@ -28,7 +37,7 @@ import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from ".
 import { replyWithOutcome } from "./replies.ts";
 import { cacheControlOf } from "./response-headers.ts";
 import type { Route } from "./route.ts";
-import { compileBodyCheck } from "./validation.ts";
+import { compileBodyCheck, requireNoNul } from "./validation.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -45,7 +54,12 @@ export interface AppliedProof {
 }
 
 /** Waits until the tenant's gateways enforce the latest change, or until the timeout. */
-export type AwaitApplied = (tenantId: string, timeoutMs: number, left: AbortSignal) => Promise<AppliedProof>;
+export type AwaitApplied = (
+  tenantId: string,
+  requestId: string,
+  timeoutMs: number,
+  left: AbortSignal,
+) => Promise<AppliedProof>;
 
 export interface MountOptions extends AuthenticationOptions {
   /** Undefined if gateways are not served. */
@@ -78,10 +92,11 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     const parameters = canonicalIds(request.params as PathParameters); // path parameters are strings
     checkUuids(operation, parameters);
     const { waitMs, rest } = requireWait(operation, request.query as QueryParameters); // query parameters are strings and lists of strings
-    const { listQuery, flags, query } = checkQuery(operation, rest);
-    const idempotency = idempotencyOf(operation, request, caller);
+    const { listQuery, cut, flags, query } = checkQuery(operation, rest);
+    const idempotency = idempotencyOf(operation, request, caller, flags);
     const overrideReason = overrideReasonOf(operation, request);
     checkBody(request.body, request.bodyText?.length ?? 0);
+    requireNoNul(request.body, request.bodyText);
     checkStringIds(operation, parameters);
     const call = new Call<Operation>(
       {
@@ -111,7 +126,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     const outcome = await handler(call);
     if (waitMs !== undefined) await proveApplied(caller, waitMs, reply);
     reply.header("Cache-Control", cacheControl(caller.permissions.has("gateways:token")));
-    return replyWithOutcome(operation, outcome, reply);
+    return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply);
   }
 
   /**
@@ -122,7 +137,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     const left = new AbortController();
     reply.raw.once("close", () => left.abort());
     try {
-      describeProof(reply, await options.awaitApplied(tenantId, waitMs, left.signal));
+      describeProof(reply, await options.awaitApplied(tenantId, reply.request.id, waitMs, left.signal));
     } catch (error) {
       reply.request.log.warn({ err: error }, "could not determine whether gateways applied the change");
       reply.header("Gatehouse-Enforced", "unknown");
@@ -167,6 +182,8 @@ function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {
 
 interface CheckedQuery {
   readonly listQuery?: ListQuery;
+  /** The part of an array to return; undefined for the whole array. */
+  readonly cut?: ArrayCut | undefined;
   readonly flags: ReadonlySet<string>;
   /** The parameters that the operation declares by name. */
   readonly query: Readonly<Record<string, string>>;
@@ -185,9 +202,11 @@ function checkQuery({ success, flags = {} }: Operation, parameters: QueryParamet
     if (other !== undefined) throw unknownParameter(other);
     return { listQuery: requireListQuery({ sort: [], filter: success.filter }, rest), flags: noFlags, query };
   }
-  const unknown = Object.keys(parameters).find((name) => !Object.hasOwn(flags, name));
+  const isArray = success.kind === "array";
+  const unknown = Object.keys(parameters).find((name) => !Object.hasOwn(flags, name) && !(isArray && paging.has(name)));
   if (unknown !== undefined) throw unknownParameter(unknown);
-  return { flags: new Set(Object.keys(flags).filter((name) => readFlag(name, parameters[name]))), query: {} };
+  const cut = isArray ? requireParsed(parseArrayCut(parameters)) : undefined;
+  return { cut, flags: new Set(Object.keys(flags).filter((name) => readFlag(name, parameters[name]))), query: {} };
 }
 
 /** `?groups` is the same as `?groups=true`. */
@@ -201,7 +220,10 @@ function readFlag(name: string, value: QueryParameters[string]): boolean {
 }
 
 function requireListQuery(declaration: ListDeclaration, parameters: QueryParameters): ListQuery {
-  const parsed = parseListQuery(declaration, parameters);
+  return requireParsed(parseListQuery(declaration, parameters));
+}
+
+function requireParsed<T>(parsed: Parsed<T>): T {
   if (parsed.ok) return parsed.value;
   throw invalidParameter(parsed.problem.parameter, parsed.problem.message);
 }
@@ -218,6 +240,7 @@ function requireNamed(
     delete rest[name];
     if (text === undefined) continue;
     if (typeof text !== "string") throw invalidParameter(name, "must be given once");
+    if (text.includes("\0")) throw invalidParameter(name, "must not contain the NUL character");
     if (maxLength !== undefined) {
       if (text === "" || text.length > maxLength)
         throw invalidParameter(name, `must have 1 to ${maxLength} characters, not ${text.length}`);
@@ -248,7 +271,12 @@ function headerText(header: string | readonly string[] | undefined): string | un
   return typeof header === "string" && header !== "" ? header : undefined;
 }
 
-function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Caller): IdempotencyRequest | undefined {
+function idempotencyOf(
+  operation: Operation,
+  request: FastifyRequest,
+  caller: Caller,
+  flags: ReadonlySet<string>,
+): IdempotencyRequest | undefined {
   const key = request.headers["idempotency-key"];
   if (operation.method !== "POST" || key === undefined) return undefined;
   if (typeof key !== "string" || key.length === 0 || key.length > 255) {
@@ -260,7 +288,7 @@ function idempotencyOf(operation: Operation, request: FastifyRequest, caller: Ca
     callerId: caller.actor.id ?? nilUuid,
     keyHash: sha256(key),
     // A repeated request consists of the same bytes.
-    requestHash: sha256(`${operation.id}\n${path}\n${request.bodyText ?? ""}`),
+    requestHash: sha256([operation.id, path, ...flags, request.bodyText ?? ""].join("\n")),
     storesReply: isWrite(operation),
   };
 }

@@ -169,16 +169,23 @@ describe("a request id", () => {
     expect([body.requestId, headers["x-request-id"]]).toEqual([requestId, requestId]);
   });
 
-  test.each([
-    ["empty", ""],
-    ["too long", "x".repeat(129)],
-    ["with a space", "a b"],
-    ["with a quote", 'a"b'],
-    ["with markup", "<script>"],
-    ["that starts with a dash", "-a"],
-    ["outside ASCII", "\u00e9"],
-  ])("that is %s is replaced by a new id", async (_what, given) => {
-    const { headers } = await tenant.client.get("/tenants/protocols", { "x-request-id": given });
+  test.each(["a b", 'a"b', "<script>", "-a", "a/b+c==", "x".repeat(256)])("that is %j is used", async (given) => {
+    const { headers, body } = await tenant.client.get("/tenants/nothing", { "x-request-id": given });
+    expect([body.requestId, headers["x-request-id"]]).toEqual([given, given]);
+  });
+
+  test.each(["x".repeat(257), "\u00e9"])(
+    "that is %j is returned, and replaced in the log and in errors",
+    async (given) => {
+      const { headers, body } = await tenant.client.get("/tenants/nothing", { "x-request-id": given });
+      expect(headers["x-request-id"]).toBe(given);
+      expect(body.requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+      expect(await lineOf(body.requestId)).toMatchObject({ status: 404 });
+    },
+  );
+
+  test("that is empty is replaced by a new id", async () => {
+    const { headers } = await tenant.client.get("/tenants/protocols", { "x-request-id": "" });
     expect(headers["x-request-id"]).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
   });
 });

@@ -27,8 +27,8 @@ export interface ObservationOptions {
   readonly tracing?: Tracing | undefined;
 }
 
-/** Request ids that are safe in headers, JSON and logs. */
-const requestIdForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+/** Request ids that are safe in logs and terminals: visible ASCII, with spaces inside. */
+const requestIdForm = /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/;
 
 /** The caller's X-Request-Id if it is well-formed, otherwise a new id. */
 export function requestIdOf(request: IncomingMessage): string {
@@ -48,7 +48,8 @@ export function observeRequests(
   const lines = log.child({}, { redact: [] });
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
-    reply.header("X-Request-Id", request.id);
+    // Whatever the client sent is returned, also if it is not used as the id (AuthZEN Authorization API 1.0).
+    reply.header("X-Request-Id", headerText(request.headers["x-request-id"]) ?? request.id);
     request.observed = true;
     metrics?.requestStarted();
     request.span = tracing?.startRequest(request.method, request.headers);
@@ -82,6 +83,10 @@ export function observeRequests(
     done();
   });
   return begin;
+}
+
+function headerText(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === "string" && header !== "" ? header : undefined;
 }
 
 function outcomeOf(request: FastifyRequest, reply: FastifyReply, aborted: boolean): RequestOutcome {

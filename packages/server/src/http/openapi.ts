@@ -12,7 +12,7 @@ import {
   takesOverrideReason,
 } from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
-import { componentKeyword, referenceKeyword, trimKeyword } from "@gatehouse/contract/schema";
+import { componentKeyword, referenceKeyword, trimKeyword, validatedLaterKeyword } from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
 
 type Json = Record<string, unknown>;
@@ -93,7 +93,7 @@ const headers = {
   },
   "Gatehouse-Enforced": {
     description:
-      "With `?wait=applied`: `applied` if every gateway of the tenant enforces the change or enforces nothing, otherwise `incomplete`; followed by the tenant's generation, the number of gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined.",
+      "With `?wait=applied`: `applied` if every gateway that the change concerns enforces it, otherwise `incomplete`; followed by the tenant's generation, the number of these gateways, and the number of gateways that have not confirmed the change. `unknown` if the state could not be determined.",
     schema: { type: "string" },
   },
   "Gatehouse-Not-Enforced": {
@@ -105,6 +105,14 @@ const headers = {
     description:
       "`true` if the request was performed before with the same Idempotency-Key, and this is the stored response.",
     schema: { type: "string", enum: ["true"] },
+  },
+  Link: {
+    description: "With `limit`, `offset` or `page`: the other parts of the list (`first`, `prev`, `next`, `last`).",
+    schema: { type: "string" },
+  },
+  "X-Total-Count": {
+    description: "With `limit`, `offset` or `page`: the number of items in the whole list.",
+    schema: { type: "integer", minimum: 0 },
   },
   Location: { description: "The path of the created record.", schema: { type: "string" } },
   "RateLimit-Limit": { description: "Requests per minute that the key can make.", schema: { type: "integer" } },
@@ -161,7 +169,13 @@ function schemaOf(schema: unknown, schemas: Json): unknown {
 }
 
 /** Gatehouse's own keywords, and `propertyNames`, which OpenAPI 3.0 does not have. */
-const omittedKeywords = new Set<string>([componentKeyword, referenceKeyword, trimKeyword, "propertyNames"]);
+const omittedKeywords = new Set<string>([
+  componentKeyword,
+  referenceKeyword,
+  trimKeyword,
+  validatedLaterKeyword,
+  "propertyNames",
+]);
 
 function describeOperation(operation: Operation, schemas: Json): Json {
   return {
@@ -209,7 +223,9 @@ function parametersOf(operation: Operation): unknown[] {
       ? [...namedParameters(operation.success.query ?? {}), ...listParameters(operation.success.list)]
       : operation.success.kind === "stream"
         ? streamParameters(operation.success)
-        : flags;
+        : operation.success.kind === "array"
+          ? [...flags, ...cutParameters]
+          : flags;
   const headers: unknown[] = [];
   if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
   if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
@@ -222,7 +238,7 @@ const waitParameters = [
     name: "wait",
     in: "query",
     description:
-      "`applied`: responds when every gateway has confirmed the change, or when no other gateway can confirm it.",
+      "`applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it.",
     schema: { type: "string", enum: ["applied"] },
   },
   {
@@ -273,16 +289,26 @@ function filterParameters(filter: ListDeclaration["filter"]): unknown[] {
   }));
 }
 
+function count(name: string, minimum: number, description: string, rest: Json = {}): Json {
+  return { name, in: "query", description, schema: { type: "integer", minimum, ...rest } };
+}
+
+const pageParameter = count("page", 0, "Page number, from 0: the same as offset = page × limit.");
+
+/** Parameters that cut a list that is an array. */
+const cutParameters = [
+  count("limit", 1, "The most items to return; all by default, or 10 with page."),
+  count("offset", 0, "Number of items to skip.", { default: 0 }),
+  pageParameter,
+  count("page[limit]", 1, "The same as limit."),
+  count("page[offset]", 0, "The same as offset."),
+];
+
 function listParameters(list: ListDeclaration): unknown[] {
-  const count = (name: string, minimum: number, description: string, rest: Json = {}) => ({
-    name,
-    in: "query",
-    description,
-    schema: { type: "integer", minimum, ...rest },
-  });
   return [
     count("limit", 1, "The most items on a page; values above 100 are reduced to 100.", { default: 10 }),
     count("offset", 0, "Number of items to skip.", { default: 0 }),
+    pageParameter,
     count("page[limit]", 1, "The same as limit."),
     count("page[offset]", 0, "The same as offset."),
     {
@@ -332,6 +358,7 @@ function successOf(operation: Operation, schemas: Json): Json {
   if (isRead || success.kind === "record" || success.kind === "records" || changes) names.push("ETag");
   const located = success.kind === "record" && success.located === true;
   if (located || (success.status === 201 && operation.parameters === undefined)) names.push("Location");
+  if (success.kind === "array") names.push("Link", "X-Total-Count");
   if (operation.changesAccess === true) names.push("Gatehouse-Event");
   if (changesEnforcement(operation)) names.push("Gatehouse-Enforced", "Gatehouse-Not-Enforced");
   if (operation.method === "POST") names.push("Idempotent-Replayed");

@@ -2,7 +2,7 @@
 import type { FoundRequest, RequestFinder, RequestTarget } from "../platform/call.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import type { Route } from "./route.ts";
-import { compileBodyCheck } from "./validation.ts";
+import { compileBodyCheck, requireNoNul } from "./validation.ts";
 
 interface KnownRoute extends Route {
   readonly segments: readonly string[];
@@ -44,7 +44,9 @@ function foundRequest({ operation, handler, checkBody }: KnownRoute, parameters:
     operation,
     check(body) {
       checkUuids(operation, parameters);
-      checkBody(body, body === undefined ? 0 : JSON.stringify(body).length);
+      const text = body === undefined ? "" : JSON.stringify(body);
+      checkBody(body, text.length);
+      requireNoNul(body, text);
       return { parameters, body: body ?? (operation.bodyOptional === true ? {} : undefined) };
     },
     perform(call) {

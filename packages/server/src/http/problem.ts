@@ -1,9 +1,10 @@
 /** Converts errors to problem+json (RFC 9457). No other module does. */
 import { type ErrorCode, errorDefinitions, problemType } from "@gatehouse/contract/errors";
+import { refusesOtherMediaTypes } from "@gatehouse/contract/operation";
 import type { Problem } from "@gatehouse/contract/problem";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
-import { databaseUnavailable, isDatabaseUnavailable } from "../platform/db/database-errors.ts";
+import { databaseUnavailable, isDatabaseUnavailable, isUnstorableText } from "../platform/db/database-errors.ts";
 
 export const problemMediaType = "application/problem+json";
 
@@ -15,16 +16,27 @@ const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_BAD_URL: "invalid_parameter",
 };
 
+const unstorable = "The request contains a character that cannot be stored, such as NUL.";
+
 function asAppError(error: unknown, request: FastifyRequest): AppError {
-  if (error instanceof AppError) return error;
+  if (error instanceof AppError)
+    return error.code === "unsupported_media_type" ? mediaTypeError(error, request) : error;
   // The client disconnected or was disconnected during its request, so no one reads the response.
   if (request.raw.destroyed && !request.raw.complete) return new AppError("request_timeout", { cause: error });
   if (isDatabaseUnavailable(error)) return databaseUnavailable(error);
+  if (isUnstorableText(error)) return new AppError("invalid_parameter", { detail: unstorable, cause: error });
   const { code, message } = error as Partial<FastifyError>; // an unknown object; both fields are checked below
   const known = typeof code === "string" ? frameworkErrors[code] : undefined;
   if (known === undefined) return new AppError("internal_error", { cause: error });
+  if (known === "unsupported_media_type") return mediaTypeError(new AppError(known, { cause: error }), request);
   const detail = known === "invalid_json" || known === "invalid_parameter" ? message : undefined;
   return new AppError(known, { cause: error, ...(detail === undefined ? {} : { detail }) });
+}
+
+/** The certification of AuthZEN requires 400 for bodies of another type, where the API otherwise answers 415. */
+function mediaTypeError(error: AppError, { operation }: FastifyRequest): AppError {
+  if (operation === undefined || refusesOtherMediaTypes(operation)) return error;
+  return new AppError("invalid_json", { cause: error, detail: error.detail });
 }
 
 /** The body of an error. */

@@ -2,7 +2,7 @@
 import { isEmail } from "@gatehouse/contract/email";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { ProblemField } from "@gatehouse/contract/problem";
-import { componentKeyword, referenceKeyword, trimKeyword } from "@gatehouse/contract/schema";
+import { componentKeyword, referenceKeyword, trimKeyword, validatedLaterKeyword } from "@gatehouse/contract/schema";
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
 import addFormatsModule from "ajv-formats";
 import type { TSchema } from "typebox";
@@ -107,8 +107,8 @@ type BodyCheck = (body: unknown, characters: number) => void;
 const bodyChecks = new WeakMap<Operation, BodyCheck>();
 
 function newBodyCheck(operation: Operation): BodyCheck {
-  const { body: schema } = operation;
-  if (schema === undefined) return rejectBody;
+  if (operation.body === undefined) return rejectBody;
+  const schema = withoutLaterParts(operation.body) as TSchema; // a schema with fewer conditions
   // Compiled at the first use: compiling every operation would dominate the start of a server.
   let ofSmall: Forms | undefined;
   let ofLarge: Forms | undefined;
@@ -134,6 +134,45 @@ function newBodyCheck(operation: Operation): BodyCheck {
       errors,
     });
   };
+}
+
+/** The schema without the conditions of parts that the operation validates itself. */
+function withoutLaterParts(schema: unknown): unknown {
+  if (schema === null || typeof schema !== "object" || Array.isArray(schema)) return schema;
+  if (validatedLaterKeyword in schema) return {};
+  const { properties, items } = schema as { readonly properties?: object; readonly items?: unknown };
+  if (properties === undefined && items === undefined) return schema;
+  const parts = Object.entries(properties ?? {}).map(([name, part]) => [name, withoutLaterParts(part)]);
+  return {
+    ...schema,
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(parts) }),
+    ...(items === undefined ? {} : { items: withoutLaterParts(items) }),
+  };
+}
+
+/**
+ * Rejects NUL characters, which PostgreSQL cannot store. Schemas reject them only in some fields.
+ *
+ * @param text the body as JSON, in which NUL is always escaped
+ * @throws AppError invalid_body
+ */
+export function requireNoNul(body: unknown, text: string | undefined): void {
+  if (text?.includes("\\u0000") !== true) return;
+  const pointer = pointerToNul(body);
+  if (pointer === undefined) return;
+  throw new AppError("invalid_body", { errors: [{ pointer, message: "must not contain the NUL character" }] });
+}
+
+/** The JSON Pointer of the first string or key with a NUL character. Bodies are not nested deeply. */
+function pointerToNul(value: unknown): string | undefined {
+  if (typeof value === "string") return value.includes("\0") ? "" : undefined;
+  if (value === null || typeof value !== "object") return undefined;
+  for (const [key, part] of Object.entries(value)) {
+    if (key.includes("\0")) return "";
+    const pointer = pointerToNul(part);
+    if (pointer !== undefined) return `/${pointerToken(key)}${pointer}`;
+  }
+  return undefined;
 }
 
 /** Accepts an empty body or `{}` for operations without a body. Any field is unknown. */

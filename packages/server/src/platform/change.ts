@@ -1,4 +1,5 @@
 import type { TargetType } from "@gatehouse/contract/event-types";
+import { AppError, bodyField } from "./app-error.ts";
 
 /** A change to one record, as the audit entry and the outbox tell it. */
 export interface Change {
@@ -29,4 +30,32 @@ export interface Origin {
   readonly at: Date;
   /** The caller's reason for overriding access tests. */
   readonly reason?: string | undefined;
+}
+
+/**
+ * Characters that change the direction of the text around them (Unicode Standard Annex 9). In a name, they make another
+ * name visible than the one that is compared.
+ */
+const directionControls = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+/** Whether a name contains characters that change the direction of text. */
+export function hasDirectionControls(name: string): boolean {
+  return directionControls.test(name);
+}
+
+/**
+ * Rejects a new name with direction controls. Existing names stay valid.
+ *
+ * @throws AppError invalid_name
+ */
+export function requireReadableName({ before, after }: Change): void {
+  const name = nameOf(after);
+  if (name === undefined || !hasDirectionControls(name) || name === nameOf(before)) return;
+  throw new AppError("invalid_name", {
+    errors: [bodyField("/name", "must not contain characters that change the direction of text")],
+  });
+}
+
+function nameOf(record: object | undefined): string | undefined {
+  return record !== undefined && "name" in record && typeof record.name === "string" ? record.name : undefined;
 }

@@ -1,7 +1,7 @@
 /** Several commands of one caller in one transaction, each of which sees the changes of the previous ones. */
 import type { ErrorCode } from "@gatehouse/contract/errors";
 import { AppError } from "./app-error.ts";
-import type { Change, Origin } from "./change.ts";
+import { type Change, type Origin, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import type { Database } from "./db/database.ts";
 import { checkDeferredConstraints } from "./db/deferred-constraints.queries.ts";
@@ -85,7 +85,10 @@ export class CommandBatch {
     const outcome = await work({
       tenantId: tx.tenantId,
       query: tx.query,
-      record: (change) => recorded.push({ id: newId(), origin, change }),
+      record: (change) => {
+        requireReadableName(change);
+        recorded.push({ id: newId(), origin, change });
+      },
       atEnd: (check) => this.#checks.push(check),
     });
     // A command that violates a deferred constraint would not have committed.
@@ -98,7 +101,7 @@ export class CommandBatch {
     const impact = this.#impact;
     return {
       evaluate: () => Promise.reject(new Error("only the whole batch is evaluated")),
-      preview: (tx, changes) => impact.preview(tx, [...this.#changes, ...changes]),
+      preview: (tx, changes) => impact.preview(tx, [...this.changes, ...changes]),
     };
   }
 
@@ -108,7 +111,7 @@ export class CommandBatch {
    * @returns a function that computes the impact after the transaction has ended
    */
   look(): Promise<() => AccessChange> {
-    return this.#impact.preview(this.tx, this.#changes);
+    return this.#impact.preview(this.tx, this.changes);
   }
 
   get #impact(): AccessImpact {
@@ -117,7 +120,8 @@ export class CommandBatch {
     return impact;
   }
 
-  get #changes(): readonly Change[] {
+  /** The changes of the commands so far. */
+  get changes(): readonly Change[] {
     return this.#options.recorded.map(({ change }) => change);
   }
 }

@@ -1,9 +1,10 @@
 /** The only way to change data: a transaction with its audit entry, its outbox entry and its stored reply. */
 import { appendToRecord } from "./audit/audit.queries.ts";
+import type { AuditKeys } from "./audit/audit-keys.ts";
 import { type Entry, newEntry } from "./audit/entry.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
-import type { AuditSigner } from "./audit/signatures.ts";
-import type { Origin } from "./change.ts";
+import type { HeadGuard } from "./audit/head-guard.ts";
+import { type Origin, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { CommandBatch, type RecordedChange } from "./command-batch.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
@@ -44,7 +45,7 @@ export interface CommandRunner {
   readonly ledger: AccessLedger;
   /** References between records. */
   readonly references: RecordReferences;
-  readonly audit: { readonly signer: AuditSigner; readonly streams: EventStreams };
+  readonly audit: { readonly keys: AuditKeys; readonly guard: HeadGuard; readonly streams: EventStreams };
   /** Networks outside the internet that webhooks can reach. */
   readonly webhookNetworks: AllowedNetworks;
   /** Called after each commit, with the number of new audit entries. */
@@ -84,7 +85,10 @@ export function runCommand(
     const checks: (() => Promise<void>)[] = [];
     const outcome = await work({
       ...tx,
-      record: (change) => recorded.push({ id: newId(), origin, change }),
+      record: (change) => {
+        requireReadableName(change);
+        recorded.push({ id: newId(), origin, change });
+      },
       atEnd: (check) => checks.push(check),
     });
     for (const check of checks) await check();
@@ -170,7 +174,7 @@ async function runRecorded(
       // First, because it throws for a reply that is too large: then nothing else may have been sent.
       idempotency === undefined ? undefined : storeReply(transaction, runner.secrets.replies, idempotency, outcome),
       effect?.write({ tenantId, query: transaction.query }),
-      entries.length === 0 ? undefined : appendToRecord(transaction, tenantId, origin, entries),
+      entries.length === 0 ? undefined : appendToRecord(transaction, tenantId, origin, entries, effect !== undefined),
     ]);
   };
 

@@ -147,7 +147,7 @@ describe("filters", () => {
     ["filter[name][eq][eq]", "a", "is not a parameter"],
     ["filter[]", "a", "is not a parameter"],
     ["filter", "a", "is not a parameter"],
-    ["q", "a", "Parameters: limit, offset, page[limit]"],
+    ["q", "a", "Parameters: limit, offset, page, page[limit]"],
   ])("%s=%s is rejected", (name, value, message) => {
     expect(problem({ [name]: value })).toContain(message);
   });

@@ -44,7 +44,9 @@ export interface ParameterProblem {
   readonly message: string;
 }
 
-type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: ParameterProblem };
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: ParameterProblem };
 
 const fine = <T>(value: T): Parsed<T> => ({ ok: true, value });
 const wrong = (parameter: string, message: string): Parsed<never> => ({ ok: false, problem: { parameter, message } });
@@ -68,13 +70,52 @@ export function parseListQuery(declaration: ListDeclaration, parameters: QueryPa
   if (!sort.ok) return sort;
   const limit = parsePaging(parameters, "limit", 1, defaultPageLimit);
   if (!limit.ok) return limit;
-  const offset = parsePaging(parameters, "offset", 0, 0);
-  if (!offset.ok) return offset;
-  if (offset.value > maxPageOffset) return wrong("offset", `exceeds the limit of ${maxPageOffset}`);
-  return fine({ limit: Math.min(limit.value, maxPageLimit), offset: offset.value, sort: sort.value, filters });
+  const used = Math.min(limit.value, maxPageLimit);
+  const offset = parseOffset(parameters, used);
+  return offset.ok ? fine({ limit: used, offset: offset.value, sort: sort.value, filters }) : offset;
 }
 
-const paging = new Set(["limit", "offset", "page[limit]", "page[offset]"]);
+/** The part of a list that is an array. */
+export interface ArrayCut {
+  /** Undefined for all remaining items. */
+  readonly limit: number | undefined;
+  readonly offset: number;
+}
+
+/** The names of the parameters that select a part of a list. */
+export const paging: ReadonlySet<string> = new Set(["limit", "offset", "page", "page[limit]", "page[offset]"]);
+
+/**
+ * Parses the part of an array to return. `page` counts pages of `limit` items.
+ *
+ * @returns undefined as the value if the parameters select no part
+ */
+export function parseArrayCut(parameters: QueryParameters): Parsed<ArrayCut | undefined> {
+  if (!Object.keys(parameters).some((name) => paging.has(name))) return fine(undefined);
+  const isLimited = parameters.limit !== undefined || parameters["page[limit]"] !== undefined;
+  const limit = parsePaging(parameters, "limit", 1, defaultPageLimit);
+  if (!limit.ok) return limit;
+  const offset = parseOffset(parameters, limit.value);
+  if (!offset.ok) return offset;
+  const used = isLimited || parameters.page !== undefined ? limit.value : undefined;
+  return fine({ limit: used, offset: offset.value });
+}
+
+/** The number of items to skip, from `offset` or from `page`, which must agree: page is floor(offset / limit). */
+function parseOffset(parameters: QueryParameters, limit: number): Parsed<number> {
+  const offset = parsePaging(parameters, "offset", 0, 0);
+  if (!offset.ok) return offset;
+  let skipped = offset.value;
+  if (parameters.page !== undefined) {
+    const page = parsePaging(parameters, "page", 0, 0);
+    if (!page.ok) return page;
+    if (parameters.offset === undefined && parameters["page[offset]"] === undefined) skipped = page.value * limit;
+    else if (Math.floor(skipped / limit) !== page.value) {
+      return wrong("page", `contradicts offset: offset ${skipped} is on page ${Math.floor(skipped / limit)}`);
+    }
+  }
+  return skipped > maxPageOffset ? wrong("offset", `exceeds the limit of ${maxPageOffset}`) : fine(skipped);
+}
 
 function valuesOf(given: string | readonly string[] | undefined): readonly string[] {
   if (given === undefined) return [];
@@ -83,16 +124,16 @@ function valuesOf(given: string | readonly string[] | undefined): readonly strin
 
 function unknownParameter(declaration: ListDeclaration): string {
   const fields = Object.keys(declaration.filter).join(", ");
-  return `is not a parameter of this list. Parameters: limit, offset, page[limit], page[offset], sort, and filter[…] with ${fields}`;
+  return `is not a parameter of this list. Parameters: limit, offset, page, page[limit], page[offset], sort, and filter[…] with ${fields}`;
 }
 
 function parsePaging(
   parameters: QueryParameters,
-  name: "limit" | "offset",
+  name: "limit" | "offset" | "page",
   minimum: number,
   otherwise: number,
 ): Parsed<number> {
-  const given = [...valuesOf(parameters[name]), ...valuesOf(parameters[`page[${name}]`])];
+  const given = [...valuesOf(parameters[name]), ...(name === "page" ? [] : valuesOf(parameters[`page[${name}]`]))];
   const numbers = new Set<number>();
   for (const text of given) {
     if (!/^[+-]?\d{1,15}$/.test(text)) return wrong(name, `must be an integer, not ${shown(text)}`);

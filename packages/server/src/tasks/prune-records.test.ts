@@ -136,7 +136,7 @@ test("entries that were deleted beyond the stub are reported as missing", async 
   await prune();
   await owner.query("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 6", [tenant.id]);
   await owner.query("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 6", [tenant.id]);
-  expect((await verify())?.findings).toMatchObject([{ problem: "missing", position: 6 }]);
+  expect((await verify())?.findings).toMatchObject([{ problem: "missing", position: 6 }, { problem: "history" }]);
   await owner.query("DELETE FROM audit_stubs WHERE tenant_id = $1", [tenant.id]);
   expect((await verify())?.findings[0]).toMatchObject({ problem: "missing", position: 1 });
 });

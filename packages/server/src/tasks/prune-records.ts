@@ -1,5 +1,8 @@
 /** Retention of the audit record: replaces old entries with a signed stub. */
+
+import { accessRecordHash } from "../platform/audit/access-rows.queries.ts";
 import {
+  baselineThrough,
   lockPruning,
   notePruned,
   oldestSeals,
@@ -7,8 +10,9 @@ import {
   tellsMoreThanPruning,
   tenantsAfter,
 } from "../platform/audit/checkpoints.queries.ts";
+import type { HistoryBaseline } from "../platform/audit/history-baseline.ts";
 import { readStub } from "../platform/audit/record.queries.ts";
-import type { AuditSigner, ChainPlace } from "../platform/audit/signatures.ts";
+import type { ChainPlace } from "../platform/audit/signatures.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type CommandRunner, runCommand } from "../platform/command.ts";
 import { newId } from "../platform/ids.ts";
@@ -24,7 +28,6 @@ const entriesAtOnce = 5_000;
 
 export interface PruneOptions {
   readonly runner: CommandRunner;
-  readonly signer: AuditSigner;
   readonly clock: Clock;
   readonly retentionDays: number;
 }
@@ -49,7 +52,7 @@ export async function pruneRecords(options: PruneOptions): Promise<void> {
 }
 
 /** Prunes once. Returns whether there may be more to prune. */
-async function pruneOnce({ runner, signer, clock, retentionDays }: PruneOptions, tenantId: string): Promise<boolean> {
+async function pruneOnce({ runner, clock, retentionDays }: PruneOptions, tenantId: string): Promise<boolean> {
   const at = clock.now();
   const keptSince = new Date(at.getTime() - retentionDays * dayMs);
   const scope = { kind: "operator", tenantId } as const;
@@ -63,25 +66,34 @@ async function pruneOnce({ runner, signer, clock, retentionDays }: PruneOptions,
   } as const;
   let pruned = false;
   await runCommand(runner, { scope, tenantId, origin, idempotency: undefined }, async (tx) => {
-    pruned = await prune(tx, signer, keptSince, at);
+    pruned = await prune(tx, runner.audit, keptSince, at);
     return empty();
   });
   return pruned;
 }
 
-async function prune(tx: CommandTx, signer: AuditSigner, keptSince: Date, at: Date): Promise<boolean> {
+async function prune(
+  tx: CommandTx,
+  { keys, guard }: CommandRunner["audit"],
+  keptSince: Date,
+  at: Date,
+): Promise<boolean> {
   // Another replica is pruning.
   if (!(await lockPruning(tx))) return false;
   const place = await lastOld(tx, keptSince);
   if (place === undefined) return false;
+  // A stub would cover up that the record was rewritten.
+  if ((await guard.contradictionIn(tx, tx.tenantId)) !== undefined) return false;
   const earlier = await readStub(tx);
-  const events = await replaceByStub(tx, signer.sign("stub", tx.tenantId, place, at));
+  const historyThrough = Math.max(place.generation, await baselineThrough(tx));
+  const events = await replaceByStub(tx, keys.signer.sign("stub", tx.tenantId, place, at));
+  const baseline: HistoryBaseline = { historyThrough, historyHash: await accessRecordHash(tx, historyThrough) };
   await notePruned(tx, place.position);
   tx.record({
     type: "audit-record",
     id: tx.tenantId,
     before: { prunedThrough: earlier?.position ?? 0 },
-    after: { prunedThrough: place.position, hash: place.hash, events, keptSince: keptSince.toISOString() },
+    after: { prunedThrough: place.position, hash: place.hash, events, keptSince: keptSince.toISOString(), ...baseline },
   });
   return true;
 }

@@ -105,6 +105,9 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   device_links: ["operator_follows"],
   // Signing of the audit record queries which chains have grown.
   audit_checkpoints: ["operator_follows"],
+  // The check of signed heads covers all tenants. Seals and stubs contain only hashes.
+  audit_seals: ["operator_follows"],
+  audit_stubs: ["operator_follows"],
   // Signing, and the dispatcher, which polls all tenants. None of these rows contains a secret or the content of a
   // message.
   tenant_generations: ["operator_follows"],
@@ -127,14 +130,19 @@ const uniqueEverywhere = new Set([
 
 /** Tables on which the application lacks some privileges on rows, with the privileges it has. */
 const lessPrivileges: Readonly<Record<string, readonly string[]>> = {
+  audit_accepted_heads: ["INSERT", "SELECT"],
   audit_checkpoints: ["INSERT", "SELECT"],
   audit_events: ["INSERT", "SELECT"],
+  audit_keys: ["INSERT", "SELECT"],
   audit_seals: ["INSERT", "SELECT"],
   audit_stubs: ["INSERT", "SELECT", "UPDATE"],
   installation: ["INSERT", "SELECT"],
+  operator_chain: ["SELECT", "UPDATE"],
+  operator_checkpoints: ["INSERT", "SELECT"],
   operator_events: ["INSERT", "SELECT"],
   outbox: ["DELETE", "INSERT", "SELECT"],
   schema_migrations: ["SELECT"],
+  signing_key_handovers: ["INSERT", "SELECT"],
 };
 const rowPrivileges = ["DELETE", "INSERT", "SELECT", "UPDATE"];
 

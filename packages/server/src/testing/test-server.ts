@@ -33,6 +33,10 @@ export interface TestServerOptions {
     Pick<
       ComposeOptions,
       | "audit"
+      | "auditHeadsFile"
+      | "masterKey"
+      | "secondMasterKey"
+      | "rotated"
       | "streams"
       | "poolSize"
       | "consoleFolder"

@@ -173,6 +173,7 @@ export const access = {
     unknown_gateway: "The gateway does not exist.",
     unknown_resource: "The resource does not exist.",
     unknown_resource_type: "Only resources and addresses can be destinations.",
+    invalid_evaluation: "The evaluation is not valid.",
     unknown_subject_type: "Only users and devices can be subjects.",
     unknown_user: "The user does not exist.",
     user_inactive: "The user is deactivated.",

@@ -64,7 +64,6 @@ export const users = {
       invalid: "{{email}} is not an email address",
       missing: "no email address",
     },
-    progress: "Invitations sent",
     readFile: "Read a CSV file",
     refused: "{{email}}: {{reason}}",
     skippedLines: "These lines are skipped",

@@ -8,12 +8,12 @@ import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ChangedFields } from "./changed-fields-table.tsx";
+import type { Event } from "./event.ts";
 import { EventEffect } from "./event-effect.tsx";
 import { formatOperation } from "./format-operation.ts";
 import { formatTarget } from "./format-target.ts";
 import { pageOf } from "./record-pages.ts";
-import type { Event } from "./restore.ts";
-import { RestorePanel } from "./restore-panel.tsx";
+import { RevertPanel } from "./revert-panel.tsx";
 
 const events = paged("/tenants/events");
 
@@ -61,7 +61,7 @@ function About({ event }: { readonly event: Event }) {
         <ChangedFields before={event.before} after={event.after} />
       </Panel>
       <EventEffect key={event.id} id={event.id} targetType={event.target.type} />
-      <RestorePanel key={`restore ${event.id}`} event={event} />
+      <RevertPanel key={`revert ${event.id}`} event={event} />
     </>
   );
 }

@@ -5,10 +5,10 @@ import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
+import type { Event } from "./event.ts";
 import { FollowLive } from "./follow-live.tsx";
 import { formatOperation } from "./format-operation.ts";
 import { formatTarget } from "./format-target.ts";
-import type { Event } from "./restore.ts";
 
 const definition: ListDefinition<Event> = {
   source: paged("/tenants/events"),

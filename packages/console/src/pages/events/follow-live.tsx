@@ -7,7 +7,7 @@ import type { ListDefinition } from "../../lists/list-definition.ts";
 import { queryOf } from "../../lists/list-rows.ts";
 import { useListState } from "../../lists/list-state.ts";
 import { t } from "../../messages/i18n.ts";
-import type { Event } from "./restore.ts";
+import type { Event } from "./event.ts";
 
 export function FollowLive({ definition }: { readonly definition: ListDefinition<Event> }) {
   const fields = useMemo(() => definition.filters?.map(({ field }) => field) ?? [], [definition]);

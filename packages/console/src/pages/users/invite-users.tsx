@@ -1,12 +1,12 @@
 /** Invites users by email address: typed, pasted, or read from a CSV file. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, FileButton, Group, List, Modal, Progress, Stack, Text, Textarea } from "@mantine/core";
+import { Alert, Button, FileButton, Group, List, Modal, Stack, Text, Textarea } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { type FormEvent, useMemo, useState } from "react";
-import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { type PlannedChange, sendChanges } from "../../records/planned-change.ts";
 import { RecordPicker } from "../../records/record-picker.tsx";
 import { isBlocked, ReviewedChange } from "../../records/reviewed-change.tsx";
 import { readInvitations } from "./read-invitations.ts";
@@ -26,7 +26,6 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
   const [groups, setGroups] = useState<readonly string[]>([]);
   const [error, setError] = useState<unknown>();
   const [refused, setRefused] = useState<readonly Refused[]>([]);
-  const [sent, setSent] = useState<number>();
   const [reviewed, setReviewed] = useState<{
     readonly emails: readonly string[];
     readonly refused: readonly Refused[];
@@ -42,22 +41,10 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
   const send = async (overrideReason: string | undefined) => {
     const { emails: left, refused: previous } = reviewed ?? { emails: [], refused: [] };
     const rejected = [...previous];
-    let invited = 0;
-    try {
-      for (const batch of batchesOf(left)) {
-        setSent(invited);
-        const result = await invite(batch, groups, overrideReason);
-        invited += batch.length - result.length;
-        rejected.push(...result);
-      }
-    } catch (problem) {
-      // A retry skips the batches that succeeded.
-      setReviewed({ emails: left.slice(invited), refused: rejected });
-      throw problem;
-    } finally {
-      setSent(undefined);
-      if (invited > 0) notifications.show({ message: t("users.invite.done", { count: invited }), color: "green" });
-    }
+    const result = await invite(left, groups, overrideReason);
+    rejected.push(...result);
+    const invited = left.length - result.length;
+    if (invited > 0) notifications.show({ message: t("users.invite.done", { count: invited }), color: "green" });
     goBack(rejected);
   };
   const goBack = (rejected: readonly Refused[]) => {
@@ -100,15 +87,8 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
               lines={reviewed.refused.map(({ email, reason }) => t("users.invite.refused", { email, reason }))}
             />
           )}
-          {sent !== undefined && (
-            <Progress value={(sent / reviewed.emails.length) * 100} aria-label={t("users.invite.progress")} />
-          )}
           <ReviewedChange
-            changes={batchesOf(reviewed.emails).map((batch) => ({
-              method: "POST",
-              path: "/tenants/users",
-              body: bodyOf(batch, groups),
-            }))}
+            changes={changesOf(reviewed.emails, groups)}
             label={t("users.invite.submit", { count: reviewed.emails.length })}
             backLabel={t("records.form.back")}
             back={() => setReviewed(undefined)}
@@ -198,11 +178,15 @@ function batchesOf(emails: readonly string[]): readonly (readonly string[])[] {
   );
 }
 
-function bodyOf(emails: readonly string[], groups: readonly string[]) {
-  return emails.map((email) => ({ email, groups: [...groups] }));
+function changesOf(emails: readonly string[], groups: readonly string[]): readonly PlannedChange[] {
+  return batchesOf(emails).map((batch) => ({
+    method: "POST",
+    path: "/tenants/users",
+    body: batch.map((email) => ({ email, groups: [...groups] })),
+  }));
 }
 
-/** Sends a batch, which succeeds or fails as a whole. Repeats it without rejected addresses, and returns those. */
+/** Invites all users or none. Repeats the request without rejected addresses, and returns those. */
 async function invite(
   emails: readonly string[],
   groups: readonly string[],
@@ -212,10 +196,7 @@ async function invite(
   let left = emails;
   while (left.length > 0) {
     try {
-      await api.postMany("/tenants/users", {
-        body: bodyOf(left, groups),
-        ...(overrideReason === undefined ? {} : { overrideReason }),
-      });
+      await sendChanges(changesOf(left, groups), { overrideReason });
       return refused;
     } catch (error) {
       const found = refusedOf(error, left);
@@ -227,7 +208,7 @@ async function invite(
   return refused;
 }
 
-/** The rejected addresses of a batch, or of the preview of all batches, by index. */
+/** The rejected addresses of one request, or of a change set, by index. */
 function refusedOf(error: unknown, emails: readonly string[]): ReadonlyMap<number, string> {
   const found = new Map<number, string>();
   if (!(error instanceof GatehouseError)) return found;

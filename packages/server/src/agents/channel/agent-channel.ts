@@ -20,7 +20,7 @@ import {
   type LaterMessage,
 } from "./connection-gate.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
-import { cachedSigningKey, type SigningKey } from "./signing-keys.ts";
+import { cachedSigningKey, openSigningKey, type SigningKey } from "./signing-keys.ts";
 
 export interface AgentChannelOptions {
   readonly runner: CommandRunner;
@@ -84,6 +84,8 @@ export abstract class AgentChannel<
   readonly #gate: ConnectionGate<Message, Connection>;
   readonly #queue: TimeSlicedQueue;
   protected readonly tenants = new Map<string, Tenant>();
+  /** The signing keys that the tenants use, as functions that read them once. */
+  readonly #signingKeys = new Map<string, () => Promise<SigningKey>>();
 
   constructor(kind: AgentKind, options: AgentChannelOptions) {
     this.#kind = kind;
@@ -136,11 +138,15 @@ export abstract class AgentChannel<
     if (tenant === undefined) return;
     const isDeleted = entry.changes.some(({ type, change }) => type === "tenant" && change === "deleted");
     if (isDeleted) this.#abandon(entry.tenantId, tenant);
+    else if (entry.changes.some(({ type }) => type === "signing-key")) this.#restart(entry.tenantId, tenant);
     else tenant.changed(entry);
   }
 
   missed(): void {
-    for (const tenant of this.tenants.values()) tenant.missed();
+    for (const [id, tenant] of this.tenants) {
+      tenant.missed();
+      void this.#restartIfRotated(id, tenant);
+    }
   }
 
   get tenantIds(): Iterable<string> {
@@ -189,6 +195,8 @@ export abstract class AgentChannel<
 
   #addTenant({ agent: { tenantId } }: Connection): Tenant {
     const { runner, clock, log, sources } = this.#options;
+    const signingKey = cachedSigningKey(runner, tenantId, clock);
+    this.#signingKeys.set(tenantId, signingKey);
     const tenant = this.newTenant({
       tenantId,
       runner,
@@ -197,15 +205,42 @@ export abstract class AgentChannel<
       sources,
       sha256,
       queue: this.#queue,
-      signingKey: cachedSigningKey(runner, tenantId, clock),
+      signingKey,
       jitterMs: () => this.#gate.jitterMs(),
     });
     this.tenants.set(tenantId, tenant);
     return tenant;
   }
 
+  /** A missed entry may have been a rotation: agents that follow the new key refuse what the former one signs. */
+  async #restartIfRotated(tenantId: string, tenant: Tenant): Promise<void> {
+    const { runner, clock, log } = this.#options;
+    try {
+      const [used, present] = await Promise.all([
+        this.#signingKeys.get(tenantId)?.(),
+        openSigningKey(runner.database, runner.secrets.signingKeys, tenantId, clock.now()),
+      ]);
+      if (used?.publicKey === present.publicKey || this.tenants.get(tenantId) !== tenant) return;
+      this.#restart(tenantId, tenant);
+    } catch (error) {
+      log.warn({ err: error, tenantId }, "failed to check the signing key; will check after the next gap");
+    }
+  }
+
+  /** The tenant has another signing key: its agents connect again, and learn the key from `welcome`. */
+  #restart(tenantId: string, tenant: Tenant): void {
+    this.tenants.delete(tenantId);
+    this.#signingKeys.delete(tenantId);
+    tenant
+      .stop(() => this.#gate.jitterMs())
+      .catch((error: unknown) => {
+        this.#options.log.warn({ err: error, tenantId }, "failed to end agent connections after a key rotation");
+      });
+  }
+
   #abandon(tenantId: string, tenant: Tenant): void {
     this.tenants.delete(tenantId);
+    this.#signingKeys.delete(tenantId);
     void tenant.abandon();
   }
 }

@@ -1,14 +1,33 @@
-/** The Ed25519 keys that sign configurations. A tenant's key is generated at its first use, and never changes. */
+/**
+ * The Ed25519 keys that sign configurations. A tenant's key is generated at its first use. Each key signs the next one
+ * (docs/decisions/0070).
+ */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import {
+  handoverText,
+  mostHandovers,
+  type SigningKeyHandover,
+} from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
-import { insertSigningKey, readSigningKey, type SigningKeyRow } from "./signing-keys.queries.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import {
+  insertHandover,
+  insertSigningKey,
+  lockSigningKey,
+  readHandovers,
+  readSigningKey,
+  replaceSigningKey,
+  type SigningKeyRow,
+} from "./signing-keys.queries.ts";
 
 export interface SigningKey {
   /** 32 bytes in base64. */
   readonly publicKey: string;
+  /** The statements by which earlier keys led to this one, the oldest first. */
+  readonly handovers: readonly SigningKeyHandover[];
   /** @returns the signature of a text's UTF-8, in base64 */
   sign(text: string): string;
 }
@@ -31,15 +50,38 @@ export async function openSigningKey(
   now: Date,
 ): Promise<SigningKey> {
   const scope = { kind: "tenant", tenantId } as const;
-  const known = await database.snapshot(scope, ({ query }) => readSigningKey({ tenantId, query }));
-  if (known !== undefined) return signingKeyOf(known, box, tenantId);
+  const [known, handovers] = await database.snapshot(scope, ({ query }) =>
+    Promise.all([readSigningKey({ tenantId, query }), readHandovers({ tenantId, query }, mostHandovers)]),
+  );
+  if (known !== undefined) return { ...signingKeyOf(known, box, tenantId), handovers };
   const made = generateSigningKey(box, tenantId);
   const row = await database.transaction(scope, async ({ query }) => {
     await insertSigningKey({ tenantId, query }, made, now);
     return readSigningKey({ tenantId, query });
   });
   if (row === undefined) throw new Error("the tenant was deleted while its signing key was generated");
-  return signingKeyOf(row, box, tenantId);
+  return { ...signingKeyOf(row, box, tenantId), handovers: [] };
+}
+
+/**
+ * Replaces the tenant's key by a new one that the present one signs.
+ *
+ * @returns the public keys in base64
+ */
+export async function rotateSigningKey(
+  tx: TenantTx,
+  box: SecretBox,
+  now: Date,
+): Promise<{ readonly from: string; readonly to: string }> {
+  await insertSigningKey(tx, generateSigningKey(box, tx.tenantId), now);
+  const row = await lockSigningKey(tx);
+  if (row === undefined) throw new Error("the tenant was deleted while its signing key was rotated");
+  const next = generateSigningKey(box, tx.tenantId);
+  const from = row.public_key.toString("base64");
+  const to = next.public_key.toString("base64");
+  const signature = signingKeyOf(row, box, tx.tenantId).sign(handoverText({ from, to }));
+  await Promise.all([insertHandover(tx, { from, to, signature }, now), replaceSigningKey(tx, next, now)]);
+  return { from, to };
 }
 
 /** Returns a function that reads the tenant's key at its first call, and again only after a failure. */
@@ -67,7 +109,7 @@ function generateSigningKey(box: SecretBox, tenantId: string): SigningKeyRow {
   };
 }
 
-function signingKeyOf(row: SigningKeyRow, box: SecretBox, tenantId: string): SigningKey {
+function signingKeyOf(row: SigningKeyRow, box: SecretBox, tenantId: string): Omit<SigningKey, "handovers"> {
   const der = Buffer.from(box.open(row.private_key_ciphertext, signingKeyContext(tenantId)), "base64");
   const privateKey: KeyObject = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
   return {

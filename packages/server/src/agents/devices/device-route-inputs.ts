@@ -1,5 +1,6 @@
 import { type RoutedDevice, type RouteInputs, servingGateways } from "@gatehouse/policy/enforcement/device-routes";
 import type { GatewayLink } from "@gatehouse/policy/enforcement/links";
+import { withUsableKeys } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
 import { identitiesOfDevices } from "../../features/devices/devices.api.ts";
 import type { Database } from "../../platform/db/database.ts";
@@ -45,6 +46,8 @@ export class DeviceRouteInputs {
   #current: TenantModel | undefined;
   readonly #devices = new Map<string, RoutedDevice>();
   readonly #gateways = new Map<string, GatewayLink>();
+  /** The gateways without keys that belong to other gateways. */
+  #usable: ReadonlyMap<string, GatewayLink> = new Map();
   /** The prefix of the tenant's IPv6 tunnel addresses; undefined before the first address is assigned. */
   #prefix: string | undefined;
   #serving: ReadonlySet<string> = new Set();
@@ -70,7 +73,7 @@ export class DeviceRouteInputs {
   }
 
   get routeInputs(): RouteInputs {
-    return { devices: this.#devices, gateways: this.#gateways };
+    return { devices: this.#devices, gateways: this.#usable };
   }
 
   /** The gateways that are in service and can be found. */
@@ -215,12 +218,16 @@ export class DeviceRouteInputs {
       if (row === undefined || this.#prefix === undefined) this.#devices.delete(id);
       else this.#devices.set(id, routedDeviceOf(row, this.#prefix));
     }
-    const before = new Map(this.#gateways);
-    for (const id of gatewayIds ?? before.keys()) this.#gateways.delete(id);
+    const before = this.#usable;
+    for (const id of gatewayIds ?? [...this.#gateways.keys()]) this.#gateways.delete(id);
     for (const row of gateways) {
       if (this.#prefix !== undefined) this.#gateways.set(row.id, gatewayLinkOf(row, this.#prefix));
     }
-    const hasChanged = (id: string) => JSON.stringify(before.get(id)) !== JSON.stringify(this.#gateways.get(id));
-    return new Set([...(gatewayIds ?? this.#gateways.keys())].filter(hasChanged));
+    // A gateway whose key is free again changes with the gateway that claimed the key.
+    this.#usable = withUsableKeys(new Map(this.#gateways));
+    const hasChanged = (id: string) =>
+      before.get(id) !== this.#usable.get(id) &&
+      JSON.stringify(before.get(id)) !== JSON.stringify(this.#usable.get(id));
+    return new Set([...(gatewayIds ?? []), ...this.#usable.keys()].filter(hasChanged));
   }
 }

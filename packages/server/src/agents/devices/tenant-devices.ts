@@ -180,6 +180,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
       tenant: tenantId,
       device: connection.agent.agentId,
       signingKey: key.publicKey,
+      ...(key.handovers.length === 0 ? {} : { handovers: [...key.handovers] }),
       heartbeatIntervalMs,
       now: this.#now(),
     });

@@ -2,6 +2,7 @@ import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree
 import { defaultValidityMs } from "@gatehouse/agent-protocol/link/envelope";
 import type { LinkChange } from "@gatehouse/policy/enforcement/links";
 import { type EnforcementChange, TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
+import { type KeyFault, keyFault } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
@@ -87,6 +88,12 @@ export class DesiredState {
   /** @returns undefined for an unknown device, null for an unknown address */
   sourceOf(deviceId: string): string | null | undefined {
     return this.#enforcement?.links.devices.get(deviceId)?.sourceIp;
+  }
+
+  /** Checks a key that a gateway reports. @returns undefined if the gateway may have it */
+  keyFault(gatewayId: string, publicKey: string): KeyFault | undefined {
+    const links = this.#enforcement?.links;
+    return links === undefined ? undefined : keyFault(gatewayId, publicKey, links);
   }
 
   /** Takes an entry of the outbox, for the next refresh. */

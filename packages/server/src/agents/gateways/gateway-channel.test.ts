@@ -314,6 +314,39 @@ test("texts that PostgreSQL does not store do not prevent a batch from being wri
 });
 
 describe("a write with ?wait=applied", () => {
+  test("never reports a gateway that has not connected as enforced", async () => {
+    const [never, spare] = [await newGateway(), await newGateway()];
+    const grant = await grantAccess(never.id);
+    const reply = await replicas.client.patch(`/tenants/policies/${grant.policyId}/deactivate?wait=applied`);
+    expect(reply.headers["gatehouse-enforced"]).toMatch(/^incomplete;generation=\d+;gateways=1;missing=1$/);
+    expect(reply.headers["gatehouse-not-enforced"]).toBe(`"${never.id}";state=nothing-enforced`);
+    const changed = await replicas.client.put(`/tenants/gateways/${spare.id}/settings?wait=applied`, {
+      resolvers: ["10.80.0.53"],
+    });
+    expect(changed.headers["gatehouse-not-enforced"]).toContain(spare.id);
+  });
+
+  test("does not report or wait for gateways that it does not concern", async () => {
+    const [connected, never, silent] = [await newGateway(), await newGateway(), await newGateway()];
+    const [grant, , slow] = [
+      await grantAccess(connected.id),
+      await grantAccess(never.id),
+      await grantAccess(silent.id),
+    ];
+    for (const { gateway } of [connected, silent]) {
+      await gateway.connect();
+      await until("the configuration arrives", () => Object.keys(rulesOf(gateway)).length === 1);
+    }
+    silent.gateway.verdict = () => undefined;
+    await replicas.client.patch(`/tenants/policies/${slow?.policyId}/deactivate`);
+    await until("the change is sent", async () => {
+      const { body } = await replicas.client.get(`/tenants/gateways/${silent.id}/sync`);
+      return body.state === "sent";
+    });
+    const reply = await replicas.client.patch(`/tenants/policies/${grant.policyId}/deactivate?wait=applied&timeout=30`);
+    expect(reply.headers["gatehouse-enforced"]).toMatch(/^applied;generation=\d+;gateways=1;missing=0$/);
+  });
+
   test("is answered when the gateways of all replicas have applied it", async () => {
     const [here, there] = [await newGateway(), await newGateway({ url: replicas.otherUrl })];
     const grants = [await grantAccess(here.id), await grantAccess(there.id)];
@@ -353,11 +386,11 @@ describe("a write with ?wait=applied", () => {
     silent.gateway.verdict = () => undefined;
     refusing.gateway.verdict = () => "not_applied";
     await replicas.client.must.patch(`/tenants/policies/${grants[0]?.policyId}/deactivate`);
-    const reply = await replicas.client.patch(
-      `/tenants/policies/${grants[1]?.policyId}/deactivate?wait=applied&timeout=1`,
-    );
+    const reply = await replicas.client.patch(`/tenants/policies/${grants[1]?.policyId}?wait=applied&timeout=1`, {
+      resources: [grants[0]?.resourceId, grants[2]?.resourceId],
+    });
     expect(reply.status).toBe(200);
-    expect(reply.headers["gatehouse-enforced"]).toMatch(/^incomplete;generation=\d+;gateways=4;missing=3$/);
+    expect(reply.headers["gatehouse-enforced"]).toMatch(/^incomplete;generation=\d+;gateways=3;missing=3$/);
     const named = reply.headers["gatehouse-not-enforced"] ?? "";
     expect(named.split(", ").sort()).toEqual(
       [`"${silent.id}";state=sent`, `"${refusing.id}";state=failed`, `"${gone.id}";state=offline`].sort(),

@@ -18,7 +18,7 @@ export type GatewayReason = Goodbye["reason"];
 
 const kind: ConnectionKind<GatewayReason> = {
   checks: frameChecks(agentFrames),
-  closeCodes: { ...sharedCloseCodes, token_revoked: 4401, gateway_gone: 4404 },
+  closeCodes: { ...sharedCloseCodes, token_revoked: 4401, key_refused: 4403, gateway_gone: 4404 },
 };
 
 /** One open connection of a gateway. */

@@ -1,8 +1,18 @@
 import type { EnforcedConfiguration, FailureReason, Heartbeat, Hello } from "@gatehouse/agent-protocol/gateway/frames";
+import type { KeyFault } from "@gatehouse/policy/enforcement/usable-keys";
 import { storableText } from "../channel/storable-text.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
 import type { GatewayConnection } from "./gateway-connection.ts";
 import { LinkWriter, type LinkWriterOptions } from "./link-writer.ts";
+
+const keyFaults: Readonly<Record<KeyFault, string>> = {
+  low_order:
+    "The WireGuard public key is of small order. Delete the key in the agent's state folder and restart the agent",
+  key_of_device:
+    "A device has this WireGuard public key. Delete the key in the agent's state folder and restart the agent",
+  key_of_gateway:
+    "Another gateway has this WireGuard public key, for example because a machine was cloned. Delete the key in the agent's state folder and restart the agent",
+};
 
 /** The longest error of a gateway that is stored, in characters. */
 const maxErrorLength = 2_000;
@@ -33,6 +43,17 @@ export class LinkRecorder {
     const agentVersion = storableText(hello.agentVersion);
     this.#writer.heard(gatewayId, heardAt);
     this.#writer.report({ gatewayId, agentVersion, publicKey, endpoint, heardAt });
+  }
+
+  /** The gateway reported a key that it may not have. The gateway alone is refused, and its record says why. */
+  refusedKey(connection: GatewayConnection, publicKey: string, fault: KeyFault): void {
+    const { agentId: gatewayId } = connection.agent;
+    const error = `key_refused: ${keyFaults[fault]} (${publicKey}).`;
+    this.#options.log.warn({ tenantId: this.#options.tenantId, gatewayId, fault }, "refused a gateway's public key");
+    this.#writer.change({ ...idsOf(connection), error }, true);
+    const heardAt = this.#options.clock.now();
+    this.#writer.heard(gatewayId, heardAt);
+    if (this.#writer.changesRecord(gatewayId, error)) this.#writer.report({ gatewayId, error, heardAt });
   }
 
   disconnected(connection: GatewayConnection): void {

@@ -102,8 +102,14 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       await this.#upToDate();
       if (connection.isClosed) return;
     }
+    const fault = this.#desired.keyFault(connection.agent.agentId, hello.publicKey);
+    if (fault !== undefined) {
+      this.#recorder.refusedKey(connection, hello.publicKey, fault);
+      return this.#end(connection, "key_refused");
+    }
     const now = clock.now().getTime();
-    connection.send({ type: "welcome", signingKey: key.publicKey, heartbeatIntervalMs, now });
+    const handovers = key.handovers.length === 0 ? {} : { handovers: [...key.handovers] };
+    connection.send({ type: "welcome", signingKey: key.publicKey, ...handovers, heartbeatIntervalMs, now });
     this.#recorder.connected(connection, hello);
     connection.greet = () => this.#greet(connection, hello, key);
     queue.add(connection.greet);

@@ -5,8 +5,14 @@ export {
   deleteAdmissionRules,
   existingRuleTypes,
   insertAdmissionRules,
+  readAdmissionRule,
   readAllAdmissionRules,
   updateAdmissionRules,
 } from "./admission-rules.queries.ts";
 export { checkRuleContent } from "./admission-rules.rules.ts";
-export { type AdmissionRuleJson, admissionRuleJson, embeddedAdmissionRuleView } from "./admission-rules.view.ts";
+export {
+  type AdmissionRuleJson,
+  admissionRuleJson,
+  admissionRuleView,
+  embeddedAdmissionRuleView,
+} from "./admission-rules.view.ts";

@@ -3,6 +3,7 @@ import type { ProblemField } from "@gatehouse/contract/problem";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import { AppError, fieldSentence, reportedFields } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
+import { hasDirectionControls } from "../../platform/change.ts";
 import { type Outcome, record, report } from "../../platform/outcome.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
 import { devicesByKey, readSizes } from "./configuration.queries.ts";
@@ -66,7 +67,7 @@ async function validPlan(
 
 /** @throws AppError invalid_configuration, listing all problems up to the limit of one answer */
 async function requireValid({ changes, problems }: TenantPlan): Promise<void> {
-  const all: ProblemField[] = [...problems, ...(await changedRuleProblems(changes))];
+  const all: ProblemField[] = [...problems, ...unreadableNames(changes), ...(await changedRuleProblems(changes))];
   const [first] = all;
   if (first === undefined) return;
   const more = all.length > reportedFields ? `; the first ${reportedFields} are listed` : "";
@@ -75,6 +76,20 @@ async function requireValid({ changes, problems }: TenantPlan): Promise<void> {
     detail: `The document has ${count}. ${fieldSentence(first)}`,
     errors: all,
   });
+}
+
+/** New records whose names contain direction controls. Existing names stay valid. */
+function unreadableNames(changes: RecordChanges): readonly ProblemField[] {
+  return allChanges(changes).flatMap((change) =>
+    change.action === "create" && hasDirectionControls(change.key)
+      ? [
+          {
+            pointer: `${change.pointer}/name`,
+            message: "must not contain characters that change the direction of text",
+          },
+        ]
+      : [],
+  );
 }
 
 function planView(changes: RecordChanges, generation: number): ConfigurationPlan {

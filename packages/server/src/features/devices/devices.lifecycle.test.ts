@@ -68,7 +68,7 @@ describe("deactivating a device", () => {
     await client.must.patch(`/tenants/devices/${device.id}/deactivate`);
     const { body } = await client.get(`/tenants/policies/${policy.id}`);
     expect(body.devices).toMatchObject([{ id: device.id, active: false, status: "Deactivated" }]);
-    const another = { name: "Second", userId: device.user.id, hardwareId: "HW2", publicKey: `${"A".repeat(43)}=` };
+    const another = { name: "Second", userId: device.user.id, hardwareId: "HW2", publicKey: `${"B".repeat(42)}A=` };
     expect(await client.post("/tenants/devices", another)).toMatchObject({ status: 409 });
   });
 });

@@ -1,15 +1,21 @@
 import type * as operations from "@gatehouse/contract/operations/devices.operations";
+import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, type Outcome } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { countDevicesOfUser, deviceLimit, deviceView, insertDevice, readDevices } from "../devices/devices.api.ts";
+import { gatewaysWithKeys } from "../gateways/gateways.api.ts";
 import { largestDeviceLimit } from "../groups/groups.api.ts";
 import { activateUser, type EnrollingUser, lockUserForEnrolment, requireEnrollable } from "../users/users.api.ts";
 
 export async function enrolDevice(call: Call<typeof operations.enrolDevice>): Promise<Outcome> {
   const { name, userId, hardwareId, publicKey, appVersion = "", os = "", osVersion = "", posture } = call.body;
+  if (isLowOrderKey(publicKey)) {
+    const errors = [bodyField("/publicKey", "is of small order; generate a new key pair with wg genkey and wg pubkey")];
+    throw new AppError("invalid_body", { errors });
+  }
   return call.command(async (tx) => {
     const user = await lockUserForEnrolment(tx, userId);
     if (user === undefined) {
@@ -18,6 +24,11 @@ export async function enrolDevice(call: Call<typeof operations.enrolDevice>): Pr
     }
     requireEnrollable(user, call.now);
     await requireRoomForDevice(tx, user);
+    const [owner] = await gatewaysWithKeys(tx, [publicKey]);
+    if (owner !== undefined) {
+      const errors = [bodyField("/publicKey", "is taken")];
+      throw new AppError("device_key_taken", { detail: `A gateway has the public key ${publicKey}.`, errors });
+    }
     if (user.status === "pending") await activateUser(tx, call.granted, user.id, call.now);
     const id = newId();
     const device = { id, name, userId: user.id, hardwareId, publicKey, appVersion, os, osVersion, posture };

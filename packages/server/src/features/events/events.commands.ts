@@ -22,9 +22,11 @@ export async function listEvents(call: Call<typeof operations.listEvents>): Prom
 export async function exportEvents(call: Call<typeof operations.exportEvents>): Promise<Outcome> {
   const { tenantId, now } = call;
   const { filters } = call.listQuery;
-  const { signer } = call.audit;
-  const options = { tenantId, filters, signer, now, read: call.read.bind(call) };
   const isCsv = call.queryParameter("format") === "csv";
+  // An export is signed, and a signature would cover up that the record was rewritten.
+  if (!isCsv) await requireUncontradicted(call);
+  const { signer, handovers } = call.audit.keys;
+  const options = { tenantId, filters, signer, handovers, now, read: call.read.bind(call) };
   return {
     kind: "stream",
     mediaType: isCsv ? "text/csv; charset=utf-8; header=present" : "application/x-ndjson",
@@ -32,6 +34,12 @@ export async function exportEvents(call: Call<typeof operations.exportEvents>): 
     stallMs: exportStallMs,
     chunks: () => (isCsv ? csvExport(options) : ndjsonExport(options)),
   };
+}
+
+/** @throws AppError audit_record_contradicted */
+async function requireUncontradicted(call: Call<typeof operations.exportEvents>): Promise<void> {
+  const contradiction = await call.audit.guard.contradiction(call.tenantId);
+  if (contradiction !== undefined) throw new AppError("audit_record_contradicted", { detail: contradiction.message });
 }
 
 export async function streamEvents(call: Call<typeof operations.streamEvents>): Promise<Outcome> {
@@ -78,6 +86,6 @@ async function startOf(call: Call<typeof operations.streamEvents>): Promise<numb
 }
 
 export async function readSigningKey(call: Call<typeof operations.readSigningKey>): Promise<Outcome> {
-  const body: SigningKey = { algorithm: "Ed25519", publicKey: call.audit.signer.publicKey };
+  const body: SigningKey = { algorithm: "Ed25519", publicKey: call.audit.keys.signer.publicKey };
   return record(body, 1);
 }

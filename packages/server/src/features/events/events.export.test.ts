@@ -139,7 +139,7 @@ test("distinguishes a file that is not an export from an invalid export", async 
     "position,id\r\n",
     '{"type":"end"}\n',
     "\n",
-    text.replace("gatehouse-audit/1", "gatehouse-audit/2"),
+    text.replace("gatehouse-audit/2", "gatehouse-audit/3"),
   ]) {
     await expect(verify(content)).rejects.toThrow(NotAnExportError);
   }

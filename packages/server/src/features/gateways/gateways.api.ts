@@ -5,6 +5,7 @@ export {
   gatewaysOfAddress,
   insertGateways,
   readAllGateways,
+  readGateway,
   updateGateways,
 } from "./gateways.queries.ts";
 export { checkEndpoint, nextStatus } from "./gateways.rules.ts";
@@ -17,6 +18,9 @@ export {
   type TokenViewer,
   tokenViewer,
 } from "./gateways.view.ts";
+export { gatewaysWithKeys } from "./reports/gateway-reports.queries.ts";
 export { type GatewayReport, storeGatewayReports } from "./reports/gateway-reports.ts";
+export { readSiteSettings } from "./settings/gateway-settings.queries.ts";
 export { canonicalSiteSettings, noSiteSettings, siteConflicts } from "./settings/gateway-settings.rules.ts";
+export { settingsView } from "./settings/gateway-settings.view.ts";
 export { AppliedWaiting } from "./sync/await-applied.ts";

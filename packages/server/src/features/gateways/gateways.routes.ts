@@ -3,6 +3,7 @@ import { type Route, route } from "../../http/route.ts";
 import * as state from "./gateway-state.commands.ts";
 import * as commands from "./gateways.commands.ts";
 import { readGatewaySettings, replaceGatewaySettings } from "./settings/gateway-settings.commands.ts";
+import { rotateSigningKey } from "./signing-key.commands.ts";
 import { readGatewaySync } from "./sync/gateway-sync.commands.ts";
 import { rotateGatewayToken } from "./tokens/gateway-token.commands.ts";
 
@@ -19,6 +20,7 @@ export const gatewayRoutes: readonly Route[] = [
   route(operations.enterGatewayMaintenance, state.enterGatewayMaintenance),
   route(operations.exitGatewayMaintenance, state.exitGatewayMaintenance),
   route(operations.rotateGatewayToken, rotateGatewayToken),
+  route(operations.rotateSigningKey, rotateSigningKey),
   route(operations.readGatewaySync, readGatewaySync),
   route(operations.testGatewayConfiguration, state.testGatewayConfiguration),
 ];

@@ -8,8 +8,9 @@ export {
   insertGroups,
   largestDeviceLimit,
   readAllGroups,
+  readGroup,
   type StoredGroup,
   updateGroups,
 } from "./groups.queries.ts";
 export { newGroupMaxDevices } from "./groups.rules.ts";
-export { type PolicyGroupJson, policyGroupJson, policyGroupView } from "./groups.view.ts";
+export { auditedGroup, type PolicyGroupJson, policyGroupJson, policyGroupView } from "./groups.view.ts";

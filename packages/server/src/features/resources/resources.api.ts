@@ -3,7 +3,8 @@ export {
   deleteResources,
   insertResources,
   readAllResources,
+  readResource,
   type StoredResource,
   updateResources,
 } from "./resources.queries.ts";
-export { type PolicyResourceJson, policyResourceJson, policyResourceView } from "./resources.view.ts";
+export { type PolicyResourceJson, policyResourceJson, policyResourceView, resourceView } from "./resources.view.ts";

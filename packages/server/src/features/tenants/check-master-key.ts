@@ -1,10 +1,9 @@
 import type { Transaction } from "../../platform/db/database.ts";
-import type { SecretBox } from "../../platform/secrets/master-key.ts";
+import { masterKeyCheck, type SecretBox } from "../../platform/secrets/master-key.ts";
 import { StartError } from "../../platform/start-error.ts";
 import { readFact, storeFact } from "./installation.queries.ts";
 
-const checkText = "gatehouse";
-const checkContext = "installation";
+const { text: checkText, context: checkContext } = masterKeyCheck;
 
 /** The secrets in the database were encrypted with another master key. */
 export class WrongMasterKeyError extends StartError {

@@ -7,5 +7,5 @@ export {
   requireEnrollable,
 } from "./user-enrolment.ts";
 export { createOwner } from "./users.built-in.ts";
-export { deleteUsers, insertUsers, readAllUsers, type StoredUser, updateUsers } from "./users.queries.ts";
-export { type PolicyUserJson, policyUserJson, policyUserView } from "./users.view.ts";
+export { deleteUsers, insertUsers, readAllUsers, readUsers, type StoredUser, updateUsers } from "./users.queries.ts";
+export { type PolicyUserJson, policyUserJson, policyUserView, userView } from "./users.view.ts";

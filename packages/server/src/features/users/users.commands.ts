@@ -26,9 +26,10 @@ export async function readUser(call: Call<typeof operations.readUser>): Promise<
 export async function createUsers(call: Call<typeof operations.createUsers>): Promise<Outcome> {
   const { body } = call;
   const single = !Array.isArray(body);
-  const invitations: Invitation[] = (single ? [body] : body).map(({ email, groups = [] }, index) => ({
+  const invitations: Invitation[] = (single ? [body] : body).map(({ email, groups = [], attributes = {} }, index) => ({
     email,
     groupIds: groups,
+    attributes,
     pointer: single ? "" : `/${index}`,
   }));
   return call.command(async (tx) => {

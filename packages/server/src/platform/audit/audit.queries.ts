@@ -1,7 +1,7 @@
 import type { Origin } from "../change.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { entryHash } from "./chain.ts";
+import { detailsDomain, entryHash } from "./chain.ts";
 import type { Entry } from "./entry.ts";
 
 type Texts = readonly (string | null)[];
@@ -9,7 +9,8 @@ type Texts = readonly (string | null)[];
 /**
  * Stores the audit entries of a command, their seal, its outbox entry and the tenant's new generation in one statement.
  * It must be the last statement of its transaction: it locks the row of tenant_generations, which orders the commands
- * of a tenant. It hashes the same bytes as `sealHash` in chain.ts.
+ * of a tenant. It hashes the same bytes as `sealHash` in chain.ts. The effects and facts of the command must be stored
+ * before it, under the lock of that row.
  */
 const appendRecord = statement<
   never,
@@ -32,14 +33,19 @@ const appendRecord = statement<
     atMs: number,
     entryHashes: Buffer,
     reasons: Texts,
+    hasDetails: boolean,
   ]
 >(
   "audit.append",
-  `WITH bumped AS (
+  `WITH details AS (
+     SELECT access_record_hash($1, generation, generation + 1) AS hash
+     FROM tenant_generations WHERE $19::boolean AND tenant_id = $1
+   ), bumped AS (
      UPDATE tenant_generations
      SET generation = generation + 1, event_count = event_count + cardinality($9::uuid[]),
          chain_hash = sha256(chain_hash || uuid_send($1) || int8send(generation + 1) || int8send(event_count + 1)
-                             || int8send($16::bigint) || $17::bytea)
+                             || int8send($16::bigint) || $17::bytea
+                             || coalesce('${detailsDomain}'::bytea || (SELECT hash FROM details), ''::bytea))
      WHERE tenant_id = $1
      RETURNING generation, event_count - cardinality($9::uuid[]) AS last_position, chain_hash
    ), audited AS (
@@ -53,8 +59,8 @@ const appendRecord = statement<
                          $18::text[]) WITH ORDINALITY
        AS entry (id, operation, target_type, target_id, target_name, before, after, reason, place)
    ), sealed AS (
-     INSERT INTO audit_seals (tenant_id, generation, created_at, first_position, entry_hashes, hash)
-     SELECT $1, generation, $2, last_position + 1, $17, chain_hash FROM bumped
+     INSERT INTO audit_seals (tenant_id, generation, created_at, first_position, entry_hashes, details, hash)
+     SELECT $1, generation, $2, last_position + 1, $17, (SELECT hash FROM details), chain_hash FROM bumped
    )
    INSERT INTO outbox (tenant_id, generation, created_at, changes)
    SELECT $1, generation, $2, $15::jsonb FROM bumped`,
@@ -70,12 +76,14 @@ function kindOf(entry: Entry): "created" | "updated" | "deleted" {
  *
  * @param origin the author and the request; operation and reason are those of the entries
  * @param entries at least one
+ * @param hasDetails whether the command has stored access effects or facts, which the seal then covers
  */
 export function appendToRecord(
   transaction: Transaction,
   tenantId: string,
   origin: Origin,
   entries: readonly Entry[],
+  hasDetails: boolean,
 ): Promise<unknown> {
   const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value));
   return transaction.query(
@@ -98,5 +106,6 @@ export function appendToRecord(
     origin.at.getTime(),
     Buffer.concat(entries.map(entryHash)),
     entries.map(({ reason }) => reason ?? null),
+    hasDetails,
   );
 }

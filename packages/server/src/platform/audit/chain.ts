@@ -6,6 +6,9 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { Entry } from "./entry.ts";
 
+/** Separates the details from the entries' hashes: no seal without details has the same bytes as one with them. */
+export const detailsDomain = "gatehouse-details/1";
+
 /** The length of a SHA-256, in bytes. */
 export const hashBytes = 32;
 
@@ -20,6 +23,11 @@ export interface Seal {
   readonly firstPosition: number;
   /** SHA-256 of each entry, in hexadecimal, in the order of their positions. */
   readonly entryHashes: readonly string[];
+  /**
+   * SHA-256 of the access effects and facts that the command stored, in hexadecimal. Absent if it stored none, and in
+   * seals from before they were chained.
+   */
+  readonly details?: string;
   /** Covers all other fields, the tenant, and the hash of the previous seal. In hexadecimal. */
   readonly hash: string;
 }
@@ -50,10 +58,11 @@ export function sealHash(previous: string, tenantId: string, seal: Omit<Seal, "h
   header.writeBigInt64BE(BigInt(seal.generation), 0);
   header.writeBigInt64BE(BigInt(seal.firstPosition), 8);
   header.writeBigInt64BE(BigInt(Date.parse(seal.createdAt)), 16);
-  return createHash("sha256")
+  const hash = createHash("sha256")
     .update(Buffer.from(previous, "hex"))
     .update(Buffer.from(tenantId.replaceAll("-", ""), "hex"))
     .update(header)
-    .update(Buffer.from(seal.entryHashes.join(""), "hex"))
-    .digest("hex");
+    .update(Buffer.from(seal.entryHashes.join(""), "hex"));
+  if (seal.details !== undefined) hash.update(detailsDomain).update(Buffer.from(seal.details, "hex"));
+  return hash.digest("hex");
 }

@@ -55,6 +55,26 @@ const selectOldest = statement<ChainPlace & { readonly old: boolean }, [tenantId
    FROM audit_seals WHERE tenant_id = $1 ORDER BY generation LIMIT $3`,
 );
 
+const selectOpen = statement<{ tenantId: string }, [limit: number]>(
+  "audit.open_histories",
+  `SELECT tenant_id AS "tenantId" FROM tenant_generations WHERE NOT history_sealed ORDER BY tenant_id LIMIT $1`,
+);
+const sealHistory = statement<{ sealed: boolean }, [tenantId: string]>(
+  "audit.note_history_sealed",
+  `UPDATE tenant_generations SET history_sealed = true WHERE tenant_id = $1 AND NOT history_sealed
+   RETURNING true AS sealed`,
+);
+
+/** Tenants with effects or facts that nothing in their chain covers. Requires the operator's scope. */
+export async function tenantsWithOpenHistory(transaction: Transaction, limit: number): Promise<readonly string[]> {
+  return (await transaction.query(selectOpen, limit)).map(({ tenantId }) => tenantId);
+}
+
+/** @returns false if the history was covered before */
+export async function noteHistorySealed(tx: TenantTx): Promise<boolean> {
+  return (await tx.query(sealHistory, tx.tenantId)).length > 0;
+}
+
 /** Tenants whose chain has grown since it was last signed, ordered by id. Requires the operator's scope. */
 export async function grownChains(database: Database, afterTenant: string, limit: number): Promise<readonly string[]> {
   const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectGrown, afterTenant, limit));
@@ -120,4 +140,15 @@ export async function replaceByStub(tx: TenantTx, stub: Signed): Promise<number>
 /** Updates the row that commands lock last, so it must be the last query of its transaction. */
 export async function notePruned(tx: TenantTx, position: number): Promise<void> {
   await tx.query(countPruned, tx.tenantId, position);
+}
+
+const selectBaseline = statement<{ through: number | null }, [tenantId: string]>(
+  "audit.baseline_through",
+  `SELECT max((after ->> 'historyThrough')::bigint) AS through FROM audit_events
+   WHERE tenant_id = $1 AND operation IN ('sealAccessHistory', 'pruneEvents') AND actor_type = 'system'`,
+);
+
+/** The generation through which one entry covers all effects and facts; -1: seals cover all of them. */
+export async function baselineThrough(tx: TenantTx): Promise<number> {
+  return (await tx.query(selectBaseline, tx.tenantId))[0]?.through ?? -1;
 }

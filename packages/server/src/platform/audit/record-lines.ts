@@ -7,8 +7,10 @@ import Type, { type Static, type TProperties } from "typebox";
 import { Compile } from "typebox/compile";
 import type { Seal } from "./chain.ts";
 
-/** The version of the format. A reader rejects any other version. */
-export const recordFormat = "gatehouse-audit/1";
+/** The version of the format that exports are written in. Version 2 added `details` to seals, and `keys`. */
+export const recordFormat = "gatehouse-audit/2";
+/** The versions that a reader accepts. */
+export const readableFormats: readonly string[] = ["gatehouse-audit/1", recordFormat];
 
 /**
  * Above this maximum, numbers are not exact, so the hash of a seal, which contains 64-bit integers, cannot be computed.
@@ -31,6 +33,17 @@ const Head = line("head", {
   filters: Type.Array(Type.String()),
   /** The key that verifies the signatures: Ed25519, 32 bytes in base64. */
   publicKey: Base64,
+  /** The hand-overs between the keys that signed; absent if there was only one key. */
+  keys: Type.Optional(
+    Type.Array(
+      closedObject({
+        from: Base64,
+        to: Base64,
+        createdAt: Timestamp,
+        signatures: closedObject({ from: Base64, to: Base64 }),
+      }),
+    ),
+  ),
   /** The place in the chain after which the export begins; absent if it begins at the start of the chain. */
   after: Type.Optional(closedObject(place)),
 });
@@ -43,6 +56,7 @@ const SealLine = line("seal", {
   createdAt: Timestamp,
   firstPosition: Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
   entryHashes: Type.Array(Hash),
+  details: Type.Optional(Hash),
   hash: Hash,
 });
 /** Follows the seal that the checkpoint signs. */

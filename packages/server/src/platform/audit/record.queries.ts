@@ -55,11 +55,12 @@ interface SealRow {
   readonly createdAt: string;
   readonly firstPosition: number;
   readonly entryHashes: string;
+  readonly details: string | null;
   readonly hash: string;
 }
 
 const sealColumns =
-  'generation, created_at AS "createdAt", first_position AS "firstPosition", encode(entry_hashes, \'hex\') AS "entryHashes", encode(hash, \'hex\') AS hash';
+  "generation, created_at AS \"createdAt\", first_position AS \"firstPosition\", encode(entry_hashes, 'hex') AS \"entryHashes\", encode(details, 'hex') AS details, encode(hash, 'hex') AS hash";
 
 const selectSeals = statement<
   SealRow,
@@ -77,8 +78,15 @@ const selectSealBefore = statement<SealRow, [tenantId: string, beforeGeneration:
 /** The highest position that a query can contain. */
 export const noEnd = Number.MAX_SAFE_INTEGER;
 
-function sealOf({ entryHashes, ...row }: SealRow): Seal {
-  return { ...row, entryHashes: entryHashes.match(new RegExp(`.{${2 * hashBytes}}`, "g")) ?? [] };
+function sealOf({ generation, createdAt, firstPosition, entryHashes, details, hash }: SealRow): Seal {
+  return {
+    generation,
+    createdAt,
+    firstPosition,
+    entryHashes: entryHashes.match(new RegExp(`.{${2 * hashBytes}}`, "g")) ?? [],
+    ...(details === null ? {} : { details }),
+    hash,
+  };
 }
 
 function placeOf(row: SealRow): ChainPlace {

@@ -1,16 +1,21 @@
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
 import type { Log } from "../log.ts";
+import type { AuditKeys } from "./audit-keys.ts";
 import { grownChains, insertCheckpoint, latestCheckpoint } from "./checkpoints.queries.ts";
+import type { HeadGuard } from "./head-guard.ts";
+import { insertOperatorCheckpoint, lastOperatorPlace, operatorCheckpoint } from "./operator-record.queries.ts";
 import { noEnd, readPlaceBefore } from "./record.queries.ts";
-import type { AuditSigner } from "./signatures.ts";
+import type { ChainPlace } from "./signatures.ts";
+import { operatorRecord } from "./signed-heads.ts";
 
 const tenantsAtOnce = 500;
 const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 export interface CheckpointOptions {
   readonly database: Database;
-  readonly signer: AuditSigner;
+  readonly keys: AuditKeys;
+  readonly guard: HeadGuard;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -19,11 +24,14 @@ export interface CheckpointOptions {
  * Signs the head of every chain that has grown since its last checkpoint. Safe on every replica: a replica that comes
  * second finds the place signed.
  *
- * A chain that no longer contains the last signed seal is not signed again, because the signature would cover up that
+ * A chain that contradicts a head that was signed before is not signed again, because the signature would cover up that
  * the chain was rewritten.
  */
 export async function signCheckpoints(options: CheckpointOptions): Promise<void> {
-  const { database } = options;
+  const { database, guard, keys, clock } = options;
+  await keys.refresh(clock.now());
+  await guard.check();
+  await signOperatorHead(options);
   let after = nilUuid;
   for (;;) {
     const tenants = await grownChains(database, after, tenantsAtOnce);
@@ -34,19 +42,36 @@ export async function signCheckpoints(options: CheckpointOptions): Promise<void>
   }
 }
 
-async function signHead({ database, signer, clock, log }: CheckpointOptions, tenantId: string): Promise<void> {
-  const broken = await database.transaction({ kind: "tenant", tenantId }, async (transaction) => {
+async function signHead({ database, guard, keys, clock, log }: CheckpointOptions, tenantId: string): Promise<void> {
+  const { broken, signed } = await database.transaction({ kind: "operator", tenantId }, async (transaction) => {
     const tx = { tenantId, query: transaction.query };
     const latest = await latestCheckpoint(tx);
     const head = await readPlaceBefore(tx, noEnd);
-    if (latest !== undefined && latest.sealHash !== latest.hash) return latest;
-    if (head === undefined || head.position <= (latest?.position ?? 0)) return undefined;
-    await insertCheckpoint(tx, signer.sign("checkpoint", tenantId, head, clock.now()));
-    return undefined;
+    if (latest !== undefined && latest.sealHash !== latest.hash) return { broken: latest };
+    if (head === undefined || head.position <= (latest?.position ?? 0)) return {};
+    // The check of all heads has logged the contradiction.
+    if ((await guard.contradictionIn(transaction, tenantId)) !== undefined) return {};
+    await insertCheckpoint(tx, keys.signer.sign("checkpoint", tenantId, head, clock.now()));
+    return { signed: head };
   });
+  if (signed !== undefined) await guard.signed(tenantId, signed);
   if (broken !== undefined) {
     const { position } = broken;
     const message = "the audit record is not the one that was signed; run gatehouse audit verify";
     log.error({ tenantId, position }, message);
   }
+}
+
+async function signOperatorHead({ database, guard, keys, clock }: CheckpointOptions): Promise<void> {
+  const signed = await database.transaction(
+    { kind: "operator" },
+    async (transaction): Promise<ChainPlace | undefined> => {
+      const [head, latest] = await Promise.all([lastOperatorPlace(transaction), operatorCheckpoint(transaction)]);
+      if (head === undefined || head.position <= (latest?.position ?? 0)) return undefined;
+      if ((await guard.contradictionIn(transaction, operatorRecord)) !== undefined) return undefined;
+      await insertOperatorCheckpoint(transaction, keys.signer.sign("checkpoint", operatorRecord, head, clock.now()));
+      return head;
+    },
+  );
+  if (signed !== undefined) await guard.signed(operatorRecord, signed);
 }

@@ -1,6 +1,6 @@
 /** Verifies an exported audit record: its lines, seals and signatures, and that nothing was removed or added. */
 import { createHash } from "node:crypto";
-import { type EndLine, type HeadLine, parseLine, recordFormat } from "./record-lines.ts";
+import { type EndLine, type HeadLine, parseLine, readableFormats } from "./record-lines.ts";
 import { SignatureCheck } from "./signatures.ts";
 import { RecordVerifier, type Report } from "./verify-record.ts";
 
@@ -82,16 +82,18 @@ function begin(line: ReturnType<typeof parseLine>, { publicKey, expectHead }: Ve
         : "The export's first line is missing.",
     );
   }
-  if (line.format !== recordFormat) {
+  if (!readableFormats.includes(line.format)) {
     throw new NotAnExportError(
-      `The export's format is ${JSON.stringify(line.format)}; this version reads ${recordFormat}.`,
+      `The export's format is ${JSON.stringify(line.format)}; this version reads ${readableFormats.join(" and ")}.`,
     );
   }
-  const signatures = SignatureCheck.of(publicKey ?? line.publicKey);
+  const signatures = SignatureCheck.of(publicKey ?? line.publicKey, line.keys);
   if (signatures === undefined) throw new NotAnExportError("The public key is not 32 bytes in base64.");
   const { tenantId, complete, after } = line;
   const verifier = new RecordVerifier({ tenantId, signatures, complete, after, expectHead });
-  if (publicKey !== undefined && publicKey !== line.publicKey) {
+  // A later key is as good as the expected one if the expected one has handed over to it.
+  const isKnown = publicKey === undefined || signatures.has(line.publicKey);
+  if (!isKnown) {
     const message = `The export says that it is signed with ${line.publicKey}, which is not the expected key.`;
     verifier.report({ problem: "form", message });
   }

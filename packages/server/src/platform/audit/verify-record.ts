@@ -4,6 +4,7 @@
  */
 import type { Event } from "@gatehouse/contract/records/event";
 import { chainStart, entryHash, lastPositionOf, type Seal, sealHash } from "./chain.ts";
+import { BaselineFinder, type HistoryBaseline } from "./history-baseline.ts";
 import type { RecordLine } from "./record-lines.ts";
 import type { ChainPlace, SignatureCheck, Signed, StatementKind } from "./signatures.ts";
 
@@ -11,7 +12,9 @@ import type { ChainPlace, SignatureCheck, Signed, StatementKind } from "./signat
  * `changed`: an entry differs from the sealed one. `missing`: an entry or a seal is missing. `unsealed`: no seal covers
  * an entry. `reordered`: an entry is at another position. `chain`: a seal does not follow from the previous one.
  * `checkpoint`, `stub`: a signature is invalid, or contradicts the chain. `head`: the record does not end at the
- * expected place. `form`: a line cannot be read.
+ * expected place, or lacks an expected one. `empty`: there is no record. `unsigned`: nothing signs an old entry.
+ * `history`: an access effect or fact is not the one that the chain covers. `live`: a record is not as its latest entry
+ * left it. `form`: a line cannot be read.
  */
 export type ProblemKind =
   | "changed"
@@ -22,6 +25,10 @@ export type ProblemKind =
   | "checkpoint"
   | "stub"
   | "head"
+  | "empty"
+  | "unsigned"
+  | "history"
+  | "live"
   | "form";
 
 export interface Finding {
@@ -76,6 +83,12 @@ export interface RecordVerifierOptions {
   readonly after?: ChainPlace | undefined;
   /** The hash of a seal that must be in the chain, from an earlier verification. */
   readonly expectHead?: string | undefined;
+  /** Places that must be in the chain, unless they were pruned. */
+  readonly expectHeads?: readonly Pick<ChainPlace, "position" | "hash">[] | undefined;
+  /** A valid signature must cover this position. */
+  readonly expectSigned?: number | undefined;
+  /** Seals from before this time must be signed, in ISO 8601. */
+  readonly unsignedBefore?: string | undefined;
 }
 
 export class RecordVerifier {
@@ -88,14 +101,20 @@ export class RecordVerifier {
   #events = 0;
   #leftOut = 0;
   #signedThrough = 0;
+  /** The first seal after the last valid signature. */
+  #unsigned: Seal | undefined;
+  readonly #baselines = new BaselineFinder();
   #lastEvent = Number.NEGATIVE_INFINITY;
   #expectedSeen: boolean;
+  /** The expected places that the lines so far do not contain, by hash. */
+  readonly #expected: Map<string, number>;
   /** Entries whose seal has not arrived yet, by position. */
   readonly #waiting = new Map<number, Waiting>();
 
   constructor(options: RecordVerifierOptions) {
     this.#options = options;
     this.#head = options.after ?? { position: 0, generation: 0, hash: chainStart };
+    this.#expected = new Map(options.expectHeads?.map(({ hash, position }) => [hash, position]));
     this.#expectedSeen = options.expectHead === undefined || options.expectHead === this.#head.hash;
   }
 
@@ -106,6 +125,11 @@ export class RecordVerifier {
 
   get events(): number {
     return this.#events;
+  }
+
+  /** The entry that covers effects and facts without a seal of their own. */
+  get baseline(): HistoryBaseline | undefined {
+    return this.#baselines.baseline;
   }
 
   take(line: RecordLine): void {
@@ -139,16 +163,25 @@ export class RecordVerifier {
       this.report({ problem: "head", position, message });
       return;
     }
-    this.#signedThrough = position;
+    this.#sign(position);
   }
 
   /** @param expected the end according to a live database; undefined for an export */
   finish(expected?: ExpectedHead): Report {
     this.#unsealed(() => true);
     if (expected !== undefined) this.#compareHead(expected);
+    if (this.#options.complete && this.#head.position === 0) {
+      this.report({ problem: "empty", message: "The record is empty. Every tenant has entries from its creation." });
+    }
+    this.#compareSignatures();
     if (!this.#expectedSeen) {
       const message = `No seal has the expected hash ${this.#options.expectHead}: the record was rewritten since, or is another one.`;
       this.report({ problem: "head", message });
+    }
+    for (const position of this.#expected.values()) {
+      if (position <= this.#prunedThrough) continue;
+      const message = `Position ${position} had another hash: the record was rewritten since, or is an older one.`;
+      this.report({ problem: "head", position, message });
     }
     return {
       findings: this.#findings,
@@ -177,13 +210,15 @@ export class RecordVerifier {
       return;
     }
     this.#prunedThrough = position;
-    this.#signedThrough = position;
+    this.#baselines.prunedThrough = position;
+    this.#sign(position);
     this.#moveTo({ position, generation, hash });
   }
 
   #event(event: Event): void {
     const { position, generation, id, createdAt } = event;
     this.#events += 1;
+    this.#baselines.take(event);
     const where = { position, id, createdAt };
     if (position <= this.#lastEvent) {
       const message = `The entry follows the one at position ${this.#lastEvent}.`;
@@ -219,6 +254,7 @@ export class RecordVerifier {
     }
     this.#unsealed((position) => position < firstPosition);
     for (const [index, expected] of entryHashes.entries()) this.#compareEntry(seal, firstPosition + index, expected);
+    this.#unsigned ??= seal;
     this.#moveTo({ position: lastPositionOf(seal), generation, hash });
   }
 
@@ -261,8 +297,25 @@ export class RecordVerifier {
     } else if (position !== this.#head.position || hash !== this.#head.hash) {
       const message = `The checkpoint of ${createdAt} signs another hash at position ${position}: the record was rewritten after it was signed.`;
       this.report({ problem: "checkpoint", ...where, message });
-    } else if (this.#options.signatures !== undefined) {
-      this.#signedThrough = position;
+    } else if (this.#options.signatures !== undefined) this.#sign(position);
+  }
+
+  #sign(position: number): void {
+    this.#signedThrough = position;
+    this.#unsigned = undefined;
+  }
+
+  #compareSignatures(): void {
+    const { signatures, expectSigned = 0, unsignedBefore = "" } = this.#options;
+    if (signatures === undefined) return;
+    if (this.#signedThrough < expectSigned) {
+      const message = `Position ${expectSigned} was signed, and signatures reach only position ${this.#signedThrough}: checkpoints are missing.`;
+      this.report({ problem: "unsigned", position: this.#signedThrough + 1, message });
+    } else if (this.#unsigned !== undefined && this.#unsigned.createdAt < unsignedBefore) {
+      const { firstPosition: position, createdAt } = this.#unsigned;
+      const message =
+        "Nothing signs this entry and those after it: checkpoints are missing, or Gatehouse does not run.";
+      this.report({ problem: "unsigned", position, createdAt, message });
     }
   }
 
@@ -287,6 +340,7 @@ export class RecordVerifier {
   #moveTo(place: ChainPlace): void {
     this.#head = place;
     if (place.hash === this.#options.expectHead) this.#expectedSeen = true;
+    this.#expected.delete(place.hash);
   }
 
   #unsealed(concerns: (position: number) => boolean): void {

@@ -7,7 +7,7 @@ import { chainStart, lastPositionOf } from "./chain.ts";
 import { readRecord, type TenantReader } from "./read-record.ts";
 import { noEnd, readEntries, readGenerations, readPlaceBefore, readStub } from "./record.queries.ts";
 import { type EndLine, type HeadLine, type RecordLine, recordFormat } from "./record-lines.ts";
-import type { AuditSigner, ChainPlace } from "./signatures.ts";
+import type { AuditKeyHandover, AuditSigner, ChainPlace } from "./signatures.ts";
 
 /** The approximate number of characters per piece of text. */
 const pieceLength = 65_536;
@@ -18,6 +18,8 @@ export interface ExportOptions {
   readonly read: TenantReader;
   readonly filters: readonly Filter[];
   readonly signer: AuditSigner;
+  /** The keys that signed before. */
+  readonly handovers?: readonly AuditKeyHandover[];
   readonly now: Date;
 }
 
@@ -26,7 +28,7 @@ export interface ExportOptions {
  * through the last one, with every seal between them, so that it can still be verified.
  */
 export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<string> {
-  const { tenantId, read, filters, signer, now } = options;
+  const { tenantId, read, filters, signer, handovers = [], now } = options;
   const complete = filters.length === 0;
   const matching = complete ? undefined : await read((tx) => readGenerations(tx, filters));
   const nothing = !complete && matching === undefined;
@@ -45,6 +47,7 @@ export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<stri
     complete,
     filters: filters.map(shown),
     publicKey: signer.publicKey,
+    ...(handovers.length === 0 ? {} : { keys: [...handovers] }),
     ...(after === undefined ? {} : { after: placeOf(after) }),
   };
   const content = createHash("sha256");

@@ -7,12 +7,17 @@ const deadlockDetected = "40P01";
 const uniqueViolation = "23505";
 const foreignKeyViolation = "23503";
 const undefinedTable = "42P01";
+const diskFull = "53100";
+const readOnlyTransaction = "25006";
+const failedTransaction = "25P02";
+/** Characters that the database's encoding cannot represent, such as NUL. */
+const unstorableText = new Set(["22021", "22P05"]);
 const undefinedColumn = "42703";
 
 /**
  * Classes and codes of temporary failures: connection problems, exhausted resources, timeouts, shutdown and startup.
  */
-const unavailable = /^(08|53|57014|57P0[1-5]|58|3D000|25006)/;
+const unavailable = /^(08|53|57014|57P0[1-5]|58|3D000|25006|25P02)/;
 
 const networkErrors = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH"]);
 for (const code of ["ENOTFOUND", "EAI_AGAIN", "ENETUNREACH", "ECONNABORTED"]) networkErrors.add(code);
@@ -40,14 +45,37 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return connectionTrouble.test(error.message);
 }
 
+/** Whether the database cannot write: its disk is full, or it is read-only. */
+export function isUnwritable(error: unknown): boolean {
+  if (error instanceof AppError) return isUnwritable(error.cause);
+  return error instanceof pg.DatabaseError && (error.code === diskFull || error.code === readOnlyTransaction);
+}
+
+/** Whether a statement was refused only because an earlier statement of its transaction had failed. */
+export function isConsequence(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === failedTransaction;
+}
+
+/** Whether a value contains text that the database cannot store. */
+export function isUnstorableText(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && unstorableText.has(error.code ?? "");
+}
+
 /** Whether a statement names a missing table or column, because the schema belongs to another version. */
 export function isOtherSchema(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === undefinedTable || error.code === undefinedColumn);
 }
 
+const unwritableDetails: Readonly<Record<string, string>> = {
+  [diskFull]: "The database has no disk space left. Nothing was changed.",
+  [readOnlyTransaction]: "The database is read-only. Nothing was changed.",
+};
+
 /** The error that callers get while the database is unavailable. */
 export function databaseUnavailable(cause: unknown): AppError {
-  return new AppError("database_unavailable", { retryAfterSeconds: 2, cause });
+  const code = cause instanceof pg.DatabaseError ? cause.code : undefined;
+  const detail = code === undefined ? undefined : unwritableDetails[code];
+  return new AppError("database_unavailable", { retryAfterSeconds: 2, cause, ...(detail && { detail }) });
 }
 
 /** The errors for violated constraints, by the constraint's name. Declared beside the queries that can violate them. */

@@ -3,7 +3,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { isUuid } from "../ids.ts";
 import { columnTypes } from "./column-types.ts";
-import { databaseUnavailable, isDatabaseUnavailable, isSerializationFailure } from "./database-errors.ts";
+import {
+  databaseUnavailable,
+  isConsequence,
+  isDatabaseUnavailable,
+  isSerializationFailure,
+  isUnwritable,
+} from "./database-errors.ts";
 import type { Statement } from "./statement.ts";
 import { TenantShares } from "./tenant-shares.ts";
 
@@ -65,6 +71,7 @@ export class Database {
   readonly #shares: TenantShares;
   readonly #answerTimeoutMs: number;
   readonly #onQuery: QueryObserver | undefined;
+  #writesFail = false;
 
   constructor(options: DatabaseOptions) {
     const { statementTimeoutMs = defaultStatementTimeoutMs, connectTimeoutMs = defaultConnectTimeoutMs } = options;
@@ -198,6 +205,11 @@ export class Database {
     return this.#attempt(scope, work, { mode: "ISOLATION LEVEL REPEATABLE READ READ ONLY" });
   }
 
+  /** Whether the latest transaction that tried to write failed because the database cannot write. */
+  get writesFail(): boolean {
+    return this.#writesFail;
+  }
+
   /** Checks that the database answers. */
   async ping(): Promise<void> {
     const { client, release } = await this.#connect(undefined);
@@ -236,8 +248,15 @@ export class Database {
   ): Promise<T> {
     const timeoutMs = this.#answerTimeoutMs;
     const sending = this.#sending;
+    let firstError: unknown;
     const transaction: Transaction = {
-      query: (statement, ...parameters) => send(client, statement, parameters, sending),
+      query: (statement, ...parameters) => {
+        const answer = send(client, statement, parameters, sending);
+        answer.catch((error: unknown) => {
+          firstError ??= error;
+        });
+        return answer;
+      },
     };
     let ended: Promise<pg.QueryResult> | undefined;
     try {
@@ -248,10 +267,14 @@ export class Database {
       const [, { command }] = await Promise.all([finished, ended]);
       // PostgreSQL answers COMMIT with ROLLBACK if a query failed, even if `work` swallowed the error.
       if (command !== ending) throw new Error(`the transaction ended in ${command}: one of its queries had failed`);
+      this.#writesFail = false;
       return result;
     } catch (error) {
       await (ended ?? client.query(timed({ text: "ROLLBACK" }, timeoutMs))).catch(() => undefined);
-      throw error;
+      // Queries are sent without waiting, so the error that is noticed first may only be a consequence.
+      const cause = isConsequence(error) ? (firstError ?? error) : error;
+      if (isUnwritable(cause)) this.#writesFail = true;
+      throw cause;
     }
   }
 

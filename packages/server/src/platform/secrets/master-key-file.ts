@@ -27,13 +27,30 @@ function pathIn(dataDir: string): string {
   return join(dataDir, "master-key");
 }
 
+/** The file of the master key that only decrypts, during a rotation. */
+export function secondPathIn(dataDir: string): string {
+  return join(dataDir, "master-key.second");
+}
+
+/**
+ * Reads the master key that only decrypts; undefined if no rotation is in progress.
+ *
+ * @throws StartError if the file exists but contains no key
+ */
+export function readSecondMasterKey(dataDir: string, log: Log): Promise<MasterKeyFile | undefined> {
+  return readKeyFile(secondPathIn(dataDir), log);
+}
+
 /**
  * Reads the master key in the data folder; undefined if there is none.
  *
  * @throws StartError if the file exists but contains no key
  */
-export async function readMasterKey(dataDir: string, log: Log): Promise<MasterKeyFile | undefined> {
-  const path = pathIn(dataDir);
+export function readMasterKey(dataDir: string, log: Log): Promise<MasterKeyFile | undefined> {
+  return readKeyFile(pathIn(dataDir), log);
+}
+
+async function readKeyFile(path: string, log: Log): Promise<MasterKeyFile | undefined> {
   const text = await readIfExists(path);
   if (text === undefined) return undefined;
   const key = parseMasterKey(text.trim());
@@ -60,7 +77,19 @@ async function readIfExists(path: string): Promise<string | undefined> {
 
 /** Writes the key to disk completely before anything is encrypted with it. */
 async function makeMasterKey(dataDir: string, path: string): Promise<MasterKeyFile> {
-  const text = generateMasterKey();
+  return writeKeyFile(dataDir, path, generateMasterKey());
+}
+
+/**
+ * Replaces the master key by a new one, and keeps the present one as the second key. An interruption leaves either the
+ * present key alone, or the present key twice, or both keys.
+ */
+export async function replaceMasterKeyFile(dataDir: string, present: Buffer): Promise<void> {
+  await writeKeyFile(dataDir, secondPathIn(dataDir), present.toString("base64"));
+  await makeMasterKey(dataDir, pathIn(dataDir));
+}
+
+async function writeKeyFile(dataDir: string, path: string, text: string): Promise<MasterKeyFile> {
   const unfinished = `${path}.unfinished`;
   const file = await open(unfinished, "w", 0o600);
   try {

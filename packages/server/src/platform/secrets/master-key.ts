@@ -17,6 +17,7 @@ export interface SecretBox {
 }
 
 export type SecretPurpose =
+  | "audit-key"
   | "gateway-token"
   | "idempotent-reply"
   | "master-key-check"
@@ -41,13 +42,56 @@ export function generateMasterKey(): string {
   return randomBytes(keyBytes).toString("base64");
 }
 
+/** The master keys of an installation. Each has 32 bytes. */
+export interface MasterKeys {
+  /** Encrypts, and decrypts. */
+  readonly current: Buffer;
+  /** Only decrypts, during a rotation: the previous key, or the next one. */
+  readonly second?: Buffer | undefined;
+}
+
 /**
  * Creates the box of a purpose.
  *
- * @param masterKey 32 bytes
+ * @param masterKeys the keys, or the only one
  * @param purpose of the box; boxes of different purposes cannot decrypt each other's secrets
  */
-export function createSecretBox(masterKey: Buffer, purpose: SecretPurpose): SecretBox {
+export function createSecretBox(masterKeys: MasterKeys | Buffer, purpose: SecretPurpose): SecretBox {
+  const { current, second }: MasterKeys = Buffer.isBuffer(masterKeys) ? { current: masterKeys } : masterKeys;
+  const box = boxOf(current, purpose);
+  if (second === undefined) return box;
+  const other = boxOf(second, purpose);
+  return {
+    seal: box.seal,
+    open(ciphertext, context) {
+      try {
+        return box.open(ciphertext, context);
+      } catch {
+        return other.open(ciphertext, context);
+      }
+    },
+  };
+}
+
+const checkContext = "installation";
+
+/** The known text that reveals a start with the wrong master key, and its associated data. */
+export const masterKeyCheck = { text: "gatehouse", context: checkContext } as const;
+
+/** @returns the key that the known text is encrypted with; undefined: neither */
+export function masterKeyThatOpens({ current, second }: MasterKeys, check: Buffer): Buffer | undefined {
+  return [current, second].find((key) => {
+    if (key === undefined) return false;
+    try {
+      boxOf(key, "master-key-check").open(check, checkContext);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function boxOf(masterKey: Buffer, purpose: SecretPurpose): SecretBox {
   const key = Buffer.from(hkdfSync("sha256", masterKey, "", `gatehouse/${purpose}/v1`, keyBytes));
   return {
     seal(plaintext, context) {

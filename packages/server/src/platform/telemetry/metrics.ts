@@ -13,6 +13,8 @@ export interface CacheState {
 /** Sources of figures that other modules maintain. All of them are counters, except sizes and the lag. */
 export interface MetricSources {
   readonly pool: () => { readonly size: number; readonly idle: number; readonly waiting: number };
+  /** The number of audit records that contradict a signed head. */
+  readonly auditContradictions: () => number;
   /** The time since this replica last knew all changes, in milliseconds. */
   readonly outboxLagMs: () => number;
   readonly caches: Readonly<Record<string, () => CacheState>>;
@@ -128,7 +130,7 @@ export function openMetrics(sources: MetricSources): Metrics {
 
 /** Gauges whose values are collected on each scrape. */
 function gaugesOf(
-  { pool, outboxLagMs, caches, eventStreams, gatewayLinks, deviceLinks }: MetricSources,
+  { pool, auditContradictions, outboxLagMs, caches, eventStreams, gatewayLinks, deviceLinks }: MetricSources,
   registers: Registry[],
 ): void {
   new Gauge({
@@ -148,6 +150,14 @@ function gaugesOf(
     registers,
     collect() {
       this.set(pool().waiting);
+    },
+  });
+  new Gauge({
+    name: "gatehouse_audit_contradictions",
+    help: "Audit records that contradict a head that was signed. They are not signed any more.",
+    registers,
+    collect() {
+      this.set(auditContradictions());
     },
   });
   new Gauge({

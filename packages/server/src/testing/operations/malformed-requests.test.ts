@@ -1,4 +1,4 @@
-import { defaultBodyLimitBytes } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes, refusesOtherMediaTypes } from "@gatehouse/contract/operation";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sharedTestServer } from "../test-server.ts";
 import {
@@ -77,11 +77,15 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
     expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_json" });
   });
 
-  test("answers 415 to a body that is not JSON", async () => {
+  test("answers 415 to a body that is not JSON, and 400 where AuthZEN requires it", async () => {
     const { status, body } = await send("name=half", {
       headers: { "content-type": "application/x-www-form-urlencoded" },
     });
-    expect({ status, code: body.code }).toEqual({ status: 415, code: "unsupported_media_type" });
+    expect({ status, code: body.code }).toEqual(
+      refusesOtherMediaTypes(operation)
+        ? { status: 415, code: "unsupported_media_type" }
+        : { status: 400, code: "invalid_json" },
+    );
   });
 
   const { bodyLimitBytes = defaultBodyLimitBytes } = operation;

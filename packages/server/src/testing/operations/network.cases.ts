@@ -107,6 +107,7 @@ export const networkCases: readonly OperationCase[] = [
       return { parameters: { id }, body: {} };
     },
   },
+  { operation: gateways.rotateSigningKey, prepare: nothing },
   { operation: gateways.readGatewaySync, prepare: existing("gateway") },
   { operation: gateways.testGatewayConfiguration, prepare: existing("gateway") },
 

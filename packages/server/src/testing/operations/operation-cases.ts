@@ -12,6 +12,7 @@ import type { OperationCase } from "./operation-case.ts";
 import { peopleCases } from "./people.cases.ts";
 import { policyCases } from "./policies.cases.ts";
 import { previewCases } from "./previews.cases.ts";
+import { revertCases } from "./reverts.cases.ts";
 import { webhookCases } from "./webhooks.cases.ts";
 
 export const operationCases: readonly OperationCase[] = [
@@ -24,6 +25,7 @@ export const operationCases: readonly OperationCase[] = [
   ...accessTestCases,
   ...administrationCases,
   ...configurationCases,
+  ...revertCases,
   ...webhookCases,
 ];
 

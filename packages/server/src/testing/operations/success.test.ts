@@ -52,7 +52,8 @@ describe.each(namedCases)("$id", ({ operation, prepare }) => {
     expect(traces.events.length).toBeGreaterThan(0);
     for (const event of traces.events) {
       // The parts of a set are recorded as operations of their own.
-      if (operation.access === "any-key") expect(setOperations.map(({ id }) => id)).toContain(event.operation);
+      if (operation.access === "any-key" || operation.composite === true)
+        expect(setOperations.map(({ id }) => id)).toContain(event.operation);
       else expect(event.operation).toBe(operation.id);
       expect(event.before ?? event.after, "an entry tells of nothing").not.toBeNull();
     }

@@ -19,6 +19,7 @@ import {
   invalidBody,
   mergeQuestion,
   type PreparedQuestion,
+  prepareEvaluation,
   prepareQuestion,
   readDestination,
   readSubject,
@@ -38,10 +39,8 @@ export async function evaluateAccessBatch(call: Call<typeof operations.evaluateA
   if (evaluations.length === 0) {
     return answer(call, decisionOn(prepareQuestion(mergeQuestion(defaults, {}, ""), "", call.now, tenant), tenant));
   }
-  const questions = evaluations.map((evaluation, index) => {
-    const pointer = `/evaluations/${index}`;
-    return prepareQuestion(mergeQuestion(evaluation, defaults, pointer), pointer, call.now, tenant);
-  });
+  requireCircumstances(defaults.context, "", call.now);
+  const questions = evaluations.map((evaluation) => prepareEvaluation(evaluation, defaults, call.now, tenant));
   if (questions.filter(({ explain: isExplained }) => isExplained).length > maxExplanations) {
     throw invalidBody("/context/explain", `may be asked for ${maxExplanations} evaluations at most`);
   }
@@ -120,10 +119,11 @@ export async function searchActions(call: Call<typeof operations.searchActions>)
   return answer(call, { page: { next_token: "", count: results.length }, results });
 }
 
-function decisionOn({ asked, explain: isExplained }: PreparedQuestion, { model }: TenantModel): AccessDecision {
+function decisionOn({ asked, explain: isExplained, error }: PreparedQuestion, { model }: TenantModel): AccessDecision {
   if (typeof asked === "string") {
     const explanation = isExplained ? { explanation: { policies: [], otherPolicies: 0 } } : {};
-    return { decision: false, context: { ...refusalView(asked), ...explanation } };
+    const problem = error === undefined ? {} : { error };
+    return { decision: false, context: { ...refusalView(asked), ...explanation, ...problem } };
   }
   if (!isExplained) {
     const decision = decide(model, asked);

@@ -256,10 +256,12 @@ describe("a batch", () => {
     expect((await many(11)).body).toMatchObject({ status: 400, errors: [{ pointer: "/context/explain" }] });
   });
 
-  test.each(["subject", "action", "resource"])("needs a %s for each evaluation", async (name) => {
+  test.each(["subject", "action", "resource"])("denies an evaluation without %s by itself", async (name) => {
     const { [name]: _left, ...rest } = question() as Record<string, unknown>;
-    const reply = await batch({ ...rest, evaluations: [question(), {}] });
-    expect(reply.body).toMatchObject({ status: 400, errors: [{ pointer: `/evaluations/1/${name}` }] });
+    const { body } = await batch({ ...rest, evaluations: [question(), {}] });
+    expect(body.evaluations.map(({ decision }: { decision: boolean }) => decision)).toEqual([true, false]);
+    const context = { reason: "invalid_evaluation", error: `/${name}: is required.` };
+    expect(body.evaluations[1].context).toMatchObject(context);
   });
 });
 

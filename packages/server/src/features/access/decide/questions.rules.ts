@@ -1,11 +1,12 @@
 /** Translates requests of the AuthZEN API into requests of the policy engine, and shapes them for the commands. */
 
 import { peerAddress } from "@gatehouse/addresses/source-ips";
-import type {
-  AccessAction,
-  AccessContext,
-  AccessResource,
-  AccessSubject,
+import {
+  type AccessAction,
+  type AccessContext,
+  type AccessResource,
+  type AccessSubject,
+  BatchEvaluation,
 } from "@gatehouse/contract/operations/access.operations";
 import type { requestReasons } from "@gatehouse/contract/records/decision";
 import { transportProtocols } from "@gatehouse/contract/records/protocol";
@@ -14,6 +15,7 @@ import type { SearchCircumstances } from "@gatehouse/policy/decisions/search";
 import type { Properties, TransportProtocol } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { Static } from "typebox";
+import { Compile } from "typebox/compile";
 import { AppError } from "../../../platform/app-error.ts";
 import { isUuid } from "../../../platform/ids.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
@@ -38,6 +40,8 @@ export const connect = "connect";
 
 /** A denial that needs no evaluation of policies. */
 export type QuestionReason = (typeof requestReasons)[number];
+
+const isBatchEvaluation = Compile(BatchEvaluation);
 
 /** A problem in a request that its schema does not detect. */
 export interface QuestionProblem {
@@ -181,6 +185,8 @@ export interface PreparedQuestion {
   readonly explain: boolean;
   /** The request to the engine, or the reason for a denial without an evaluation. */
   readonly asked: AccessRequest | QuestionReason;
+  /** The problem of an invalid evaluation. */
+  readonly error?: string;
 }
 
 /**
@@ -196,6 +202,29 @@ export function prepareQuestion(question: Question, pointer: string, now: Date, 
   if (typeof subject === "string") return { explain, asked: subject };
   if (typeof destination === "string") return { explain, asked: destination };
   return { explain, asked: { subject, destination, now: at, sourceIp, country } };
+}
+
+/**
+ * Prepares an evaluation of a batch. An invalid one is denied by itself, as the certification of AuthZEN requires.
+ *
+ * @param defaults parts for questions that do not give their own
+ */
+export function prepareEvaluation(
+  evaluation: Partial<Question>,
+  defaults: Partial<Question>,
+  now: Date,
+  tenant: TenantModel,
+): PreparedQuestion {
+  const invalid = { explain: false, asked: "invalid_evaluation" } as const;
+  if (!isBatchEvaluation.Check(evaluation)) {
+    return { ...invalid, error: "The evaluation does not match the schema." };
+  }
+  try {
+    return prepareQuestion(mergeQuestion(evaluation, defaults, ""), "", now, tenant);
+  } catch (error) {
+    if (error instanceof AppError && error.code === "invalid_body") return { ...invalid, error: error.detail };
+    throw error;
+  }
 }
 
 /**

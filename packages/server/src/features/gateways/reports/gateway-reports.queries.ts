@@ -42,3 +42,27 @@ export async function storeReported(
 ): Promise<void> {
   await tx.query(store, tx.tenantId, JSON.stringify(rows));
 }
+
+export interface KeyOwner {
+  readonly id: string;
+  readonly public_key: string;
+}
+
+const selectGatewaysWithKeys = statement<KeyOwner, [tenantId: string, keys: readonly string[]]>(
+  "gateways.with_keys",
+  "SELECT id, public_key FROM gateways WHERE tenant_id = $1 AND public_key = ANY ($2::text[])",
+);
+const selectOwners = statement<KeyOwner, [tenantId: string, keys: readonly string[]]>(
+  "gateways.key_owners",
+  `SELECT id, public_key FROM gateways WHERE tenant_id = $1 AND public_key = ANY ($2::text[])
+   UNION ALL SELECT id, public_key FROM devices WHERE tenant_id = $1 AND public_key = ANY ($2::text[])`,
+);
+
+export function gatewaysWithKeys(tx: TenantTx, keys: readonly string[]): Promise<KeyOwner[]> {
+  return tx.query(selectGatewaysWithKeys, tx.tenantId, keys);
+}
+
+/** Returns the gateways and devices that have one of these keys. */
+export function ownersOfKeys(tx: TenantTx, keys: readonly string[]): Promise<KeyOwner[]> {
+  return tx.query(selectOwners, tx.tenantId, keys);
+}

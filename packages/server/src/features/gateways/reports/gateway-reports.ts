@@ -7,6 +7,7 @@ import { grantedToSystem } from "../../../platform/authorization/granted.ts";
 import { type CommandRunner, runCommand } from "../../../platform/command.ts";
 import { newId } from "../../../platform/ids.ts";
 import { empty } from "../../../platform/outcome.ts";
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readGatewaysById } from "../gateways.queries.ts";
 import { nextStatus } from "../gateways.rules.ts";
 import { gatewayView, noTokens } from "../gateways.view.ts";
@@ -61,6 +62,7 @@ async function storeSome(
   await runCommand(runner, { scope, tenantId, origin, idempotency: undefined, changesAccess: true }, async (tx) => {
     const byId = new Map(reports.map((report) => [report.gatewayId, report]));
     const rows = await queries.lockReported(tx, [...byId.keys()]);
+    await refuseTakenKeys(tx, rows, byId);
     const changed = rows.flatMap((row) => changedRow(row, byId.get(row.id), at) ?? []);
     if (changed.length === 0) return empty();
     const ids = changed.map(({ id }) => id);
@@ -77,6 +79,33 @@ async function storeSome(
     }
     return empty();
   });
+}
+
+/**
+ * Removes keys from reports that another record got since the gateway's `hello`, which the link checks first. The
+ * gateway is in error until it reports a key of its own.
+ */
+async function refuseTakenKeys(
+  tx: TenantTx,
+  rows: readonly queries.ReportedRow[],
+  reports: Map<string, GatewayReport>,
+): Promise<void> {
+  const claims = rows.flatMap((row) => {
+    const report = reports.get(row.id);
+    const isNew = report?.publicKey !== undefined && report.publicKey !== row.public_key;
+    return isNew ? [{ report, publicKey: report.publicKey }] : [];
+  });
+  if (claims.length === 0) return;
+  const owners = await queries.ownersOfKeys(tx, [...new Set(claims.map(({ publicKey }) => publicKey))]);
+  const taken = new Map(owners.map(({ id, public_key: key }) => [key, id]));
+  for (const { report, publicKey } of claims) {
+    const owner = taken.get(publicKey);
+    taken.set(publicKey, owner ?? report.gatewayId);
+    if (owner === undefined) continue;
+    const { publicKey: _refused, appliedAt: _applied, ...rest } = report;
+    const error = `key_refused: Another gateway or device has this WireGuard public key (${publicKey}).`;
+    reports.set(report.gatewayId, { ...rest, error });
+  }
 }
 
 /** @returns undefined if no audited field changes */

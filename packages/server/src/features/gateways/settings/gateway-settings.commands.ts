@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/gateways.operations";
-import type { GatewaySettings } from "@gatehouse/contract/records/gateway-settings";
 import { AppError } from "../../../platform/app-error.ts";
 import type { Call } from "../../../platform/call.ts";
 import { type Outcome, record } from "../../../platform/outcome.ts";
@@ -10,6 +9,7 @@ import { updateGateways } from "../gateways.queries.ts";
 import { gatewayView, noTokens } from "../gateways.view.ts";
 import * as queries from "./gateway-settings.queries.ts";
 import { canonicalSiteSettings, type SiteSettings } from "./gateway-settings.rules.ts";
+import { settingsView } from "./gateway-settings.view.ts";
 
 export async function readGatewaySettings(call: Call<typeof operations.readGatewaySettings>): Promise<Outcome> {
   const row = await call.read((tx) => queries.readSiteSettings(tx, call.parameters.id));
@@ -84,13 +84,4 @@ async function refuseTakenPort(tx: TenantTx, id: string, { relayPort }: SiteSett
     ? `${relayPort} is the relay port of the gateway ${name}`
     : `the gateway ${name} uses ${relayPort} as its wireguardPort`;
   throw new AppError("relay_port_taken", { errors: [{ pointer: "/relayPort", message }] });
-}
-
-function settingsView({ resolvers, domains, networks, relayPort }: SiteSettings): GatewaySettings {
-  return {
-    resolvers: [...resolvers],
-    domains: domains.map(({ domain, resolvers: own }) => ({ domain, resolvers: [...own] })),
-    networks: networks === null ? null : [...networks],
-    relayPort: relayPort === null ? null : String(relayPort),
-  };
 }

@@ -3,8 +3,8 @@ import type { SyncState } from "@gatehouse/contract/records/gateway-sync";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database } from "../../../platform/db/database.ts";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
-import { readSyncOfAll, type SyncRow } from "./gateway-sync.queries.ts";
-import { isProven, isUnderWay, syncState } from "./gateway-sync.rules.ts";
+import { readScopeOfRequest, readSyncOfAll, type SyncRow } from "./gateway-sync.queries.ts";
+import { isConcerned, isProven, isUnderWay, syncState } from "./gateway-sync.rules.ts";
 
 /**
  * The interval of polling the database while requests wait, in milliseconds. All waiting requests of a tenant share a
@@ -16,7 +16,7 @@ const pollMs = 40;
 export interface AppliedProof {
   /** The tenant's generation after the change. */
   readonly generation: number;
-  /** The number of gateways. */
+  /** The number of gateways that the change concerns. */
   readonly gateways: number;
   /** Gateways that have not confirmed the change, and their states. */
   readonly missing: readonly { readonly gatewayId: string; readonly state: SyncState }[];
@@ -38,18 +38,24 @@ export class AppliedWaiting {
   }
 
   /**
-   * Waits for the tenant's present generation, which a command has just made, or for a later one.
+   * Waits for the tenant's present generation, which a command has just made, or for a later one. Gateways that the
+   * request does not concern are left out.
    *
+   * @param requestId the request that made the change
    * @param timeoutMs the maximum wait
    * @param left aborted if nobody waits any more
    * @throws AppError database_unavailable
    */
-  async wait(tenantId: string, timeoutMs: number, left: AbortSignal): Promise<AppliedProof> {
+  async wait(tenantId: string, requestId: string, timeoutMs: number, left: AbortSignal): Promise<AppliedProof> {
     const startedAt = performance.now();
     const { generation } = await this.#poll(tenantId);
+    const scope = await this.#database.snapshot({ kind: "tenant", tenantId }, ({ query }) =>
+      readScopeOfRequest({ tenantId, query }, requestId),
+    );
     for (;;) {
-      const { rows } = await this.#poll(tenantId);
+      const { rows: all } = await this.#poll(tenantId);
       const now = this.#clock.now();
+      const rows = all.filter((row) => isConcerned(row, scope, now));
       const states = rows.map((row) => ({ gatewayId: row.id, state: syncState(row, generation, now) }));
       const missing = states.filter(({ state }) => !isProven(state));
       const isOver = performance.now() - startedAt >= timeoutMs || left.aborted;

@@ -1,6 +1,7 @@
 /** The enforcement states of gateways, as every replica can read them. */
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import type { ScopeOfRequest } from "./gateway-sync.rules.ts";
 
 export interface SyncRow {
   readonly id: string;
@@ -42,4 +43,69 @@ export function readSyncOfAll(tx: TenantTx): Promise<SyncRow[]> {
 
 export async function readSync(tx: TenantTx, id: string): Promise<SyncRow | undefined> {
   return (await tx.query(selectOne, tx.tenantId, id))[0];
+}
+
+/** The most changes of a request that are examined one by one. A larger request concerns every serving gateway. */
+const examinedChanges = 200;
+const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+interface ChangeRow {
+  readonly generation: number;
+  readonly target_type: string;
+  /** The target's id, and the record before and after the change. */
+  readonly content: string;
+  /** Whether the record applies to every resource, or to traffic between sites. */
+  readonly is_general: boolean;
+}
+
+const selectChanges = statement<ChangeRow, [tenantId: string, requestId: string, limit: number]>(
+  "gateways.changes_of_request",
+  `SELECT generation, target_type, concat(target_id, ' ', before, ' ', after) AS content,
+     coalesce(before->>'allResources' = 'true' OR before->>'type' = 'SITETOSITE', false)
+     OR coalesce(after->>'allResources' = 'true' OR after->>'type' = 'SITETOSITE', false) AS is_general
+   FROM audit_events WHERE tenant_id = $1 AND request_id = $2 ORDER BY position LIMIT $3`,
+);
+/** Gateways with resources, or named by policies; and all gateways if traffic between sites is allowed. */
+const selectServing = statement<{ id: string; resource_ids: string[] | null }, [tenantId: string]>(
+  "gateways.serving",
+  `SELECT item.id, array_agg(served.resource_id::text) FILTER (WHERE served.resource_id IS NOT NULL) AS resource_ids
+   FROM gateways AS item
+   LEFT JOIN resource_gateways AS served ON served.tenant_id = item.tenant_id AND served.gateway_id = item.id
+   WHERE item.tenant_id = $1
+   GROUP BY item.id
+   HAVING count(served.resource_id) > 0
+     OR EXISTS (SELECT FROM policy_gateways AS named WHERE named.tenant_id = $1 AND named.gateway_id = item.id)
+     OR EXISTS (SELECT FROM policies WHERE tenant_id = $1 AND type = 'SITETOSITE' AND active)`,
+);
+const selectIds = statement<{ id: string }, [tenantId: string]>(
+  "gateways.ids",
+  "SELECT id FROM gateways WHERE tenant_id = $1",
+);
+
+/** The gateways that a request can concern: too many rather than too few. */
+export async function readScopeOfRequest(tx: TenantTx, requestId: string): Promise<ScopeOfRequest> {
+  const [changes, serving, all] = await Promise.all([
+    tx.query(selectChanges, tx.tenantId, requestId, examinedChanges + 1),
+    tx.query(selectServing, tx.tenantId),
+    tx.query(selectIds, tx.tenantId),
+  ]);
+  const generation = changes[0]?.generation;
+  const isBounded = changes.length <= examinedChanges && changes.every((change) => isLocal(change));
+  if (generation === undefined || !isBounded) {
+    const named = changes.flatMap(({ target_type: type, content }) => (type === "gateway" ? idsIn(content) : []));
+    return { generation, gatewayIds: new Set([...serving.map(({ id }) => id), ...named]) };
+  }
+  const named = new Set(changes.flatMap(({ content }) => idsIn(content)));
+  const served = serving.filter(({ resource_ids: ids }) => ids?.some((id) => named.has(id)) === true);
+  const ids = [...all.filter(({ id }) => named.has(id)), ...served].map(({ id }) => id);
+  return { generation, gatewayIds: new Set(ids) };
+}
+
+/** Whether the change concerns only gateways and resources that the record names. */
+function isLocal({ target_type: type, is_general: isGeneral }: ChangeRow): boolean {
+  return type === "gateway" || ((type === "resource" || type === "policy") && !isGeneral);
+}
+
+function idsIn(content: string): readonly string[] {
+  return content.match(uuids) ?? [];
 }

@@ -27,9 +27,29 @@ export function isUnderWay(state: SyncState): boolean {
   return state === "pending" || state === "sent";
 }
 
-/** Whether the gateway enforces nothing that the tenant no longer wants. */
+/** Whether the gateway enforces what the tenant wants. A gateway that is not connected proves nothing. */
 export function isProven(state: SyncState): boolean {
-  return state === "applied" || state === "nothing-enforced";
+  return state === "applied";
+}
+
+/** The part of a tenant that a request changed, as far as it concerns gateways. */
+export interface ScopeOfRequest {
+  /** The tenant's generation after the change; undefined if the request changed nothing. */
+  readonly generation: number | undefined;
+  /** Gateways whose configuration the change can affect. */
+  readonly gatewayIds: ReadonlySet<string>;
+}
+
+/**
+ * Whether a gateway must confirm a change. For a connected gateway, its replica has computed whether the configuration
+ * changed. For others, nobody computes it, so they are concerned if they might be.
+ */
+export function isConcerned(row: SyncRow, { generation, gatewayIds }: ScopeOfRequest, now: Date): boolean {
+  if (!isConnected(row, now)) return gatewayIds.has(row.id);
+  const isOffered = generation !== undefined && (row.told_generation ?? 0) >= generation;
+  const isEarlier = isOffered && row.wanted_generation !== null && row.wanted_generation < generation;
+  // A gateway that still has to apply an earlier change is not waited for.
+  return !isEarlier || row.wanted_root === row.applied_root;
 }
 
 function isConnected({ last_heartbeat: heard, disconnected_at: gone, told_at: told }: SyncRow, now: Date): boolean {

@@ -13,6 +13,7 @@ export interface Invitation {
   readonly email: string;
   /** Empty for the tenant's default group. */
   readonly groupIds: readonly string[];
+  readonly attributes: queries.WholeUserRow["attributes"];
   /** JSON Pointer of the invitation in the body. */
   readonly pointer: string;
 }
@@ -42,13 +43,13 @@ export async function inviteUsers(
     defaultGroupId(tx),
   ]);
   requireGroups(invitations, known);
-  const users = invitations.map(({ email, groupIds }) => ({
+  const users = invitations.map(({ email, groupIds, attributes }) => ({
     id: newId(),
     email,
     firstName: "",
     lastName: "",
     maxDevices: null,
-    attributes: {},
+    attributes,
     groupIds: groupIds.length === 0 ? [defaultGroup] : canonicalIds(groupIds),
   }));
   await refuseGroupsBeyond(tx, [...new Set(users.flatMap((user) => user.groupIds))], call.permissions);

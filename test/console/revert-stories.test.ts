@@ -7,7 +7,12 @@ warnIfSkipped();
 
 describe.runIf(hasBrowser)("an administrator of the audit record", () => {
   const given = storyWorld();
-  const putBack = ({ page }: Visit) => page.getByRole("region", { name: "Restore" });
+  /** Opens the preview of a revert from the page of an event. */
+  const previewRevert = async (visit: Visit, event: string) => {
+    await visit.open(`/events/${event}`);
+    await button(visit, "Preview revert").click();
+    await visit.page.getByRole("dialog").waitFor();
+  };
   /** Returns the newest event of an operation on a record. */
   const eventOf = async (id: string, operation: string): Promise<string> =>
     (await given.client.get(`/tenants/events?filter[target.id]=${id}&filter[operation]=${operation}&sort=-position`))
@@ -55,29 +60,33 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
       allGroups: false,
     });
     expect(changed.status).toBe(200);
-    await given.client.must.patch(`/tenants/policies/${id}/deactivate`, {});
+    await given.client.patch(`/tenants/policies/${id}`, { description: "Changed later" });
     const visit = await given.visit();
     const { page } = visit;
-    await visit.open(`/events/${await eventOf(id, "updatePolicy")}`);
-    await putBack(visit).getByRole("row", { name: /^Name/ }).waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
-    await picture(page, "restore");
-    await button(visit, "Restore previous version").click();
+    const event = (
+      await given.client.get(`/tenants/events?filter[target.id]=${id}&filter[operation]=updatePolicy&sort=-position`)
+    ).body.data[1].id;
+    await previewRevert(visit, event);
+    await page.getByRole("dialog").getByRole("row", { name: /^Name/ }).waitFor();
     await effectOf(visit).getByText("Gained:").first().waitFor();
-    await picture(page, "restore-review");
-    await inDialog(visit, "Restore previous version").click();
-    await putBack(visit).getByText("The record is the same as before this event").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "revert-review");
+    await inDialog(visit, "Revert").click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     const after = (await given.client.get(`/tenants/policies/${id}`)).body;
     for (const field of ["name", "active", "allUsers", "allGroups", "rule", "sourceIps"]) {
       expect(after[field], field).toEqual(before[field]);
     }
+    expect(after.description).toBe("Changed later");
     expect(after.resources.map(({ id: each }: { id: string }) => each).sort()).toEqual(
       before.resources.map(({ id: each }: { id: string }) => each).sort(),
     );
+    await button(visit, "Preview revert").click();
+    await page.getByText("The record already has the values from before this event").waitFor();
     await visit.leave();
   });
 
-  test("restores the order of policies", async () => {
+  test("reverts the order of policies", async () => {
     const read = async () =>
       (await given.client.get("/tenants/policies?filter[type]=PRIVATE&sort=order")).body.data as readonly {
         readonly id: string;
@@ -89,16 +98,15 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     });
     expect(reversed.status).toBe(204);
     const visit = await given.visit();
-    await visit.open(`/events/${await eventOf(before[0] ?? "", "reorderPolicies")}`);
-    await button(visit, "Restore order").click();
+    await previewRevert(visit, await eventOf(before[0] ?? "", "reorderPolicies"));
     await effectOf(visit).waitFor();
-    await inDialog(visit, "Restore order").click();
-    await putBack(visit).getByText("The order is the same as before").waitFor();
+    await inDialog(visit, "Revert").click();
+    await visit.page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await read()).map(({ id }) => id)).toEqual(before);
     await visit.leave();
   });
 
-  test("recreates a deleted resource and a deleted group, and then the records that belong to them", async () => {
+  test("creates a deleted resource and a deleted group again, with everything that belonged to them", async () => {
     const gateway = (await given.client.get("/tenants/gateways")).body[0];
     const made = await given.client.post("/tenants/resources", {
       name: "Short-lived",
@@ -106,26 +114,23 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
       addresses: [{ address: "192.0.2.77", protocols: [(await given.client.get("/tenants/protocols")).body[0].id] }],
     });
     expect(made.status).toBe(201);
-    await given.client.must.put(`/tenants/resources/${made.body.id}/gateways/${gateway.id}`);
-    await given.client.must.delete(`/tenants/resources/${made.body.id}`);
+    await given.client.put(`/tenants/resources/${made.body.id}/gateways/${gateway.id}`);
+    await given.client.delete(`/tenants/resources/${made.body.id}`);
     const visit = await given.visit();
     const { page } = visit;
-    await visit.open(`/events/${await eventOf(made.body.id, "deleteResource")}`);
-    await putBack(visit).getByText("The record gets a new ID").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
-    await picture(page, "restore-deleted");
-    await button(visit, "Restore record").click();
+    await previewRevert(visit, await eventOf(made.body.id, "deleteResource"));
+    await page.getByText("The deleted record returns with a new ID").waitFor();
     await effectOf(visit).waitFor();
-    await inDialog(visit, "Restore record").click();
-    await page.getByText("Not restored yet: its gateways.").waitFor();
-    await inDialog(visit, "Restore the rest").click();
+    expect(await seriousProblems(page)).toEqual([]);
+    await picture(page, "revert-deletion");
+    await inDialog(visit, "Revert").click();
     await heading(visit, "Short-lived").waitFor();
     await page.getByRole("link", { name: gateway.name }).waitFor();
     await page.getByText("192.0.2.77").waitFor();
 
     const user = (await given.client.get("/tenants/users?limit=1")).body.data[0];
     const group = await given.client.post("/tenants/groups", { name: "Short-lived too", description: "As it was" });
-    await given.client.must.post(`/tenants/users/${user.id}/groups`, { groupId: group.body.id });
+    await given.client.post(`/tenants/users/${user.id}/groups`, { groupId: group.body.id });
     const policy = await given.client.post("/tenants/policies", {
       name: "Names what is short-lived",
       type: "PRIVATE",
@@ -134,12 +139,9 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
       resources: [await given.idOf("resources", "Wiki")],
     });
     expect((await given.client.delete(`/tenants/groups/${group.body.id}`)).status).toBe(204);
-    await visit.open(`/events/${await eventOf(group.body.id, "deleteGroup")}`);
-    await button(visit, "Restore record").click();
+    await previewRevert(visit, await eventOf(group.body.id, "deleteGroup"));
     await effectOf(visit).waitFor();
-    await inDialog(visit, "Restore record").click();
-    await page.getByText("Not restored yet: 1 member and 1 policy.").waitFor();
-    await inDialog(visit, "Restore the rest").click();
+    await inDialog(visit, "Revert").click();
     await heading(visit, "Short-lived too").waitFor();
     await page.getByRole("region", { name: "Members (1)" }).getByRole("link", { name: user.email }).waitFor();
     const named = (await given.client.get(`/tenants/policies/${policy.body.id}`)).body.groups;
@@ -147,7 +149,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await visit.leave();
   });
 
-  test("omits deleted records that another record named", async () => {
+  test("omits deleted records that another record named, and says so", async () => {
     const group = await given.client.post("/tenants/groups", { name: "Gone soon" });
     const kept = await given.client.post("/tenants/groups", { name: "Kept" });
     const policy = await given.client.post("/tenants/policies", {
@@ -157,14 +159,13 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
       groups: [group.body.id, kept.body.id],
     });
     expect(policy.status).toBe(201);
-    await given.client.must.patch(`/tenants/policies/${policy.body.id}`, { groups: [] });
-    await given.client.must.delete(`/tenants/groups/${group.body.id}`);
+    await given.client.patch(`/tenants/policies/${policy.body.id}`, { groups: [] });
+    await given.client.delete(`/tenants/groups/${group.body.id}`);
     const visit = await given.visit();
-    await visit.open(`/events/${await eventOf(policy.body.id, "updatePolicy")}`);
-    visit.expectFailures(422);
-    await button(visit, "Restore previous version").click();
-    await button(visit, "Restore without deleted records").click();
-    await inDialog(visit, "Restore previous version").click();
+    await previewRevert(visit, await eventOf(policy.body.id, "updatePolicy"));
+    await visit.page.getByText("The record does not exist any more").waitFor();
+    await effectOf(visit).waitFor();
+    await inDialog(visit, "Revert").click();
     await expect
       .poll(async () =>
         (await given.client.get(`/tenants/policies/${policy.body.id}`)).body.groups.map(
@@ -177,41 +178,40 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
 
   test("is notified if someone else saved first, sees the new record, and can then revert it", async () => {
     const { body } = await given.client.post("/tenants/groups", { name: "Put back late", description: "First" });
-    await given.client.must.put(`/tenants/groups/${body.id}`, { description: "Second" });
+    await given.client.put(`/tenants/groups/${body.id}`, { description: "Second" });
     const visit = await given.visit();
     const { page } = visit;
-    await visit.open(`/events/${await eventOf(body.id, "updateGroup")}`);
-    await button(visit, "Restore previous version").click();
+    await previewRevert(visit, await eventOf(body.id, "updateGroup"));
     await effectOf(visit)
       .getByText(/access changes/)
       .waitFor();
-    await given.client.must.put(`/tenants/groups/${body.id}`, { description: "Third" });
+    await given.client.put(`/tenants/groups/${body.id}`, { description: "Third" });
     visit.expectFailures(412);
-    await inDialog(visit, "Restore previous version").click();
-    await page.getByRole("dialog").getByRole("alert").waitFor();
-    await inDialog(visit, "Cancel").click();
-    await putBack(visit).getByRole("cell", { name: "Third" }).waitFor();
-    await button(visit, "Restore previous version").click();
-    await inDialog(visit, "Restore previous version").click();
-    await putBack(visit).getByText("The record is the same as before this event").waitFor();
+    await inDialog(visit, "Revert").click();
+    await page.getByRole("dialog").getByRole("alert").getByText("The tenant has changed since the preview").waitFor();
+    await page.getByRole("dialog").getByRole("cell", { name: "Third" }).waitFor();
+    await page.getByText("Later changes that the revert undoes").waitFor();
+    await inDialog(visit, "Revert").click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await given.client.get(`/tenants/groups/${body.id}`)).body.description).toBe("First");
     await visit.leave();
   });
 
   test("sees which changes cannot be reverted and why, and an auditor sees no action", async () => {
     const key = await given.client.post("/tenants/api-keys", { name: "Revoked", role: "AUDITOR" });
-    await given.client.must.delete(`/tenants/api-keys/${key.body.id}`);
+    await given.client.delete(`/tenants/api-keys/${key.body.id}`);
     const visit = await given.visit();
-    await visit.open(`/events/${await eventOf(key.body.id, "deleteApiKey")}`);
-    await putBack(visit).getByText("stores only a hash of a key").waitFor();
+    await previewRevert(visit, await eventOf(key.body.id, "deleteApiKey"));
+    await visit.page.getByText("stores only the hash of an API key").waitFor();
+    expect(await inDialog(visit, "Revert").count()).toBe(0);
     await visit.leave();
 
     const { body } = await given.client.post("/tenants/groups", { name: "Looked at" });
-    await given.client.must.put(`/tenants/groups/${body.id}`, { description: "Changed" });
+    await given.client.put(`/tenants/groups/${body.id}`, { description: "Changed" });
     const auditor = await given.visit({ key: await given.world.keyOf("AUDITOR") });
     await auditor.open(`/events/${await eventOf(body.id, "updateGroup")}`);
     await auditor.page.getByRole("region", { name: "Before and after" }).waitFor();
-    expect(await putBack(auditor).count()).toBe(0);
+    expect(await button(auditor, "Preview revert").count()).toBe(0);
     await auditor.leave();
   });
 });

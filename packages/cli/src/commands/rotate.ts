@@ -1,0 +1,98 @@
+import { readConfig, type SettingName } from "@gatehouse/server/config";
+import { createLog } from "@gatehouse/server/platform/log";
+import type { Command } from "commander";
+import { writeJson, writeLines } from "../output.ts";
+import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
+import { addSettingOptions, givenFlags } from "./setting-options.ts";
+
+interface RotateOptions {
+  readonly status?: true;
+  readonly json?: true;
+}
+
+const keySettings: readonly SettingName[] = ["dataDir", "databaseUrl", "masterKey", "secondMasterKey", "logLevel"];
+
+const masterKeyLines = {
+  prepared: [
+    "Wrote a new master key, and kept the previous one beside it (master-key.second).",
+    "Restart Gatehouse. It re-encrypts the stored secrets in the background, then deletes the previous key.",
+  ],
+  requested: [
+    "Servers with the current key re-encrypt the stored secrets in the background.",
+    "Keep GATEHOUSE_SECOND_MASTER_KEY until gatehouse rotate master-key --status says that the rotation is complete.",
+  ],
+  "in-progress": ["The rotation of the master key is in progress: some secrets need the second key."],
+  complete: ["Everything is encrypted with the current master key."],
+} as const;
+
+export function addRotateCommands(program: Command): void {
+  const rotate = program
+    .command("rotate")
+    .summary("rotate the keys of the installation or of a tenant")
+    .description("Rotate the keys of the installation or of a tenant.");
+  addMasterKey(rotate);
+  addAuditKey(rotate);
+  addSigningKey(rotate);
+}
+
+function addMasterKey(rotate: Command): void {
+  const command = rotate
+    .command("master-key")
+    .summary("replace the key that encrypts stored secrets")
+    .description(
+      "Begins the rotation of the master key, on the machine of the server. In a data folder, generates the new key; restart the server afterwards. With a database URL, configure both keys on all servers first: the new one as GATEHOUSE_MASTER_KEY, the previous one as GATEHOUSE_SECOND_MASTER_KEY. The servers re-encrypt stored secrets in the background, and continue after an interruption.",
+    )
+    .option("--status", "Only show whether everything is encrypted with the current key.")
+    .option("--json", "Print JSON.")
+    .action(async ({ status, json, ...flags }: RotateOptions) => {
+      const config = readConfig({ flags: givenFlags(flags), environment: process.env });
+      const { masterKeyRotationState, rotateMasterKey } = await import("@gatehouse/server/rotate-keys");
+      const log = createLog(config.logLevel);
+      const rotation = await (status === true ? masterKeyRotationState(config, log) : rotateMasterKey(config, log));
+      return json === true ? writeJson(rotation) : writeLines([...masterKeyLines[rotation.state]]);
+    });
+  addSettingOptions(command, keySettings);
+}
+
+function addAuditKey(rotate: Command): void {
+  const command = rotate
+    .command("audit-key")
+    .summary("replace the key that signs the audit records")
+    .description(
+      "Generates a new key for the signatures of the audit records, on the machine of the server. The present key signs the new one, and the new one the present one: each public key verifies the signatures of both. Running servers use the new key within a checkpoint interval.",
+    )
+    .option("--json", "Print JSON.")
+    .action(async ({ json, ...flags }: RotateOptions) => {
+      const config = readConfig({ flags: givenFlags(flags), environment: process.env });
+      const { rotateAuditKey } = await import("@gatehouse/server/rotate-keys");
+      const rotated = await rotateAuditKey(config, createLog(config.logLevel));
+      if (json === true) return writeJson(rotated);
+      return writeLines([
+        "Rotated the key that signs the audit records.",
+        "",
+        `  Previous public key  ${rotated.from}`,
+        `  Public key           ${rotated.to}`,
+      ]);
+    });
+  addSettingOptions(command, keySettings);
+}
+
+function addSigningKey(rotate: Command): void {
+  const command = rotate
+    .command("signing-key")
+    .summary("replace the key that signs a tenant's configurations")
+    .description(
+      "Generates a new key for the configurations of the tenant's gateways and devices. The present key signs the new one, so that agents follow by themselves.",
+    )
+    .action(async (options: ApiOptions) => {
+      const client = apiClient(options, "apiKey");
+      const key = await client.call((gatehouse) => gatehouse.post("/tenants/signing-key/rotate"), isPublicKey);
+      if (options.json === true) return writeJson(key);
+      return writeLines(["Rotated the signing key.", "", `  Public key  ${key.publicKey}`]);
+    });
+  addApiOptions(command, "apiKey");
+}
+
+function isPublicKey(value: unknown): value is { readonly publicKey: string } {
+  return typeof value === "object" && value !== null && "publicKey" in value && typeof value.publicKey === "string";
+}

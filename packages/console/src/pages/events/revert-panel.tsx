@@ -1,0 +1,141 @@
+/** Reverts an event. The API plans and performs the revert; the console shows its preview first. */
+import { GatehouseError } from "@gatehouse/client/errors";
+import { Alert, Button, Group, Modal, Skeleton, Stack, Text } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../app/api.ts";
+import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { useSession } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
+import { Panel } from "../../records/record-page.tsx";
+import { ReviewedChange } from "../../records/reviewed-change.tsx";
+import type { Event } from "./event.ts";
+import { formatTarget } from "./format-target.ts";
+import { pageOf } from "./record-pages.ts";
+import { type Revert, RevertDetails } from "./revert-details.tsx";
+
+const path = "/tenants/events/{id}/revert";
+
+/** The button and its dialog. Keys that cannot write see neither. */
+export function RevertPanel({ event }: { readonly event: Event }) {
+  const { permissions } = useSession();
+  const [opened, setOpened] = useState(false);
+  if (!permissions.some((permission) => permission.endsWith(":write"))) return null;
+  return (
+    <Panel title={t("events.revert.title")}>
+      <Stack gap="sm">
+        <Text>{t("events.revert.text")}</Text>
+        <Group>
+          <Button onClick={() => setOpened(true)}>{t("events.revert.preview")}</Button>
+        </Group>
+      </Stack>
+      {opened && <RevertDialog event={event} close={() => setOpened(false)} />}
+    </Panel>
+  );
+}
+
+interface RevertDialogProps {
+  readonly event: Event;
+  readonly close: () => void;
+}
+
+function RevertDialog({ event, close }: RevertDialogProps) {
+  const { type, name, id: targetId } = event.target;
+  const [isOvertaken, setOvertaken] = useState(false);
+  const preview = useQuery({
+    // A preview describes the present state, so it is neither cached nor refetched with other queries.
+    queryKey: ["preview", path, event.id],
+    staleTime: 0,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    queryFn: ({ signal }) => api.post(path, { path: { id: event.id }, query: { preview: true }, signal }),
+  });
+  return (
+    <Modal
+      opened
+      onClose={close}
+      size="xl"
+      title={t("events.revert.dialog", { type: formatTarget(type), name: name ?? targetId })}
+      closeButtonProps={{ "aria-label": t("common.close") }}
+    >
+      <Stack>
+        {isOvertaken && (
+          <Alert color="yellow" variant="outline" title={t("events.revert.overtaken.title")} role="alert">
+            {t("events.revert.overtaken.text")}
+          </Alert>
+        )}
+        {preview.error !== null ? (
+          <ProblemNotice error={preview.error} retry={preview.refetch} />
+        ) : preview.data === undefined ? (
+          <Skeleton height={120} aria-busy />
+        ) : (
+          <ReviewedRevert
+            // A new preview discards the state of the previous one.
+            key={preview.data.generation}
+            preview={preview.data}
+            close={close}
+            overtaken={() => {
+              setOvertaken(true);
+              void preview.refetch();
+            }}
+          />
+        )}
+      </Stack>
+    </Modal>
+  );
+}
+
+interface ReviewedRevertProps {
+  readonly preview: Revert;
+  readonly close: () => void;
+  /** Called if the tenant has changed since the preview. */
+  readonly overtaken: () => void;
+}
+
+function ReviewedRevert({ preview, close, overtaken }: ReviewedRevertProps) {
+  const navigate = useNavigate();
+  const { changes, refused, access, generation, event } = preview;
+  const details = <RevertDetails revert={preview} />;
+  if (changes.length === 0 || refused !== undefined) {
+    return (
+      <>
+        {details}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t("common.close")}
+          </Button>
+        </Group>
+      </>
+    );
+  }
+  const run = async (overrideReason: string | undefined) => {
+    const { recreated } = await api.post(path, {
+      path: { id: event },
+      ifMatch: `"${generation}"`,
+      ...(overrideReason === undefined ? {} : { overrideReason }),
+    });
+    notifications.show({ message: t("events.revert.done"), color: "green" });
+    close();
+    const page = recreated?.id === undefined ? undefined : pageOf(recreated.type, recreated.id);
+    if (page !== undefined) void navigate({ to: page });
+  };
+  return (
+    <ReviewedChange
+      changes={changes}
+      {...(access === undefined ? {} : { effect: access })}
+      note={details}
+      label={t("events.revert.label")}
+      backLabel={t("common.cancel")}
+      back={close}
+      run={run}
+      done={() => undefined}
+      refused={(error) => {
+        if (!(error instanceof GatehouseError) || error.code !== "precondition_failed") return false;
+        overtaken();
+        return true;
+      }}
+    />
+  );
+}

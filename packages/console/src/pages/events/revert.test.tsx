@@ -1,0 +1,111 @@
+import { screen } from "@testing-library/dom";
+import { describe, expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import {
+  click,
+  currentPath,
+  findDialog,
+  findTitle,
+  openConsole,
+  waitForDialogToClose,
+} from "../../testing/console-page.tsx";
+import { mockApi, problem } from "../../testing/mock-api.ts";
+import { newId, pageOf, sample } from "../../testing/sample.ts";
+
+const id = newId();
+const groupId = newId();
+const target = { type: "group", id: groupId, name: "Staff" };
+const event = sample("Event", { id, operation: "updateGroup", target });
+const later = newId();
+const change = { method: "PUT", path: `/tenants/groups/${groupId}`, body: { description: "Old" } } as const;
+const record = { target, before: { description: "New" }, after: { description: "Old" } };
+
+const preview = (given: object = {}) =>
+  sample("Revert", {
+    event: id,
+    preview: true,
+    generation: 7,
+    changes: [change],
+    records: [record],
+    recordCount: 1,
+    undoes: [],
+    cannot: [],
+    access: sample("AccessPreview"),
+    ...given,
+  });
+
+async function openPreview(given: object = {}) {
+  mockApi.answer("get", "/tenants/events", pageOf([event]));
+  mockApi.answer("post", "/tenants/events/{id}/revert", ({ query }) =>
+    query.preview === "true" ? preview(given) : preview({ preview: false, access: undefined, ...given }),
+  );
+  const user = openConsole(`/events/${id}`);
+  await click(user, t("events.revert.preview"));
+  await findDialog();
+  return user;
+}
+
+describe("the revert of an event", () => {
+  test("shows its preview, and is performed for the previewed generation", async () => {
+    const user = await openPreview({
+      undoes: [{ ...sample("UndoneEvent"), id: later, operation: "updateGroup", fields: ["description"] }],
+    });
+    await screen.findByRole("cell", { name: "Old" });
+    await screen.findByText(t("events.revert.undoes"));
+    expect(screen.getByRole("link", { name: "Update group" }).getAttribute("href")).toBe(`/console/events/${later}`);
+    expect(mockApi.received("revertEvent")).toMatchObject([{ query: { preview: "true" }, ifMatch: null }]);
+    await click(user, t("events.revert.label"));
+    await waitForDialogToClose();
+    expect(mockApi.received("revertEvent").at(-1)).toMatchObject({ query: {}, ifMatch: '"7"' });
+  });
+
+  test("opens the record that it created again", async () => {
+    const created = newId();
+    mockApi.answer("get", "/tenants/groups/{id}", sample("Group", { id: created, name: "Staff" }));
+    const user = await openPreview({ recreated: { type: "group", formerId: groupId, id: created } });
+    await screen.findByText(t("events.revert.newId"));
+    await click(user, t("events.revert.label"));
+    await findTitle("Staff");
+    expect(currentPath()).toBe(`/groups/${created}`);
+  });
+
+  test("offers no revert if nothing can be restored, and gives the reasons", async () => {
+    await openPreview({
+      changes: [],
+      records: [],
+      recordCount: 0,
+      cannot: [{ code: "part_of_deletion", message: "The event is part of a deletion.", event: later }],
+    });
+    const dialog = await findDialog();
+    await dialog.findByText(/The event is part of a deletion/);
+    expect(dialog.getByRole("link").getAttribute("href")).toBe(`/console/events/${later}`);
+    expect(dialog.queryByRole("button", { name: t("events.revert.label") })).toBeNull();
+  });
+
+  test("shows why the API would reject it", async () => {
+    await openPreview({ refused: { code: "name_taken", detail: "The name Staff is taken." }, access: undefined });
+    await screen.findByText("The name Staff is taken.");
+    expect(screen.queryByRole("button", { name: t("events.revert.label") })).toBeNull();
+  });
+
+  test("is previewed again if the tenant has changed since", async () => {
+    const user = await openPreview();
+    await screen.findByRole("cell", { name: "Old" });
+    mockApi.answer("post", "/tenants/events/{id}/revert", ({ query }) =>
+      query.preview === "true"
+        ? preview({ generation: 8, records: [{ ...record, before: { description: "Newer" } }] })
+        : problem("precondition_failed"),
+    );
+    await click(user, t("events.revert.label"));
+    await screen.findByText(t("events.revert.overtaken.title"));
+    await screen.findByRole("cell", { name: "Newer" });
+  });
+
+  test("is not offered to keys that cannot write", async () => {
+    mockApi.signIn(["events:read"]);
+    mockApi.answer("get", "/tenants/events", pageOf([event]));
+    openConsole(`/events/${id}`);
+    await screen.findByRole("region", { name: t("events.beforeAndAfter") });
+    expect(screen.queryByRole("button", { name: t("events.revert.preview") })).toBeNull();
+  });
+});

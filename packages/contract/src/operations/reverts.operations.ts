@@ -1,0 +1,21 @@
+import { operation } from "../operation.ts";
+import { Revert } from "../records/revert.ts";
+import { applyChanges } from "./changes.operations.ts";
+
+export const revertEvent = operation({
+  id: "revertEvent",
+  method: "POST",
+  path: "/tenants/events/{id}/revert",
+  tag: "Events",
+  summary: "Revert an event",
+  description:
+    "Restores what the event changed, in one transaction and one generation. Only the fields that the event changed return to their previous values; later changes of other fields remain. Reverting a creation deletes the record. Reverting a deletion creates the record again with a new id, and repairs the references to it. What cannot be restored, such as secrets, is reported in `cannot`. If nothing can be restored, the request fails with `not_revertible`. The revert consists of requests as in a change set, each with its own permission, rules and audit entries. Access tests are evaluated once, after the last request. `If-Match` takes the ETag of a preview: the tenant's generation.",
+  access: "events:read",
+  parameters: { id: "uuid" },
+  flags: { preview: "Return what the revert would do, without storing anything." },
+  changesAccess: true,
+  refusedInSets: "it performs a change set of its own",
+  composite: true,
+  success: { status: 200, kind: "record", body: Revert },
+  errors: ["not_revertible", "preview_too_long", ...applyChanges.errors],
+});

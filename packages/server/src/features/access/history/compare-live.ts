@@ -1,0 +1,43 @@
+/** Compares the records that decide access with the state that their latest audited change left. */
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { type FactRows, readAllFacts } from "../models/facts.queries.ts";
+import { readHistoryAt } from "./history.queries.ts";
+import { factsOfHistory } from "./history.ts";
+
+/** Fields that change without a command: the observed state of gateways. */
+const observedFields: ReadonlySet<string> = new Set(["status", "load", "roundTripTimeMs"]);
+
+/** Nouns of the kinds of facts. */
+const nouns: Readonly<Record<keyof FactRows, string>> = {
+  users: "user",
+  groups: "group",
+  devices: "device",
+  gateways: "gateway",
+  resources: "resource",
+  rules: "admission rule",
+  policies: "policy",
+};
+
+/** @returns the differences, as sentences */
+export async function compareLiveFacts(tx: TenantTx): Promise<readonly string[]> {
+  const { facts, generation } = await readAllFacts(tx);
+  const history = factsOfHistory(await readHistoryAt(tx, generation ?? 0));
+  return (Object.keys(nouns) as (keyof FactRows)[]).flatMap((kind) => {
+    const textOf = (record: object) =>
+      JSON.stringify(record, (key, value: unknown) =>
+        kind === "gateways" && observedFields.has(key) ? undefined : value,
+      );
+    const audited = new Map(history[kind].map((record) => [record.id, textOf(record)]));
+    const found: string[] = [];
+    for (const record of facts[kind]) {
+      const known = audited.get(record.id);
+      audited.delete(record.id);
+      if (known === undefined) found.push(`The ${nouns[kind]} ${record.id} exists, and no entry created it.`);
+      else if (known !== textOf(record)) {
+        found.push(`The ${nouns[kind]} ${record.id} is not as its latest entry left it.`);
+      }
+    }
+    for (const id of audited.keys()) found.push(`The ${nouns[kind]} ${id} is gone, and no entry deleted it.`);
+    return found;
+  });
+}

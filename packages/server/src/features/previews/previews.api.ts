@@ -1,0 +1,2 @@
+/** The face of this feature: previews of access. */
+export { readAccessPreview } from "./access-preview.ts";

@@ -1,0 +1,118 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { sharedTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
+
+let server: TestServer;
+let tenant: TestTenant;
+let all: readonly { readonly id: string }[];
+beforeAll(async () => {
+  server = await sharedTestServer();
+  tenant = await server.newTenant();
+  all = (await tenant.client.get("/tenants/protocols")).body;
+});
+
+const path = "/tenants/protocols";
+
+describe("a list that is an array", () => {
+  test("is complete without parameters", async () => {
+    const { body, headers } = await tenant.client.get(path);
+    expect(body).toHaveLength(11);
+    expect([headers["x-total-count"], headers.link]).toEqual([undefined, undefined]);
+  });
+
+  test.each([
+    ["limit=3", 0, 3],
+    ["limit=3&offset=4", 4, 3],
+    ["offset=9", 9, undefined],
+    ["limit=100", 0, 100],
+    ["limit=2&page=1", 2, 2],
+    ["page=1", 10, 10],
+    ["page[limit]=2&page[offset]=3", 3, 2],
+    ["limit=2&offset=5&page=2", 5, 2],
+    ["limit=2&offset=100", 100, 2],
+  ])("is cut by %s", async (query, offset, limit) => {
+    const { status, body, headers, text } = await tenant.client.get(`${path}?${query}`);
+    expect(status, text).toBe(200);
+    expect(body).toEqual(all.slice(offset, limit === undefined ? undefined : offset + limit));
+    expect(headers["x-total-count"]).toBe(String(all.length));
+  });
+
+  test("links to its other parts, which together are the whole", async () => {
+    const found: unknown[] = [];
+    let next: string | undefined = `${path}?limit=4`;
+    while (next !== undefined) {
+      const { body, headers }: { body: unknown[]; headers: Readonly<Record<string, string | undefined>> } =
+        await tenant.client.get(next);
+      found.push(...body);
+      next = /<([^>]+)>; rel="next"/.exec(headers.link ?? "")?.[1];
+    }
+    expect(found).toEqual(all);
+    const { headers } = await tenant.client.get(`${path}?limit=4&offset=4`);
+    expect(headers.link).toBe(
+      [
+        `<${path}?limit=4&offset=0>; rel="first"`,
+        `<${path}?limit=4&offset=0>; rel="prev"`,
+        `<${path}?limit=4&offset=8>; rel="next"`,
+        `<${path}?limit=4&offset=8>; rel="last"`,
+      ].join(", "),
+    );
+  });
+
+  test("keeps the other parameters of the request in its links", async () => {
+    const { body } = await tenant.client.get("/tenants/users");
+    const { headers } = await tenant.client.get(`/tenants/users/${body.data[0].id}/roles?rolesOnly&limit=1`);
+    expect(headers.link).toContain("rolesOnly=&limit=1&offset=0");
+  });
+
+  test.each([
+    "limit=0",
+    "limit=x",
+    "offset=-1",
+    "page=-1",
+    "page=1&offset=3&limit=2&page=2",
+    "limit=1&page[limit]=2",
+    "size=3",
+  ])("answers 400 to %s", async (query) => {
+    expect(await tenant.client.get(`${path}?${query}`)).toMatchObject({
+      status: 400,
+      body: { code: "invalid_parameter" },
+    });
+  });
+});
+
+describe("page of a paginated list", () => {
+  test.each([
+    ["page=2&limit=5", 10],
+    ["page=0", 0],
+    ["page=1&limit=5&offset=7", 7],
+  ])("%s skips items", async (query, offset) => {
+    const { status, body, text } = await tenant.client.get(`/tenants/groups?${query}`);
+    expect(status, text).toBe(200);
+    expect(body.page).toBe(Math.floor(offset / body.limit));
+  });
+
+  test.each(["page=1&offset=0", "page=0&offset=10", "page=x", "page=-1", "page=1&page=2"])(
+    "%s gets 400",
+    async (query) => {
+      const reply = await tenant.client.get(`/tenants/groups?${query}`);
+      expect(reply).toMatchObject({ status: 400, body: { code: "invalid_parameter" } });
+    },
+  );
+
+  test("a page number that contradicts offset is named with the page of that offset", async () => {
+    const { body } = await tenant.client.get("/tenants/groups?page=3&offset=20");
+    expect(body.detail).toBe("page contradicts offset: offset 20 is on page 2.");
+  });
+});
+
+test("attributes can be given when users are created", async () => {
+  const attributes = { department: "Engineering", grade: 7, remote: true };
+  const made = await tenant.client.post("/tenants/users", { email: "one@example.com", attributes });
+  expect(made).toMatchObject({ status: 201, body: { attributes } });
+  const many = await tenant.client.post("/tenants/users", [
+    { email: "two@example.com", attributes: { title: "Lead" } },
+    { email: "three@example.com" },
+  ]);
+  expect(many.body.map((user: { attributes: object }) => user.attributes)).toEqual([{ title: "Lead" }, {}]);
+  const invalid = await tenant.client.post("/tenants/users", { email: "four@example.com", attributes: { nested: {} } });
+  expect(invalid).toMatchObject({ status: 400, body: { code: "invalid_body" } });
+});

@@ -1,0 +1,149 @@
+/** Every stored secret, for re-encryption with another master key. */
+import type { Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+
+/** A stored secret. `key` identifies its row within the table. */
+export interface StoredSecret {
+  readonly key: string;
+  /** The associated data that binds the secret to its row. */
+  readonly context: string;
+  readonly ciphertext: Buffer;
+}
+
+type Select = ReturnType<typeof statement<StoredSecret, [after: string, limit: number]>>;
+type Replace = ReturnType<typeof statement<{ replaced: boolean }, [key: string, former: Buffer, ciphertext: Buffer]>>;
+
+/** The statements for one table, inside a tenant or in the operator's scope. */
+export interface SecretTable {
+  readonly name: string;
+  readonly purpose: "audit-key" | "gateway-token" | "idempotent-reply" | "signing-key" | "webhook-secret";
+  /** Secrets after a key, in the order of their keys. */
+  readonly select: Select;
+  /** Replaces a secret unless it was changed meanwhile. */
+  readonly replace: Replace;
+}
+
+interface TableText {
+  readonly name: string;
+  readonly purpose: SecretTable["purpose"];
+  readonly from: string;
+  readonly column: string;
+  /** Text expressions. */
+  readonly key: string;
+  readonly context: string;
+}
+
+function secretTable({ name, purpose, from, column, key, context }: TableText): SecretTable {
+  return {
+    name,
+    purpose,
+    select: statement(
+      `reseal.select_${name}`,
+      `SELECT ${key} AS key, ${context} AS context, ${column} AS ciphertext FROM ${from}
+       WHERE ${column} IS NOT NULL AND ${key} > $1 COLLATE "C" ORDER BY ${key} COLLATE "C" LIMIT $2`,
+    ),
+    replace: statement(
+      `reseal.replace_${name}`,
+      `UPDATE ${from} SET ${column} = $3 WHERE ${key} = $1 AND ${column} = $2 RETURNING true AS replaced`,
+    ),
+  };
+}
+
+/** The owner column of a reply is null for none: replies of the operator have the nil UUID as tenant. */
+const replies = {
+  name: "idempotent_replies",
+  purpose: "idempotent-reply",
+  from: "idempotent_replies",
+  column: "reply_ciphertext",
+  key: "(caller_id || ':' || encode(key_hash, 'hex'))",
+  context: "(tenant_id || ':' || caller_id || ':' || encode(key_hash, 'hex'))",
+} as const;
+
+/** The secrets of a tenant. */
+export const tenantSecrets: readonly SecretTable[] = [
+  secretTable({
+    name: "gateways",
+    purpose: "gateway-token",
+    from: "gateways",
+    column: "token_ciphertext",
+    key: "id::text",
+    context: "('gateway:' || tenant_id || ':' || id)",
+  }),
+  secretTable({
+    name: "webhook_secrets",
+    purpose: "webhook-secret",
+    from: "webhook_secrets",
+    column: "ciphertext",
+    key: "(webhook_id || ':' || id)",
+    context: "('webhook:' || tenant_id || ':' || webhook_id || ':' || id)",
+  }),
+  secretTable({
+    name: "signing_keys",
+    purpose: "signing-key",
+    from: "signing_keys",
+    column: "private_key_ciphertext",
+    key: "tenant_id::text",
+    context: "('signing-key:' || tenant_id)",
+  }),
+  secretTable(replies),
+];
+
+/** The secrets of the installation, in the operator's scope. */
+export const installationSecrets: readonly SecretTable[] = [
+  secretTable({
+    name: "audit_keys",
+    purpose: "audit-key",
+    from: "audit_keys",
+    column: "private_key_ciphertext",
+    key: "number::text",
+    context: "('audit-key:' || translate(encode(public_key, 'base64'), E'\\n', ''))",
+  }),
+];
+
+/** The operator's replies, in the operator's scope with the nil UUID as tenant. */
+export const operatorReplies: SecretTable = secretTable({ ...replies, name: "operator_replies" });
+
+const selectTenants = statement<{ id: string }, [after: string, limit: number]>(
+  "reseal.tenants",
+  "SELECT id FROM tenants WHERE id > $1 ORDER BY id LIMIT $2",
+);
+const replaceCheck = statement<never, [former: Buffer, value: Buffer]>(
+  "reseal.replace_check",
+  "UPDATE installation SET value = $2 WHERE name = 'master-key-check' AND value = $1",
+);
+const selectCheck = statement<{ value: Buffer }, []>(
+  "reseal.select_check",
+  "SELECT value FROM installation WHERE name = 'master-key-check'",
+);
+
+export async function tenantsFrom(transaction: Transaction, after: string, limit: number): Promise<readonly string[]> {
+  return (await transaction.query(selectTenants, after, limit)).map(({ id }) => id);
+}
+
+/** The known text that reveals a start with the wrong master key. */
+export async function masterKeyCheckValue(transaction: Transaction): Promise<Buffer | undefined> {
+  return (await transaction.query(selectCheck))[0]?.value;
+}
+
+export async function replaceMasterKeyCheck(transaction: Transaction, former: Buffer, value: Buffer): Promise<void> {
+  await transaction.query(replaceCheck, former, value);
+}
+
+const selectTarget = statement<{ value: Buffer }, []>(
+  "reseal.rotation_target",
+  "SELECT value FROM installation WHERE name = 'master-key-target'",
+);
+const upsertTarget = statement<never, [fingerprint: Buffer]>(
+  "reseal.store_rotation_target",
+  `INSERT INTO installation (name, value) VALUES ('master-key-target', $1)
+   ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+);
+
+/** The fingerprint of the master key that everything is to be encrypted with; undefined before the first rotation. */
+export async function rotationTarget(transaction: Transaction): Promise<Buffer | undefined> {
+  return (await transaction.query(selectTarget))[0]?.value;
+}
+
+export async function storeRotationTarget(transaction: Transaction, fingerprint: Buffer): Promise<void> {
+  await transaction.query(upsertTarget, fingerprint);
+}

@@ -1,0 +1,151 @@
+/** Drills for the rotation of keys, against real servers on a database of their own. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { auditKeyRows, handoversOf } from "./platform/audit/audit-keys.queries.ts";
+import { AuditKeys } from "./platform/audit/audit-keys.ts";
+import { SignatureCheck } from "./platform/audit/signatures.ts";
+import { verifyTenant } from "./platform/audit/verify-database.ts";
+import { Database } from "./platform/db/database.ts";
+import type { MasterKeys } from "./platform/secrets/master-key.ts";
+import { isResealed, requestReseal, resealSecrets } from "./platform/secrets/reseal.ts";
+import { rotateAuditKeyIn } from "./rotate-keys.ts";
+import { createDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { startTestServer, type TestServer, testMasterKey } from "./testing/test-server.ts";
+
+const newKey = Buffer.alloc(32, 9);
+const both: MasterKeys = { current: newKey, second: testMasterKey };
+let own: TestDatabase;
+let database: Database;
+let operatorKey: string;
+
+beforeAll(async () => {
+  own = await createDatabase();
+  database = new Database({ connection: own.connection, poolSize: 2 });
+});
+afterAll(async () => {
+  await database.close();
+  await own.drop();
+});
+
+type Keys = NonNullable<Parameters<typeof startTestServer>[0]>["settings"];
+
+async function run<T>(settings: Keys, work: (server: TestServer) => Promise<T>): Promise<T> {
+  const server = await startTestServer({
+    connection: own.connection,
+    ...(operatorKey === undefined ? {} : { operatorKey }),
+    settings: { ...settings },
+  });
+  operatorKey = server.operatorKey;
+  try {
+    return await work(server);
+  } finally {
+    await server.close();
+  }
+}
+
+/** Aborts the work at one of its later steps, like the end of the process. */
+function killedAfter(steps: number): AbortSignal {
+  const controller = new AbortController();
+  let left = steps;
+  const signal = controller.signal;
+  const throwIfAborted = () => {
+    left -= 1;
+    if (left < 0) throw new Error("killed");
+  };
+  return Object.assign(Object.create(signal), { throwIfAborted });
+}
+
+test("the master key is rotated with two keys, and the re-encryption continues after it was killed", async () => {
+  const idempotent = { "idempotency-key": "rotation-drill" };
+  const made = await run({}, async (server) => {
+    const tenants = [];
+    for (let count = 0; count < 3; count += 1) {
+      const tenant = await server.newTenant();
+      const gateway = await tenant.client.post(
+        "/tenants/gateways",
+        { name: "Berlin", wireguardPort: "51820" },
+        idempotent,
+      );
+      expect(gateway.status).toBe(201);
+      await tenant.client.post("/tenants/webhooks", { name: "Hook", url: "https://example.com/hook" });
+      await tenant.client.post("/tenants/signing-key/rotate");
+      tenants.push({ key: tenant.key, id: gateway.body.id, body: gateway.body });
+    }
+    return tenants;
+  });
+  const check = async (server: TestServer) => {
+    for (const { key, id, body } of made) {
+      const client = server.client(key);
+      expect((await client.get(`/tenants/gateways/${id}`)).body.token).toBe(body.token);
+      const again = await client.post("/tenants/gateways", { name: "Berlin", wireguardPort: "51820" }, idempotent);
+      expect(again.body).toEqual(body);
+      expect((await client.post("/tenants/signing-key/rotate")).status).toBe(200);
+    }
+  };
+  // First, every server learns the new key. The old one still encrypts.
+  await run({ secondMasterKey: newKey }, check);
+  expect(await isResealed(database, both)).toBe(false);
+
+  await expect(resealSecrets({ database, masterKeys: both, signal: killedAfter(6) })).rejects.toThrow("killed");
+  expect(await isResealed(database, both)).toBe(false);
+  await run({ masterKey: newKey, secondMasterKey: testMasterKey }, check);
+  await run({ secondMasterKey: newKey }, check);
+  await expect(run({ masterKey: newKey }, check)).rejects.toThrow("master key");
+
+  await requestReseal(database, both);
+  await run({ masterKey: newKey, secondMasterKey: testMasterKey }, async (server) => {
+    await server.tasks.get("master-key-rotation")?.runNow();
+    expect(await isResealed(database, both)).toBe(true);
+  });
+  expect(await resealSecrets({ database, masterKeys: both })).toEqual({ resealed: 0, unreadable: 0 });
+  await run({ masterKey: newKey }, check);
+  await expect(run({}, check)).rejects.toThrow("master key");
+});
+
+test("servers with a second key re-encrypt nothing until they are asked to", async () => {
+  await run({ masterKey: newKey, secondMasterKey: Buffer.alloc(32, 3) }, async (server) => {
+    await server.tasks.get("master-key-rotation")?.runNow();
+  });
+  expect(await isResealed(database, { current: newKey })).toBe(true);
+  expect(await isResealed(database, { current: Buffer.alloc(32, 3) })).toBe(false);
+});
+
+test("the audit key is rotated: either public key verifies the whole record", async () => {
+  await run({ masterKey: newKey }, async (server) => {
+    const tenant = await server.newTenant();
+    const sign = () => server.tasks.get("audit-checkpoints")?.runNow();
+    await sign();
+    const { publicKey: first } = server.runner.audit.keys.signer;
+    const rotated = await rotateAuditKeyIn(database, { current: newKey });
+    expect(rotated.from).toBe(first);
+    await tenant.client.post("/tenants/groups", { name: "Later" });
+    await sign();
+    expect((await tenant.client.get("/tenants/events/signing-key")).body.publicKey).toBe(rotated.to);
+    const rows = await database.transaction({ kind: "operator" }, auditKeyRows);
+    for (const key of [rotated.from, rotated.to]) {
+      const signatures = SignatureCheck.of(key, handoversOf(rows));
+      const report = await verifyTenant(database, { tenantId: tenant.id, signatures, expectSigned: 6 });
+      expect(report).toMatchObject({ findings: [], signedThrough: 6 });
+    }
+    const withoutHandovers = SignatureCheck.of(rotated.to);
+    const report = await verifyTenant(database, { tenantId: tenant.id, signatures: withoutHandovers });
+    expect(report?.findings).toMatchObject([{ problem: "checkpoint", position: 5 }]);
+  });
+  const keys = new AuditKeys(database, { current: newKey });
+  await keys.refresh(new Date());
+  expect(keys.handovers).toHaveLength(1);
+});
+
+test("a replaced audit key no longer counts for later statements", async () => {
+  const rows = await database.transaction({ kind: "operator" }, auditKeyRows);
+  const handovers = handoversOf(rows);
+  const [handover] = handovers;
+  const from = handover?.from ?? "";
+  const forged = {
+    from,
+    to: handover?.to ?? "",
+    createdAt: "2000-01-01T00:00:00.000Z",
+    signatures: { from: "", to: "" },
+  };
+  expect(SignatureCheck.of(from, [forged])?.has(forged.to)).toBe(false);
+  expect(SignatureCheck.of(from, handovers)?.has(forged.to)).toBe(true);
+});

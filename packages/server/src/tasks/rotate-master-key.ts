@@ -1,0 +1,42 @@
+/** Re-encrypts stored secrets in the background during a rotation of the master key. */
+import type { BackgroundTask } from "../platform/background-task.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { Log } from "../platform/log.ts";
+import type { MasterKeys } from "../platform/secrets/master-key.ts";
+import { isResealed, isResealRequested, resealSecrets } from "../platform/secrets/reseal.ts";
+
+export const masterKeyRotationName = "master-key-rotation";
+const intervalMs = 30_000;
+
+export interface RotationOptions {
+  readonly database: Database;
+  readonly masterKeys: MasterKeys;
+  /** Called once everything is encrypted with the current key. Absent if a person removes the second key. */
+  readonly finished?: (() => Promise<void>) | undefined;
+  readonly log: Log;
+}
+
+/**
+ * Without `finished`, the keys are configured, and other servers may still encrypt with the second one: then the work
+ * begins after `gatehouse rotate master-key`.
+ */
+export function masterKeyRotation({ database, masterKeys, finished, log }: RotationOptions): BackgroundTask[] {
+  if (masterKeys.second === undefined) return [];
+  let isFinished = false;
+  const run = async () => {
+    if (isFinished) return;
+    if (finished === undefined && !(await isResealRequested(database, masterKeys))) return;
+    if (!(await isResealed(database, masterKeys))) {
+      const { resealed, unreadable } = await resealSecrets({ database, masterKeys });
+      log.info({ resealed, unreadable }, "re-encrypted stored secrets with the current master key");
+      if (unreadable > 0) {
+        log.error({ unreadable }, "some secrets are encrypted with neither master key; keep the second key");
+        return;
+      }
+    }
+    isFinished = true;
+    await finished?.();
+    log.info("master key rotation is complete; the second master key is not needed any more");
+  };
+  return [{ name: masterKeyRotationName, intervalMs, run }];
+}

@@ -1,0 +1,386 @@
+/**
+ * The edits of the security review, made by hand with the rights of a superuser. Each must be found, and none must be
+ * signed by the running server.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { acceptHeadsIn } from "./accept-audit-head.ts";
+import { readConfig } from "./config.ts";
+import { entryHash, sealHash } from "./platform/audit/chain.ts";
+import { headsFileName } from "./platform/audit/signed-heads.ts";
+import { Database } from "./platform/db/database.ts";
+import { createLog } from "./platform/log.ts";
+import { copyDatabase, createDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "./testing/test-server.ts";
+import { type TenantReport, type VerifyAuditOptions, verifyRecords } from "./verify-audit.ts";
+
+const log = createLog("silent");
+let folder: string;
+let own: TestDatabase;
+let owner: pg.Client;
+let server: TestServer;
+let tenant: TestTenant;
+
+const configOf = (dataDir: string) =>
+  readConfig({ flags: { dataDir, masterKey: testMasterKey.toString("base64") }, environment: {} });
+const start = (database: TestDatabase) =>
+  startTestServer({
+    connection: database.connection,
+    settings: {
+      auditHeadsFile: path.join(folder, headsFileName),
+      audit: { checkpointSeconds: 86_400, retentionDays: undefined },
+    },
+  });
+const sign = () => server.tasks.get("audit-checkpoints")?.runNow();
+const sql = async (text: string, ...values: unknown[]) => (await owner.query(text, values)).rows;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "gatehouse-test-"));
+  own = await createDatabase();
+  owner = new pg.Client(own.connection);
+  await owner.connect();
+  server = await start(own);
+});
+afterAll(async () => {
+  await Promise.all([server.close(), owner.end()]);
+  await own.drop();
+  await rm(folder, { recursive: true });
+});
+
+/** A tenant whose record is signed through position 9, and has an unsigned entry at position 10. */
+async function signedTenant(): Promise<TestTenant> {
+  const made = await server.newTenant();
+  for (const name of ["One", "Two", "Three", "Four"]) await made.client.post("/tenants/groups", { name });
+  await sign();
+  await made.client.post("/tenants/groups", { name: "Five" });
+  return made;
+}
+
+async function reportsOf(
+  database: Database,
+  options: VerifyAuditOptions = {},
+  dataDir = folder,
+): Promise<readonly TenantReport[]> {
+  const reports: TenantReport[] = [];
+  for await (const report of verifyRecords(database, configOf(dataDir), log, new AbortController().signal, options)) {
+    reports.push(report);
+  }
+  return reports;
+}
+
+const problemsOf = async (options?: VerifyAuditOptions, dataDir?: string) =>
+  (await reportsOf(server.database, options, dataDir)).flatMap(({ findings }) => findings);
+
+const event = (position: number, change: string) =>
+  sql(`UPDATE audit_events SET ${change} WHERE tenant_id = $1 AND position = $2`, tenant.id, position);
+async function deleteFrom(position: number): Promise<void> {
+  await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position >= $2", tenant.id, position);
+  await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position >= $2", tenant.id, position);
+}
+/** Sets the counters to the end of what is left, and removes the effects and facts of what is gone. */
+async function setCountersBack(): Promise<void> {
+  await sql(
+    `UPDATE tenant_generations AS counters SET event_count = last.first_position, generation = last.generation, chain_hash = last.hash
+     FROM (SELECT * FROM audit_seals WHERE tenant_id = $1 ORDER BY generation DESC LIMIT 1) AS last WHERE counters.tenant_id = $1`,
+    tenant.id,
+  );
+  for (const table of ["access_effects", "access_history"]) {
+    await sql(
+      `DELETE FROM ${table} WHERE tenant_id = $1 AND generation > (SELECT generation FROM tenant_generations WHERE tenant_id = $1)`,
+      tenant.id,
+    );
+  }
+}
+const deleteCheckpoints = () => sql("DELETE FROM audit_checkpoints WHERE tenant_id = $1", tenant.id);
+
+/** Recomputes every hash of the record, like an attacker who knows the scheme. */
+async function reseal(): Promise<void> {
+  const { body } = await tenant.client.get("/tenants/events?limit=100");
+  const hashes = body.data.map((each: Parameters<typeof entryHash>[0]) => entryHash(each).toString("hex"));
+  const seals = await sql(
+    `SELECT generation::int, created_at, first_position::int AS first, octet_length(entry_hashes) / 32 AS count,
+            encode(details, 'hex') AS details FROM audit_seals WHERE tenant_id = $1 ORDER BY generation`,
+    tenant.id,
+  );
+  let hash = "0".repeat(64);
+  for (const { generation, created_at, first, count, details } of seals) {
+    const entryHashes = hashes.slice(first - 1, first - 1 + count);
+    const seal = { generation, createdAt: created_at.toISOString(), firstPosition: first, entryHashes };
+    hash = sealHash(hash, tenant.id, { ...seal, ...(details === null ? {} : { details }) });
+    await sql(
+      "UPDATE audit_seals SET entry_hashes = decode($3, 'hex'), hash = decode($4, 'hex') WHERE tenant_id = $1 AND generation = $2",
+      tenant.id,
+      generation,
+      entryHashes.join(""),
+      hash,
+    );
+  }
+  await sql("UPDATE tenant_generations SET chain_hash = decode($2, 'hex') WHERE tenant_id = $1", tenant.id, hash);
+}
+
+interface Edit {
+  /** The number in the review, and the edit. */
+  readonly name: string;
+  readonly edit: () => Promise<unknown>;
+  /** Whether the edit can be found without a head from outside the database, with --live. */
+  readonly alone: boolean;
+}
+
+const edits: readonly Edit[] = [
+  { name: "1: the JSON of an entry", alone: true, edit: () => event(7, 'after = \'{"name": "Forged"}\'') },
+  { name: "2: the actor of an entry", alone: true, edit: () => event(7, "actor_name = 'Somebody else'") },
+  {
+    name: "3: an entry in the middle deleted",
+    alone: true,
+    edit: () => sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 7", tenant.id),
+  },
+  {
+    name: "4: an entry in the middle deleted with its seal",
+    alone: true,
+    edit: async () => {
+      await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 7", tenant.id);
+      await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 7", tenant.id);
+    },
+  },
+  { name: "5: the tail deleted with its seals", alone: true, edit: () => deleteFrom(9) },
+  {
+    name: "6: the tail deleted, and the counters set back",
+    alone: true,
+    edit: () => deleteFrom(9).then(setCountersBack),
+  },
+  { name: "7: all checkpoints deleted", alone: false, edit: deleteCheckpoints },
+  {
+    name: "8: checkpoints and tail deleted, and the counters set back",
+    alone: true,
+    edit: () => deleteFrom(8).then(setCountersBack).then(deleteCheckpoints),
+  },
+  {
+    name: "9: two entries swapped",
+    alone: true,
+    edit: async () => {
+      await sql("UPDATE audit_events SET position = -position WHERE tenant_id = $1 AND position IN (6, 8)", tenant.id);
+      await sql("UPDATE audit_events SET position = 14 + position WHERE tenant_id = $1 AND position < 0", tenant.id);
+    },
+  },
+  {
+    name: "10: an entry inserted at the end",
+    alone: true,
+    edit: () =>
+      sql(
+        `INSERT INTO audit_events SELECT (jsonb_populate_record(item, jsonb_build_object('id', gen_random_uuid(), 'position', 11))).*
+         FROM audit_events AS item WHERE tenant_id = $1 AND position = 10`,
+        tenant.id,
+      ),
+  },
+  {
+    name: "11: the record truncated with its checkpoints, and the counters at 0",
+    alone: true,
+    edit: async () => {
+      await deleteFrom(1);
+      await deleteCheckpoints();
+      for (const table of ["access_effects", "access_history"]) {
+        await sql(`DELETE FROM ${table} WHERE tenant_id = $1`, tenant.id);
+      }
+      await sql(
+        `UPDATE tenant_generations SET event_count = 0, generation = 0, chain_hash = decode(repeat('00', 32), 'hex')
+         WHERE tenant_id = $1`,
+        tenant.id,
+      );
+    },
+  },
+  {
+    name: "12: the record truncated, and the counters as they were",
+    alone: true,
+    edit: () => deleteFrom(1).then(deleteCheckpoints),
+  },
+  { name: "13: a tenant deleted whole", alone: true, edit: () => sql("DELETE FROM tenants WHERE id = $1", tenant.id) },
+  {
+    name: "14: the record rewritten with all hashes",
+    alone: true,
+    edit: () => event(7, 'after = \'{"name": "Forged"}\'').then(reseal),
+  },
+  {
+    name: "15: a forged signature",
+    alone: true,
+    edit: () =>
+      sql("UPDATE audit_checkpoints SET signature = sha256('') || sha256('') WHERE tenant_id = $1", tenant.id),
+  },
+  {
+    name: "16: a stored effect",
+    alone: true,
+    edit: () =>
+      sql(
+        "UPDATE access_effects SET summary = '{}' WHERE tenant_id = $1 AND generation = (SELECT max(generation) FROM access_effects WHERE tenant_id = $1)",
+        tenant.id,
+      ),
+  },
+  {
+    name: "17: the access history",
+    alone: true,
+    edit: () => sql("UPDATE access_history SET facts = NULL WHERE tenant_id = $1 AND kind = 'group'", tenant.id),
+  },
+  {
+    name: "18: the operator's events",
+    alone: true,
+    edit: () => sql("UPDATE operator_events SET actor_name = 'Somebody else' WHERE tenant_id = $1", tenant.id),
+  },
+  { name: "19: the time of an entry", alone: true, edit: () => event(7, "created_at = created_at - interval '1 day'") },
+  {
+    name: "20: a live policy, without an entry",
+    alone: true,
+    edit: () => sql("UPDATE policies SET action = NOT action WHERE tenant_id = $1", tenant.id),
+  },
+  {
+    name: "23: the oldest entries behind a forged stub",
+    alone: true,
+    edit: async () => {
+      await sql(
+        `INSERT INTO audit_stubs SELECT tenant_id, 5, generation, hash, created_at, sha256('') || sha256('')
+         FROM audit_seals WHERE tenant_id = $1 AND generation = 1`,
+        tenant.id,
+      );
+      await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position <= 5", tenant.id);
+      await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND generation = 1", tenant.id);
+      await sql("UPDATE tenant_generations SET pruned_count = 5 WHERE tenant_id = $1", tenant.id);
+    },
+  },
+  {
+    name: "24: laundered: rewritten with all hashes, and without the checkpoint",
+    alone: false,
+    edit: async () => {
+      await event(9, 'after = \'{"name": "Harmless"}\'');
+      await reseal();
+      await deleteCheckpoints();
+    },
+  },
+];
+
+/** Edits after which the running server must not sign the record: they contradict the head that it signed. */
+const contradicting = new Set([5, 6, 7, 8, 11, 12, 13, 14, 24]);
+
+test("an unchanged database has no problem", async () => {
+  tenant = await signedTenant();
+  expect(await problemsOf({ live: true })).toEqual([]);
+});
+
+test.each(edits)("edit $name is found, and the running server does not sign it", async ({ name, edit, alone }) => {
+  tenant = await signedTenant();
+  const backup = await snapshotOf(tenant);
+  try {
+    await edit();
+    expect((await problemsOf({ live: true })).length).toBeGreaterThan(0);
+    const empty = path.join(folder, randomBytes(4).toString("hex"));
+    expect((await problemsOf({ live: true }, empty)).length > 0).toBe(alone);
+    if (contradicting.has(Number.parseInt(name, 10))) {
+      const before = await sql("SELECT position, hash FROM audit_checkpoints WHERE tenant_id = $1", tenant.id);
+      await sign();
+      expect(await sql("SELECT position, hash FROM audit_checkpoints WHERE tenant_id = $1", tenant.id)).toEqual(before);
+      const contradicted = server.runner.audit.guard.contradictions.map(({ tenantId }) => tenantId);
+      expect(contradicted).toEqual([tenant.id]);
+      if (!name.startsWith("13")) {
+        const refused = await tenant.client.get("/tenants/events/export");
+        expect(refused).toMatchObject({ status: 409, body: { code: "audit_record_contradicted" } });
+      }
+      expect((await problemsOf({ live: true })).length).toBeGreaterThan(0);
+    }
+  } finally {
+    await backup.restore();
+  }
+  expect(await problemsOf({ live: true })).toEqual([]);
+});
+
+test("one entry covers the effects and facts of a record from before they were chained", async () => {
+  tenant = await server.newTenant();
+  await tenant.client.post("/tenants/groups", { name: "Before the upgrade" });
+  await sql("UPDATE audit_seals SET details = NULL WHERE tenant_id = $1", tenant.id);
+  await reseal();
+  await sql("UPDATE tenant_generations SET history_sealed = false WHERE tenant_id = $1", tenant.id);
+  expect(await problemsOf()).toMatchObject([{ problem: "history" }, { problem: "history" }]);
+  await sign();
+  await tenant.client.post("/tenants/groups", { name: "After the upgrade" });
+  expect(await problemsOf({ live: true })).toEqual([]);
+  const { body } = await tenant.client.get("/tenants/events?filter[operation]=sealAccessHistory");
+  expect(body.data).toMatchObject([{ actor: { type: "system" }, after: { historyThrough: 2 } }]);
+
+  const backup = await snapshotOf(tenant);
+  await sql("UPDATE access_history SET facts = NULL WHERE tenant_id = $1 AND generation = 2", tenant.id);
+  expect(await problemsOf()).toMatchObject([{ problem: "history" }]);
+  await backup.restore();
+  expect(await problemsOf()).toEqual([]);
+});
+
+/** All rows of a tenant, and a function that puts them back: the edits must not add up. */
+async function snapshotOf({ id }: TestTenant): Promise<{ restore(): Promise<void> }> {
+  const tables: string[] = (
+    await sql(
+      `SELECT table_name AS name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+       WHERE table_schema = 'public' AND column_name = 'tenant_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('outbox')`,
+    )
+  ).map(({ name }) => name);
+  const copies = ["tenants", ...tables];
+  const where = (table: string) => `${table === "tenants" ? "id" : "tenant_id"} = '${id}'`;
+  for (const table of copies) {
+    await sql(`DROP TABLE IF EXISTS pg_temp.copy_${table}`);
+    await sql(`CREATE TEMP TABLE copy_${table} AS SELECT * FROM public.${table} WHERE ${where(table)}`);
+  }
+  return {
+    async restore() {
+      // Neither foreign keys nor triggers must interfere.
+      await sql("SET session_replication_role = replica");
+      for (const table of copies) {
+        await sql(`DELETE FROM public.${table} WHERE ${where(table)}`);
+        const columns = (
+          await sql(
+            "SELECT string_agg(quote_ident(column_name), ', ') AS list FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER'",
+            table,
+          )
+        )[0].list;
+        await sql(`INSERT INTO public.${table} (${columns}) SELECT ${columns} FROM copy_${table}`);
+      }
+      await sql("SET session_replication_role = DEFAULT");
+    },
+  };
+}
+
+test("edit 22: a database that was rolled back to an older copy is found, and accepted only with a reason", async () => {
+  const database = await createDatabase();
+  const heads = path.join(folder, "rolled-back");
+  const settings = { auditHeadsFile: path.join(heads, headsFileName) };
+  await mkdir(heads);
+  const run = async (connection: TestDatabase["connection"], work: (running: TestServer) => Promise<void>) => {
+    const running = await startTestServer({ connection, settings, operatorKey: server.operatorKey });
+    await work(running);
+    await running.close();
+  };
+  const signNow = (running: TestServer) => running.tasks.get("audit-checkpoints")?.runNow();
+  await run(database.connection, async (running) => {
+    await running.newTenant();
+    await signNow(running);
+  });
+  const older = await copyDatabase(String(new pg.Client(database.connection).database));
+  await run(database.connection, async (running) => {
+    const late = await running.newTenant();
+    await late.client.post("/tenants/groups", { name: "Late" });
+    await signNow(running);
+  });
+  const restored = new Database({ connection: older.connection, poolSize: 2 });
+  expect((await reportsOf(restored, {}, heads)).filter(({ problems }) => problems > 0).length).toBeGreaterThan(0);
+  await run(older.connection, async (running) => {
+    await signNow(running);
+    expect(running.runner.audit.guard.contradictions.length).toBeGreaterThan(0);
+    const accept = { tenantId: undefined, reason: "Restored a backup" };
+    const accepted = await acceptHeadsIn(restored, configOf(heads), { current: testMasterKey }, accept);
+    expect(accepted.length).toBeGreaterThan(1);
+    await signNow(running);
+    expect(running.runner.audit.guard.contradictions).toEqual([]);
+    await running.newTenant();
+    await signNow(running);
+  });
+  expect((await reportsOf(restored, { live: true }, heads)).flatMap(({ findings }) => findings)).toEqual([]);
+  await restored.close();
+  await Promise.all([database.drop(), older.drop()]);
+});
