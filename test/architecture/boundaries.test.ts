@@ -1,5 +1,5 @@
 /** Proves that each rule of `.dependency-cruiser.cjs` fires, and that none rejects permitted imports. */
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -185,7 +185,10 @@ beforeAll(async () => {
   await mkdir(path.join(folder, "node_modules/@gatehouse"), { recursive: true });
   for (const name of workspaces) {
     const place = path.join(folder, "packages", name);
-    await cp(path.join(root, "packages", name, "package.json"), path.join(place, "package.json"));
+    const manifest = JSON.parse(await readFile(path.join(root, "packages", name, "package.json"), "utf8"));
+    // Every module is exported: the rules must fire for all modules, not only for those of the public API.
+    const exports = { "./*": { "gatehouse-source": "./src/*.ts" } };
+    await writeFile(path.join(place, "package.json"), JSON.stringify({ ...manifest, exports }));
     await symlink(place, path.join(folder, "node_modules/@gatehouse", name));
   }
   for (const name of ["pg", "fastify", "typebox", "openapi-fetch"]) {
