@@ -138,7 +138,7 @@ describe("after an outage of the control plane", () => {
       await online();
       await server.links.flush();
       clock.advance(outageMs);
-      const returned = await startTestServer({ clock, settings: returning });
+      const returned = await startTestServer({ clock, settings: returning, connection: own.connection });
       await returned.links.detectSilence();
       await watch(returned, 40_000);
       expect((await read()).status).toBe("ONLINE");
@@ -150,7 +150,7 @@ describe("after an outage of the control plane", () => {
 
   test("of the database, a running replica waits as well", async () => {
     await online();
-    const replica = await startTestServer({ clock, settings: returning });
+    const replica = await startTestServer({ clock, settings: returning, connection: own.connection });
     await replica.links.detectSilence();
     await watch(replica, 50_000);
     await beat();
