@@ -17,5 +17,11 @@ export const revertEvent = operation({
   refusedInSets: "it performs a change set of its own",
   composite: true,
   success: { status: 200, kind: "record", body: Revert },
-  errors: ["not_revertible", "preview_too_long", "evaluation_too_expensive", "evaluation_rate_exceeded", ...applyChanges.errors],
+  errors: [
+    "not_revertible",
+    "preview_too_long",
+    "evaluation_too_expensive",
+    "evaluation_rate_exceeded",
+    ...applyChanges.errors,
+  ],
 });

@@ -129,7 +129,10 @@ export async function searchActions(call: Call<typeof operations.searchActions>)
   return answer(call, { page: { next_token: "", count: results.length }, results });
 }
 
-function* decisionOn({ asked, explain: isExplained, error }: PreparedQuestion, { model }: TenantModel): Work<AccessDecision> {
+function* decisionOn(
+  { asked, explain: isExplained, error }: PreparedQuestion,
+  { model }: TenantModel,
+): Work<AccessDecision> {
   if (typeof asked === "string") {
     const explanation = isExplained ? { explanation: { policies: [], otherPolicies: 0 } } : {};
     const problem = error === undefined ? {} : { error };

@@ -1,8 +1,8 @@
 /** Compares the records that decide access with the state that their latest audited change left. */
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import { type FactRows, readAllFacts } from "./facts.queries.ts";
 import { readHistoryAt } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
+import { type FactRows, readAllFacts } from "./facts.queries.ts";
 
 /** Fields that change without a command: the observed state of gateways. */
 const observedFields: ReadonlySet<string> = new Set(["status", "load", "roundTripTimeMs"]);
