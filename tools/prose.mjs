@@ -1,4 +1,6 @@
-/** Lints text with textlint: Markdown as it is, and the texts of the console's catalogue as paragraphs of their line. */
+/**
+ * Lints text with textlint: Markdown as it is, and the texts of the console's catalogue as paragraphs of their line.
+ */
 import { TextlintKernel } from "@textlint/kernel";
 import markdown from "@textlint/textlint-plugin-markdown";
 import { limitLines, limitSentences, useTerminology } from "./prose-rules.mjs";

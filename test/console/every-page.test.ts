@@ -51,14 +51,14 @@ const roles = ["OWNER", "AUDITOR"] as const;
 type Role = (typeof roles)[number];
 const themes = ["light", "dark"] as const;
 
-/** What is wrong with the pages for one role. Each page is loaded once, because loading takes longer than looking. */
+/** Defects of the pages for one role. Each page is loaded once, because loading takes longer than checking. */
 interface Findings {
   /** Serious accessibility problems, by theme. */
   readonly light: string[];
   readonly dark: string[];
-  /** For an owner: pages that scroll sideways on a narrow screen. */
+  /** Owner only: pages that scroll sideways on a narrow screen. */
   readonly wide: string[];
-  /** For an auditor: controls that write, also if the address asks for a form. */
+  /** Auditor only: controls that write, also if the address asks for a form. */
   readonly writing: string[];
 }
 

@@ -136,8 +136,8 @@ export function isAllowedInSet(declaration: Operation): boolean {
 }
 
 /**
- * Whether a preview can include the operation: a change set can, or it can change access. Nothing that a preview creates
- * remains, so that it also accepts operations that show a secret once.
+ * Whether a preview can include the operation: a change set can, or it can change access. Nothing that a preview
+ * creates remains, so that it also accepts operations that show a secret once.
  */
 export function isPreviewable(declaration: Operation): boolean {
   return (

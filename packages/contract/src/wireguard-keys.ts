@@ -1,6 +1,6 @@
 /**
- * Encodings of the points of small order on Curve25519: X25519 with any private key gives zero, so that such a key proves
- * nothing (RFC 7748, section 6.1). The all-zero key is one of them. X25519 ignores the highest bit.
+ * Encodings of the points of small order on Curve25519: X25519 with any private key gives zero, so that such a key
+ * proves nothing (RFC 7748, section 6.1). The all-zero key is one of them. X25519 ignores the highest bit.
  */
 const lowOrderKeys: ReadonlySet<string> = new Set([
   "4Ot6fDtBuK4WVuP68Z/EatoJjeucMrH9hmIFFl9JuAA=",

@@ -365,8 +365,8 @@ export class Agent {
   }
 
   /**
-   * Writes the table again. If the kernel refuses, nothing is enforced: the link then no longer reports the configuration
-   * as applied.
+   * Writes the table again. If the kernel refuses, nothing is enforced: the link then no longer reports the
+   * configuration as applied.
    */
   async #restoreFilters(): Promise<void> {
     const { kernel, wireGuard } = this.#parts;

@@ -10,7 +10,7 @@ const signatureDomain = "gatehouse-signing-key/1";
 export const SigningKeyHandover = closedObject({
   from: SigningKey,
   to: SigningKey,
-  /** By the first key. */
+  /** Signature by the first key. */
   signature: Signature,
 });
 export type SigningKeyHandover = Static<typeof SigningKeyHandover>;

@@ -98,7 +98,7 @@ test.each([
   [["explain", "--user", "x"], "The destination is missing"],
   [["at", "2026-03-04T10:00Z"], "The subject or the resource is missing"],
   [["explain", "--user", "x", "--resource", "Git", "--port", "22"], "require --address"],
-  [["who-can", "--address", "192.0.2.1", "--protocol", "TCP", "--port", "99999"], "from 1 to 65535"],
+  [["who-can", "--address", "192.0.2.1", "--protocol", "TCP", "--port", "99999"], "Use 1 to 65535"],
   [["who-can", "--resource", "Git", "--address", "192.0.2.1"], "cannot be used with"],
 ])("an incomplete or contradictory command line is rejected: %j", async (args, message) => {
   const { code, errors } = await access(...args);

@@ -24,6 +24,12 @@ beforeAll(async () => {
   tenant = await server.newTenant();
   const { body } = await tenant.client.post("/tenants/gateways", { name: "North", wireguardPort: "51820" });
   gatewayId = body.id;
+  // A request that changes nothing concerns the gateways that serve a resource.
+  const resource = await tenant.client.must.post("/tenants/resources", { name: "Git", type: "PRIVATE", addresses: [] });
+  await tenant.client.must.post(`/tenants/resources/${resource.body.id}/loadBalancing`, {
+    loadBalancingMode: "MANUAL",
+    gateways: [gatewayId],
+  });
   gateway = new SimulatedGateway({ url, gatewayId, token: body.token });
 });
 

@@ -81,9 +81,9 @@ export class Kernel {
   }
 
   /**
-   * Whether the table is as the agent wrote it. Any privileged program can change it. `nft flush ruleset` removes it, and
-   * most nftables files start with it. Without the table, all traffic passes. After a change, the next `filter` replaces
-   * the whole table.
+   * Whether the table is as the agent wrote it. Any privileged program can change it. `nft flush ruleset` removes it,
+   * and most nftables files start with it. Without the table, all traffic passes. After a change, the next `filter`
+   * replaces the whole table.
    */
   async hasFilters(): Promise<boolean> {
     const filters = this.#filters;
@@ -219,7 +219,9 @@ interface ListedMap {
   ])[];
 }
 
-/** Returns the number of checks of rules for each check of elements. Listing a hundred thousand of them takes a second. */
+/**
+ * Returns the number of checks of rules for each check of elements. Listing a hundred thousand of them takes a second.
+ */
 function elementChecks({ sets }: NftState): number {
   let count = 0;
   for (const { elements } of sets.values()) count += elements.size;

@@ -36,8 +36,8 @@ const TEXT_FIELD = 256;
 const POSTURE_ENTRY = 256;
 
 /**
- * Units of about 20 ns, measured with `npm run bench:rules`. docs/benchmarks.md has the figures. Every part of a rule is
- * counted, also parts that an evaluation skips.
+ * Units of about 20 ns, measured with `npm run bench:rules`. docs/benchmarks.md has the figures. Every part of a rule
+ * is counted, also parts that an evaluation skips.
  */
 const operatorCost = 2;
 /** The step of a comprehension, without its body. */
@@ -76,8 +76,8 @@ const searchStepsPerUnit = 256;
 const matchedCharacterCost = 3.3;
 const instructionsPerUnit = 24;
 /**
- * An error that a comprehension absorbs. Errors outside of comprehensions are not counted: the length of the text bounds
- * their number.
+ * An error that a comprehension absorbs. Errors outside of comprehensions are not counted: the length of the text
+ * bounds their number.
  */
 const errorCost = 150;
 /** Characters that a function reads or copies in a unit. */

@@ -69,8 +69,8 @@ export function presentedCredential(headers: IncomingHttpHeaders, overTls: boole
 }
 
 /**
- * The key of the headers `apikey` and `Authorization: Bearer`. If both are sent, they must be equal: the server must not
- * choose between two callers.
+ * The key of the headers `apikey` and `Authorization: Bearer`. If both are sent, they must be equal: the server must
+ * not choose between two callers.
  *
  * @throws AppError missing_api_key, invalid_api_key, invalid_parameter
  */

@@ -114,7 +114,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...options.settings,
-    // In the shared database, servers would take gateways of other tests for silent: their clocks differ.
+    // Servers of a shared database would find gateways of other tests silent, because their clocks differ.
     gatewayLinks: { watch: options.connection !== undefined, ...options.settings?.gatewayLinks },
   });
   await composition.app.ready();

@@ -221,7 +221,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
 /** The keys under which a connection without a hello is counted: its token, and its address. */
 function pendingKeys({ agent, sourceAddress }: AgentConnection<AgentMessage, never>): readonly [string, string] {
   const address = parseIpAddress(sourceAddress);
-  // For IPv6 the /64, the smallest block that is assigned to a customer.
+  // The group of an IPv6 address is its /64, the smallest block that is assigned to a customer.
   const group = address?.version === 6 ? `${(address.bits >> 64n).toString(16)}::/64` : sourceAddress;
   return [`token ${agent.tokenHash}`, `address ${group}`];
 }

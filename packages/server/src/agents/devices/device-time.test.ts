@@ -14,7 +14,7 @@ const settings = {
   deviceLinks: { tickMs: hourMs, lifeMs: 24 * hourMs },
 };
 const block = "10.20.30.0/24";
-/** In the shared database, the advanced clock would make gateways of other tests silent. */
+/** A database of its own: the advanced clock would make gateways of other tests silent. */
 let own: TestDatabase;
 let server: TestServer;
 let clock: TestClock;

@@ -15,8 +15,8 @@ const silentBatch = 1_000;
 /** A pause of this length between two checks for silent gateways is an outage: no replica may have been running. */
 const outageMs = 10_000;
 /**
- * After an outage, gateways are not OFFLINE before this time: they need up to 30 s to reconnect, and then send heartbeats
- * again.
+ * After an outage, gateways are not OFFLINE before this time: they need up to 30 s to reconnect, and then send
+ * heartbeats again.
  */
 const reconnectMs = 45_000;
 /** A replica that reports nothing for this long holds no connections any more, in milliseconds. */

@@ -11,7 +11,7 @@ import { TokenExpiry } from "./token-expiry.ts";
 
 /** The tests advance the clock, and run by hand what is due by time. */
 const settings = { gatewayLinks: { watch: false, reconnectMs: 0, tickMs: 3_600_000, lifeMs: 40_000 } };
-/** In the shared database, the advanced clock would make gateways of other tests silent. */
+/** A database of its own: the advanced clock would make gateways of other tests silent. */
 let own: TestDatabase;
 let server: TestServer;
 let clock: TestClock;
@@ -263,7 +263,7 @@ test("a change is not reported as applied before it is offered to the gateway", 
   try {
     await tenant.client.must.put(`/tenants/gateways/${id}/settings`, { resolvers: ["10.80.0.53"] });
     await until("the change is about to be offered", () => check.mock.calls.length > 0);
-    // By now the replica has to report that it is alive.
+    // The replica now has to report that it is alive.
     clock.advance(9_000);
     await tick();
     await server.links.flush();

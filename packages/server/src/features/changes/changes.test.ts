@@ -303,7 +303,7 @@ describe("enforced access tests", () => {
   test("are decided once, after the last change", async () => {
     expect((await apply([expectation("denied")], ours)).status).toBe(200);
     expect(await apply([granting()], ours)).toMatchObject({ status: 409, body: { code: "access_tests_broken" } });
-    // In between, the test would fail.
+    // The test would fail between the two changes.
     expect((await apply([granting(), denying()], ours)).status).toBe(200);
   });
 

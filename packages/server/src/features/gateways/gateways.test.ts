@@ -145,7 +145,7 @@ describe("reading gateways", () => {
     }
     const list = await own.get("/tenants/gateways");
     expect(list.status).toBe(200);
-    expect(list.headers.etag).toBeUndefined();
+    expect(list.headers.etag).toMatch(/^W\//);
     const [zeta, alpha, beta] = resources;
     expect(list.body).toEqual([made[0], { ...made[1], resources: [alpha, beta, zeta] }, made[2]]);
     expect((await own.get(`/tenants/gateways/${made[1].id}`)).body).toEqual(list.body[1]);
@@ -176,8 +176,8 @@ describe("reading gateways", () => {
     expect(await client.get("/tenants/gateways/7")).toMatchObject({ status: 400, body: { code: "invalid_parameter" } });
   });
 
-  test("refuses query parameters, because the list has none", async () => {
-    expect(await client.get("/tenants/gateways?limit=5")).toMatchObject({ status: 400 });
+  test("refuses to sort, because the list has one order", async () => {
+    expect(await client.get("/tenants/gateways?sort=name")).toMatchObject({ status: 400 });
   });
 });
 

@@ -4,12 +4,12 @@
  */
 import { createHash } from "node:crypto";
 
-/** What a command did to access. */
+/** The access effect of a command. */
 export interface EffectRow {
   readonly generation: number;
   /** The generation whose seal covers the row. */
   readonly sealedIn: number;
-  /** In ISO 8601. */
+  /** ISO 8601. */
   readonly since: string;
   /** JSON as stored; null where the history begins. */
   readonly summary: string | null;
@@ -39,7 +39,9 @@ function int64(value: number): Buffer {
 
 const hashOf = (text: string | null) => (text === null ? Buffer.alloc(0) : sha256(text));
 
-/** Hashes rows in the order in which they are added: effects by generation, then facts by generation, kind and record. */
+/**
+ * Hashes rows in the order in which they are added: effects by generation, then facts by generation, kind and record.
+ */
 export class AccessRowsHash {
   readonly #hash = createHash("sha256");
   #isEmpty = true;

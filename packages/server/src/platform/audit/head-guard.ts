@@ -1,6 +1,7 @@
 /**
  * Keeps Gatehouse from signing a head that contradicts one that it signed before (docs/decisions/0069). Write access to
- * the database is enough to recompute every hash in it, but not to change what this process and its data folder remember.
+ * the database is enough to recompute every hash in it, but not to change what this process and its data folder
+ * remember.
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";

@@ -7,8 +7,8 @@ import canonicalize from "canonicalize";
 
 /**
  * `checkpoint`: this is the chain's head. `stub`: everything up to here was pruned. `export`: an export ends here, and
- * its content has this `contentHash`. `acceptance`: the operator accepts this head although it contradicts a signed one,
- * for a reason with this `contentHash`.
+ * its content has this `contentHash`. `acceptance`: the operator accepts this head although it contradicts a signed
+ * one, for a reason with this `contentHash`.
  */
 export type StatementKind = "checkpoint" | "stub" | "export" | "acceptance";
 
@@ -24,7 +24,7 @@ export interface Signed extends ChainPlace {
   /** The time of signing, in ISO 8601. */
   readonly createdAt: string;
   /**
-   * In hexadecimal: the SHA-256 of every byte of an export before its last line, or of the reason of an acceptance.
+   * Hexadecimal SHA-256 of every byte of an export before its last line, or of the reason of an acceptance.
    */
   readonly contentHash?: string | undefined;
   /** The signature in base64. */

@@ -96,7 +96,7 @@ test("tenants take turns, and so does the work of one tenant", async () => {
   const first = queue.run("a", work("a1", 400));
   const others = [queue.run("a", work("a2", 400)), queue.run("b", work("b", 400))];
   await Promise.all([first, ...others, Promise.resolve(loop.finish())]);
-  // Of the shared time, tenant b gets half, and each work of tenant a a quarter.
+  // Tenant b gets half of the shared time, and each work of tenant a gets a quarter.
   const end = steps.lastIndexOf("b");
   const shared = steps.slice(steps.indexOf("b"), end);
   const count = (name: string) => shared.filter((step) => step === name).length / shared.length;

@@ -24,7 +24,7 @@ export const evaluationLimits: EvaluationLimits = {
 interface Account {
   /** Negative while the tenant is in debt: the cost of a request is known only afterwards. */
   units: number;
-  /** By `clock.elapsedMs()`. */
+  /** Time of `clock.elapsedMs()`. */
   updatedAt: number;
 }
 

@@ -35,8 +35,8 @@ interface Entry {
 }
 
 /**
- * Counts names in time windows, in bounded memory. Several replicas share their counts with `takeUnshared` and `setShared`;
- * in between, each replica knows its own counts and the last shared totals.
+ * Counts names in time windows, in bounded memory. Several replicas share their counts with `takeUnshared` and
+ * `setShared`; in between, each replica knows its own counts and the last shared totals.
  */
 export class WindowCounts {
   readonly #windowMs: number;

@@ -227,15 +227,14 @@ describe("no text from a client", () => {
     ["in the path", () => request(`GET /tenants/resources/${injection}`, authorized())],
     ["in the query", () => request(`GET /tenants/resources?sort=${injection}`, authorized())],
     ["in a parameter's name", () => request(`GET /tenants/resources?${injection}=1`, authorized())],
-    // Only a well-formed X-Request-Id is returned in a header.
+    // X-Request-Id is returned as it is, in one line.
     [
       "in a header",
       () => request("GET /tenants/resources", authorized({ "x-request-id": `mine${injection}`, "if-match": '"x"' })),
     ],
   ])("%s becomes a header of the answer", async (_where, bytes) => {
     const [head = ""] = (await exchange(port, bytes())).split("\r\n\r\n", 1);
-    expect(head).not.toMatch(/x-injected/i);
-    expect(head).not.toContain("mine");
+    expect(head).not.toMatch(/^x-injected/im);
   });
 
   test.each(["/tenants/resources/%", "/tenants/resources/%zz", "/%c0%ae%c0%ae/", "/tenants/resources?filter[name]=%"])(

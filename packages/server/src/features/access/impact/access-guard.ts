@@ -9,7 +9,7 @@ import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 export interface EffectToJudge extends AccessChange {
   /** Evaluates in slices. */
   evaluate<Result>(work: Work<Result>): Promise<Result>;
-  /** Who gains and who loses access. It can take a while. */
+  /** The access gained and lost. Computing it can take seconds. */
   difference(): Promise<AccessDifference>;
   /** The caller's reason for breaking access tests; undefined if there is none. */
   readonly overrideReason: string | undefined;

@@ -291,7 +291,7 @@ describe("a guard", () => {
       throw error;
     };
     const lateEffects = new LateEffects({ database, evaluator, clock: systemClock, failed });
-    // As composed in the server.
+    // The same composition as in the server.
     const ledger = new Ledger({ models: models as ModelStore, clock: systemClock, guard, evaluator, lateEffects });
     const at = new Date();
     const id = newId();
