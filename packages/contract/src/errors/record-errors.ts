@@ -249,7 +249,7 @@ export const recordErrors = {
     status: 422,
     title: "The name contains invisible characters",
     explanation:
-      "A new name cannot contain characters that change the direction of text. They would make another name visible than the one that is compared. Names that exist already stay valid.",
+      "A new name cannot contain characters that change the direction of text. Such a name looks different from the name that is compared. Names that exist already stay valid.",
     remedy: "Remove the characters from the name. Right-to-left scripts need none.",
   },
   invalid_address: {
@@ -317,7 +317,7 @@ export const recordErrors = {
   },
   evaluation_too_expensive: {
     status: 422,
-    title: "The request evaluates too much",
+    title: "The request costs too much to evaluate",
     explanation:
       "One request can cost at most 250 million units of evaluation, about 5 seconds of processor time. The cost grows with the number of questions or users, of their policies, and with the work of the admission rules.",
     remedy: "Ask about fewer records in one request, or simplify the admission rules.",

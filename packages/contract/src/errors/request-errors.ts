@@ -159,7 +159,7 @@ export const requestErrors = {
   },
   evaluation_rate_exceeded: {
     status: 429,
-    title: "The tenant evaluates too much",
+    title: "The tenant exceeds its evaluation rate",
     explanation:
       "Decisions, searches, previews and checks of access tests cost units of evaluation, about 50 million for a second of processor time. A tenant can use 25 million a second, and save up 250 million. The tenant has used more.",
     remedy: "Wait for `Retry-After` seconds. Ask about fewer records, or simplify the admission rules.",
