@@ -183,7 +183,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await ask("create");
     await page.getByText("No results").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
-    await page.getByRole("textbox", { name: "Search" }).fill("sound dev");
+    await page.getByRole("textbox", { name: "Search" }).fill("compliant dev");
     await page.getByText("Compliant device", { exact: true }).waitFor();
     await page.keyboard.press("Enter");
     await heading(visit, "Compliant device").waitFor();
