@@ -162,7 +162,7 @@ function gaugesOf(
   });
   new Gauge({
     name: "gatehouse_outbox_lag_seconds",
-    help: "Time since this replica last knew all changes of all replicas.",
+    help: "Time since this replica last knew the changes of all replicas.",
     registers,
     collect() {
       this.set(outboxLagMs() / 1000);
