@@ -168,6 +168,22 @@ describe("a deletion", () => {
     });
   });
 
+  test("of a user restores no role directly that only a group gave", async () => {
+    const { id: roleId } = await make("role", client);
+    const staff = await created(client, "/tenants/groups", { name: unique("Staff"), roles: [roleId] });
+    const former = await created(client, "/tenants/groups", { name: unique("Former"), roles: [roleId] });
+    const user = await created(client, "/tenants/users", { email: uniqueEmail(), groups: [staff.id, former.id] });
+    await client.delete(`/tenants/users/${user.id}`);
+    await client.put(`/tenants/groups/${staff.id}`, { description: "Without roles" });
+    await client.put(`/tenants/groups/${staff.id}`, { roles: [] });
+    await client.delete(`/tenants/groups/${former.id}`);
+    const { recreated } = await reverted(await lastEvent(user.id));
+    expect((await client.get(`/tenants/users/${recreated.id}`)).body).toMatchObject({
+      groups: [{ id: staff.id }],
+      roles: [],
+    });
+  });
+
   test("cannot take back a name that is taken, and the preview says so", async () => {
     const { id, name } = await make("group", client);
     await client.delete(`/tenants/groups/${id}`);

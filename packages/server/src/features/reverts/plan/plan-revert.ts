@@ -52,7 +52,7 @@ export function neededState(reverted: Pick<RevertedEvent, "event" | "generation"
   const reorders = event.operation === "reorderPolicies";
   const repaired = isDeletion ? generation.filter((entry) => deletedReference(entry) === target.id) : [];
   const groups = isDeletion && target.type === "user" ? itemsIn(before, "groups") : [];
-  const saml = previousSamlDefault(generation);
+  const saml = previousSamlDefault(reverted);
   return {
     records: [
       ...(isDeletion ? [] : [{ type: target.type, id: target.id }]),
@@ -67,6 +67,8 @@ export function neededState(reverted: Pick<RevertedEvent, "event" | "generation"
     testsOf: isDeletion ? target : undefined,
     laterOn: [
       target.id,
+      // The roles that these groups gave at the time of the event.
+      ...groups,
       ...(reorders ? movesOf(reverted).map((move) => move.target.id) : []),
       ...[before, after].flatMap((state) => embeddedIn(state, addressesField).map((address) => textIn(address, "id"))),
     ],

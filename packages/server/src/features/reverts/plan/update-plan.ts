@@ -119,14 +119,11 @@ interface SamlDefault {
  *
  * @returns undefined if the event did not mark the group, or the mark has moved on
  */
-export function samlDefault(
-  { event, generation }: RevertedEvent,
-  state: CurrentState,
-  now: State,
-): SamlDefault | undefined {
+export function samlDefault(reverted: RevertedEvent, state: CurrentState, now: State): SamlDefault | undefined {
+  const { event } = reverted;
   const marked = event.after?.isSamlDefaultGroup === true && event.before?.isSamlDefaultGroup !== true;
   if (event.target.type !== "group" || !marked || now.isSamlDefaultGroup !== true) return undefined;
-  const previous = previousSamlDefault(generation);
+  const previous = previousSamlDefault(reverted);
   if (previous === undefined || !state.exists("group", previous)) {
     return { changes: [], cannot: [cannot("saml_default_group", { field: "isSamlDefaultGroup" })] };
   }
@@ -136,10 +133,19 @@ export function samlDefault(
   };
 }
 
-/** The group that lost the mark of the SAML default group in a generation. */
-export function previousSamlDefault(generation: readonly RevertedEvent["event"][]): string | undefined {
-  return generation.find(
-    ({ target, before, after }) =>
-      target.type === "group" && before?.isSamlDefaultGroup === true && after?.isSamlDefaultGroup === false,
+/**
+ * The group that lost the mark of the SAML default group to the event's group. Its entry precedes the event. A change
+ * set can move the mark several times, so the last such entry counts.
+ */
+export function previousSamlDefault({
+  event,
+  generation,
+}: Pick<RevertedEvent, "event" | "generation">): string | undefined {
+  return generation.findLast(
+    ({ position, target, before, after }) =>
+      position < event.position &&
+      target.type === "group" &&
+      before?.isSamlDefaultGroup === true &&
+      after?.isSamlDefaultGroup === false,
   )?.target.id;
 }
