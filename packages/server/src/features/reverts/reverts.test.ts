@@ -73,6 +73,163 @@ describe("an update", () => {
     expect(again).toMatchObject({ status: 200, body: { changes: [], results: [], generation } });
   });
 
+  interface Update {
+    readonly name: string;
+    readonly make: (by: TestClient) => Promise<string>;
+    readonly verb: "PUT" | "PATCH" | "POST";
+    readonly path: (id: string) => string;
+    readonly read?: (id: string) => string;
+    readonly body: (by: TestClient) => Promise<object>;
+  }
+
+  const at = (folder: string) => (id: string) => `/tenants/${folder}/${id}`;
+  const internet = async (by: TestClient, action: boolean) =>
+    (await created(by, "/tenants/policies", { name: unique("Policy"), type: "INTERNET", action, allUsers: true })).id;
+
+  test.each<Update>([
+    {
+      name: "a user's profile",
+      make: (by) => makeId("user", by),
+      verb: "PUT",
+      path: at("users"),
+      body: async () => ({ firstName: "Ann", lastName: "Lee", image: "/ann.png" }),
+    },
+    {
+      name: "a user's limit and attributes",
+      make: (by) => makeId("user", by),
+      verb: "PATCH",
+      path: at("users"),
+      body: async () => ({ maxDevices: 3, attributes: { team: "a" } }),
+    },
+    {
+      name: "a group",
+      make: (by) => makeId("group", by),
+      verb: "PUT",
+      path: at("groups"),
+      body: async (by) => ({
+        name: unique("Group"),
+        description: "Text",
+        maxDevices: 9,
+        roles: [await makeId("role", by)],
+        idpMapping: ["staff"],
+      }),
+    },
+    {
+      name: "a device's posture",
+      make: async (by) => {
+        const id = await makeId("device", by);
+        await by.must.put(`/tenants/devices/${id}/posture`, { diskEncrypted: false });
+        return id;
+      },
+      verb: "PUT",
+      path: (id) => `/tenants/devices/${id}/posture`,
+      read: at("devices"),
+      body: async () => ({ diskEncrypted: true }),
+    },
+    {
+      name: "a gateway",
+      make: (by) => makeId("gateway", by),
+      verb: "PUT",
+      path: at("gateways"),
+      body: async () => ({ wireguardPort: "51999", endpoint: "gw.example.com", description: "Text" }),
+    },
+    {
+      name: "a gateway's settings",
+      make: (by) => makeId("gateway", by),
+      verb: "PUT",
+      path: (id) => `/tenants/gateways/${id}/settings`,
+      read: (id) => `/tenants/gateways/${id}/settings`,
+      body: async () => ({
+        resolvers: ["192.0.2.53"],
+        domains: [{ domain: "example.com", resolvers: ["192.0.2.54"] }],
+        networks: ["192.0.2.0/24"],
+        relayPort: "51830",
+      }),
+    },
+    {
+      name: "a policy",
+      make: (by) => makeId("policy", by),
+      verb: "PATCH",
+      path: at("policies"),
+      body: async (by) => ({
+        name: unique("Policy"),
+        allUsers: false,
+        groups: [await makeId("group", by)],
+        users: [await makeId("user", by)],
+        gateways: [await makeId("gateway", by)],
+        sourceIps: ["192.0.2.1"],
+        rule: await makeId("admission-rule", by),
+        description: "Text",
+      }),
+    },
+    {
+      name: "a policy's mode",
+      make: (by) => internet(by, true),
+      verb: "PATCH",
+      path: at("policies"),
+      body: async () => ({ mode: "RESTRICTED" }),
+    },
+    {
+      name: "an access test",
+      make: (by) => makeId("access-test", by),
+      verb: "PUT",
+      path: at("access-tests"),
+      body: async (by) => ({
+        description: "Text",
+        subject: { type: "user", id: await makeId("user", by) },
+        device: "none",
+        resource: { type: "address", id: "git.example.com", properties: { protocol: "TCP", port: 22 } },
+        context: { time: "2026-01-31T12:00:00Z" },
+        expected: "allowed",
+      }),
+    },
+    {
+      name: "a webhook",
+      make: (by) => makeId("webhook", by),
+      verb: "PATCH",
+      path: at("webhooks"),
+      body: async () => ({ name: unique("Webhook"), events: ["user.*"], active: false, description: "Text" }),
+    },
+    {
+      name: "an admission rule",
+      make: (by) => makeId("admission-rule", by),
+      verb: "PUT",
+      path: at("admission-rules"),
+      body: async () => ({ name: unique("Rule"), rule: "now.getHours('UTC') < 20", hasTimeConstraint: true }),
+    },
+    {
+      name: "a resource",
+      make: (by) => makeId("resource", by),
+      verb: "PATCH",
+      path: at("resources"),
+      body: async () => ({ name: unique("Resource"), description: "Text" }),
+    },
+  ])("of $name is reverted, and so is its revert", async ({ make: create, verb, path, read = path, body }) => {
+    const id = await create(client);
+    const settings = async () => {
+      const { updatedAt: _time, ...state } = (await client.get(read(id))).body;
+      return state;
+    };
+    const before = await settings();
+    const done = await client.send(verb, path(id), await body(client));
+    expect(done.status, done.text).toBeLessThan(300);
+    const after = await settings();
+    expect(after).not.toEqual(before);
+    const { cannot } = await reverted(await lastEvent(id));
+    expect(cannot).toEqual([]);
+    expect(await settings()).toEqual(before);
+    await reverted(await lastEvent(id));
+    expect(await settings()).toEqual(after);
+  });
+
+  test("that gave a policy its first mode is reverted, except for the mode", async () => {
+    const id = await internet(client, false);
+    await client.must.patch(`/tenants/policies/${id}`, { action: true });
+    const { cannot } = await reverted(await lastEvent(id));
+    expect(cannot).toMatchObject([{ code: "unsupported", field: "mode" }]);
+    expect((await client.get(`/tenants/policies/${id}`)).body).toMatchObject({ action: false, mode: "LOCAL" });
+  });
+
   test("names the later events that it undoes", async () => {
     const { id } = await make("group", client);
     await client.put(`/tenants/groups/${id}`, { description: "First", maxDevices: 7 });
@@ -182,6 +339,23 @@ describe("a deletion", () => {
       groups: [{ id: staff.id }],
       roles: [],
     });
+  });
+
+  test("of an access test about an address returns the test", async () => {
+    const {
+      id,
+      createdAt: _created,
+      updatedAt: _updated,
+      ...settings
+    } = await created(client, "/tenants/access-tests", {
+      name: unique("Test"),
+      subject: { type: "everyone" },
+      resource: { type: "address", id: "git.example.com", properties: { protocol: "TCP", port: 22 } },
+      expected: "denied",
+    });
+    await client.delete(`/tenants/access-tests/${id}`);
+    const { recreated } = await reverted(await lastEvent(id));
+    expect((await client.get(`/tenants/access-tests/${recreated.id}`)).body).toMatchObject(settings);
   });
 
   test("cannot take back a name that is taken, and the preview says so", async () => {

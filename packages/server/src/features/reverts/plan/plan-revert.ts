@@ -88,9 +88,9 @@ function referencesIn(type: string, before: State): NeededState["existing"] {
   }
   for (const address of embeddedIn(before, addressesField)) add("protocol", itemsIn(address, "protocols"));
   if (type === "gateway") add("resource", itemsIn(before, "resources"));
-  for (const noun of ["user", "resource"] as const) {
-    const id = embeddedId(before, noun);
-    if (id !== undefined) add(noun, [id]);
-  }
+  // The resource of an access test can be an address, whose id is a name.
+  const owner = type === "device" ? "user" : type === "address" ? "resource" : undefined;
+  const id = owner && embeddedId(before, owner);
+  if (owner !== undefined && id !== undefined) add(owner, [id]);
   return found;
 }

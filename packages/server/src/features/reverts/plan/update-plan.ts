@@ -40,7 +40,10 @@ export function planUpdate(reverted: RevertedEvent, state: CurrentState): Revert
     reasons.push(...obstacle.reasons);
     if (obstacle.whole) continue;
     const result = restoreField(field, states, existsIn(field, state));
-    if (result !== undefined) restored.push(result);
+    if (result === undefined) continue;
+    if (target.type === "policy" && field.name === "mode" && result.restored === undefined) {
+      reasons.push(cannot("unsupported", { field: "mode", message: "No request removes the mode of a policy." }));
+    } else restored.push(result);
   }
   const saml = samlDefault(reverted, state, now);
   const kept = restored.filter(({ field }) => field.name !== "isSamlDefaultGroup" || saml === undefined);
