@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { createAccessNetwork, created } from "../../testing/access-network.ts";
 import { createWorld, pathOf, type TestWorld } from "../../testing/operations/operation-case.ts";
 import { namedCases } from "../../testing/operations/operation-cases.ts";
-import { make, makeId, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
+import { make, makeId, publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
 import { rowCounts } from "../../testing/row-counts.queries.ts";
 import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
@@ -339,6 +339,119 @@ describe("a deletion", () => {
       groups: [{ id: staff.id }],
       roles: [],
     });
+  });
+
+  /** A record without the values that differ between a record and its recreation. */
+  function comparable(state: object): unknown {
+    const volatile = new Set(["id", "createdAt", "updatedAt", "token", "resource"]);
+    return JSON.parse(JSON.stringify(state, (key, value) => (volatile.has(key) ? undefined : value)));
+  }
+
+  interface Deletion {
+    readonly folder: string;
+    readonly body: (by: TestClient) => Promise<object>;
+    /** Requests after the creation. */
+    readonly then?: (by: TestClient, id: string) => Promise<unknown>;
+  }
+
+  test.each<Deletion>([
+    {
+      folder: "groups",
+      body: async (by) => ({
+        name: unique("Group"),
+        description: "Text",
+        maxDevices: 9,
+        roles: [await makeId("role", by)],
+        idpMapping: ["staff"],
+      }),
+    },
+    {
+      folder: "policies",
+      body: async (by) => ({
+        name: unique("Policy"),
+        type: "INTERNET",
+        action: true,
+        mode: "RESTRICTED",
+        groups: [await makeId("group", by)],
+        users: [await makeId("user", by)],
+        devices: [await makeId("device", by)],
+        sourceIps: ["192.0.2.1"],
+        rule: await makeId("admission-rule", by),
+        description: "Text",
+      }),
+      then: (by, id) => by.must.patch(`/tenants/policies/${id}/deactivate`),
+    },
+    {
+      folder: "devices",
+      body: async (by) => ({
+        name: unique("Laptop"),
+        userId: await makeId("user", by),
+        hardwareId: "SERIAL",
+        publicKey: publicKey(),
+        os: "Linux",
+        osVersion: "6",
+        appVersion: "1.2.3",
+        posture: { diskEncrypted: true },
+      }),
+      then: (by, id) => by.must.patch(`/tenants/devices/${id}/deactivate`),
+    },
+    {
+      folder: "resources",
+      body: async (by) => ({
+        name: unique("Resource"),
+        type: "PRIVATE",
+        description: "Text",
+        addresses: [
+          { address: "git.example.com", protocols: [await makeId("protocol", by), await makeId("protocol", by)] },
+          { address: "192.0.2.0/24", protocols: [] },
+        ],
+      }),
+      then: async (by, id) =>
+        by.must.post(`/tenants/resources/${id}/loadBalancing`, {
+          loadBalancingMode: "AUTOMATIC",
+          gateways: [await makeId("gateway", by), await makeId("gateway", by)],
+        }),
+    },
+    {
+      folder: "gateways",
+      body: async () => ({
+        name: unique("Gateway"),
+        wireguardPort: "51999",
+        endpoint: "gw.example.com",
+        description: "Text",
+      }),
+      then: async (by, id) => {
+        await by.must.put(`/tenants/resources/${await makeId("resource", by)}/gateways/${id}`);
+        await by.must.post(`/tenants/gateways/${id}/enable-relay`);
+        await by.must.post(`/tenants/gateways/${id}/enter-maintenance`);
+      },
+    },
+    {
+      folder: "admission-rules",
+      body: async () => ({ name: unique("Rule"), rule: "now.getHours('UTC') < 20", hasTimeConstraint: true }),
+    },
+    {
+      folder: "access-tests",
+      body: async (by) => ({
+        name: unique("Test"),
+        description: "Text",
+        enforced: true,
+        subject: { type: "device", id: await makeId("device", by) },
+        device: { posture: { diskEncrypted: true } },
+        resource: { type: "address", id: "git.example.com", properties: { protocol: "TCP", port: 22 } },
+        context: { time: "2026-01-31T12:00:00Z" },
+        expected: "denied",
+      }),
+    },
+  ])("in $folder returns every setting", async ({ folder, body, then }) => {
+    const { id } = await created(client, `/tenants/${folder}`, await body(client));
+    await then?.(client, id);
+    const before = await client.get(`/tenants/${folder}/${id}`);
+    expect((await client.delete(`/tenants/${folder}/${id}`)).status).toBe(204);
+    const { recreated } = await reverted(await lastEvent(id));
+    expect(recreated.formerId).toBe(id);
+    const after = await client.get(`/tenants/${folder}/${recreated.id}`);
+    expect(comparable(after.body)).toEqual(comparable(before.body));
   });
 
   test("of an access test about an address returns the test", async () => {
