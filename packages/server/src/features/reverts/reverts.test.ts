@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { createAccessNetwork, created } from "../../testing/access-network.ts";
 import { createWorld, pathOf, type TestWorld } from "../../testing/operations/operation-case.ts";
 import { namedCases } from "../../testing/operations/operation-cases.ts";
-import { make, makeId, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
+import { make, makeId, publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
 import { rowCounts } from "../../testing/row-counts.queries.ts";
 import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
@@ -71,6 +71,163 @@ describe("an update", () => {
     // The record has its previous values now, so a second revert changes nothing.
     const again = await revert(event);
     expect(again).toMatchObject({ status: 200, body: { changes: [], results: [], generation } });
+  });
+
+  interface Update {
+    readonly name: string;
+    readonly make: (by: TestClient) => Promise<string>;
+    readonly verb: "PUT" | "PATCH" | "POST";
+    readonly path: (id: string) => string;
+    readonly read?: (id: string) => string;
+    readonly body: (by: TestClient) => Promise<object>;
+  }
+
+  const at = (folder: string) => (id: string) => `/tenants/${folder}/${id}`;
+  const internet = async (by: TestClient, action: boolean) =>
+    (await created(by, "/tenants/policies", { name: unique("Policy"), type: "INTERNET", action, allUsers: true })).id;
+
+  test.each<Update>([
+    {
+      name: "a user's profile",
+      make: (by) => makeId("user", by),
+      verb: "PUT",
+      path: at("users"),
+      body: async () => ({ firstName: "Ann", lastName: "Lee", image: "/ann.png" }),
+    },
+    {
+      name: "a user's limit and attributes",
+      make: (by) => makeId("user", by),
+      verb: "PATCH",
+      path: at("users"),
+      body: async () => ({ maxDevices: 3, attributes: { team: "a" } }),
+    },
+    {
+      name: "a group",
+      make: (by) => makeId("group", by),
+      verb: "PUT",
+      path: at("groups"),
+      body: async (by) => ({
+        name: unique("Group"),
+        description: "Text",
+        maxDevices: 9,
+        roles: [await makeId("role", by)],
+        idpMapping: ["staff"],
+      }),
+    },
+    {
+      name: "a device's posture",
+      make: async (by) => {
+        const id = await makeId("device", by);
+        await by.must.put(`/tenants/devices/${id}/posture`, { diskEncrypted: false });
+        return id;
+      },
+      verb: "PUT",
+      path: (id) => `/tenants/devices/${id}/posture`,
+      read: at("devices"),
+      body: async () => ({ diskEncrypted: true }),
+    },
+    {
+      name: "a gateway",
+      make: (by) => makeId("gateway", by),
+      verb: "PUT",
+      path: at("gateways"),
+      body: async () => ({ wireguardPort: "51999", endpoint: "gw.example.com", description: "Text" }),
+    },
+    {
+      name: "a gateway's settings",
+      make: (by) => makeId("gateway", by),
+      verb: "PUT",
+      path: (id) => `/tenants/gateways/${id}/settings`,
+      read: (id) => `/tenants/gateways/${id}/settings`,
+      body: async () => ({
+        resolvers: ["192.0.2.53"],
+        domains: [{ domain: "example.com", resolvers: ["192.0.2.54"] }],
+        networks: ["192.0.2.0/24"],
+        relayPort: "51830",
+      }),
+    },
+    {
+      name: "a policy",
+      make: (by) => makeId("policy", by),
+      verb: "PATCH",
+      path: at("policies"),
+      body: async (by) => ({
+        name: unique("Policy"),
+        allUsers: false,
+        groups: [await makeId("group", by)],
+        users: [await makeId("user", by)],
+        gateways: [await makeId("gateway", by)],
+        sourceIps: ["192.0.2.1"],
+        rule: await makeId("admission-rule", by),
+        description: "Text",
+      }),
+    },
+    {
+      name: "a policy's mode",
+      make: (by) => internet(by, true),
+      verb: "PATCH",
+      path: at("policies"),
+      body: async () => ({ mode: "RESTRICTED" }),
+    },
+    {
+      name: "an access test",
+      make: (by) => makeId("access-test", by),
+      verb: "PUT",
+      path: at("access-tests"),
+      body: async (by) => ({
+        description: "Text",
+        subject: { type: "user", id: await makeId("user", by) },
+        device: "none",
+        resource: { type: "address", id: "git.example.com", properties: { protocol: "TCP", port: 22 } },
+        context: { time: "2026-01-31T12:00:00Z" },
+        expected: "allowed",
+      }),
+    },
+    {
+      name: "a webhook",
+      make: (by) => makeId("webhook", by),
+      verb: "PATCH",
+      path: at("webhooks"),
+      body: async () => ({ name: unique("Webhook"), events: ["user.*"], active: false, description: "Text" }),
+    },
+    {
+      name: "an admission rule",
+      make: (by) => makeId("admission-rule", by),
+      verb: "PUT",
+      path: at("admission-rules"),
+      body: async () => ({ name: unique("Rule"), rule: "now.getHours('UTC') < 20", hasTimeConstraint: true }),
+    },
+    {
+      name: "a resource",
+      make: (by) => makeId("resource", by),
+      verb: "PATCH",
+      path: at("resources"),
+      body: async () => ({ name: unique("Resource"), description: "Text" }),
+    },
+  ])("of $name is reverted, and so is its revert", async ({ make: create, verb, path, read = path, body }) => {
+    const id = await create(client);
+    const settings = async () => {
+      const { updatedAt: _time, ...state } = (await client.get(read(id))).body;
+      return state;
+    };
+    const before = await settings();
+    const done = await client.send(verb, path(id), await body(client));
+    expect(done.status, done.text).toBeLessThan(300);
+    const after = await settings();
+    expect(after).not.toEqual(before);
+    const { cannot } = await reverted(await lastEvent(id));
+    expect(cannot).toEqual([]);
+    expect(await settings()).toEqual(before);
+    await reverted(await lastEvent(id));
+    expect(await settings()).toEqual(after);
+  });
+
+  test("that gave a policy its first mode is reverted, except for the mode", async () => {
+    const id = await internet(client, false);
+    await client.must.patch(`/tenants/policies/${id}`, { action: true });
+    const { cannot } = await reverted(await lastEvent(id));
+    expect(cannot).toMatchObject([{ code: "unsupported", field: "mode" }]);
+    expect((await client.get(`/tenants/policies/${id}`)).body).toMatchObject({ action: false, mode: "LOCAL" });
   });
 
   test("names the later events that it undoes", async () => {
@@ -166,6 +323,152 @@ describe("a deletion", () => {
       attributes: { team: "a" },
       roles: expect.arrayContaining([expect.objectContaining({ id: roleId })]),
     });
+  });
+
+  test("of a user restores no role directly that only a group gave", async () => {
+    const { id: roleId } = await make("role", client);
+    const staff = await created(client, "/tenants/groups", { name: unique("Staff"), roles: [roleId] });
+    const former = await created(client, "/tenants/groups", { name: unique("Former"), roles: [roleId] });
+    const user = await created(client, "/tenants/users", { email: uniqueEmail(), groups: [staff.id, former.id] });
+    await client.delete(`/tenants/users/${user.id}`);
+    await client.put(`/tenants/groups/${staff.id}`, { description: "Without roles" });
+    await client.put(`/tenants/groups/${staff.id}`, { roles: [] });
+    await client.delete(`/tenants/groups/${former.id}`);
+    const { recreated } = await reverted(await lastEvent(user.id));
+    expect((await client.get(`/tenants/users/${recreated.id}`)).body).toMatchObject({
+      groups: [{ id: staff.id }],
+      roles: [],
+    });
+  });
+
+  /** A record without the values that differ between a record and its recreation. */
+  function comparable(state: object): unknown {
+    const volatile = new Set(["id", "createdAt", "updatedAt", "token", "resource"]);
+    return JSON.parse(JSON.stringify(state, (key, value) => (volatile.has(key) ? undefined : value)));
+  }
+
+  interface Deletion {
+    readonly folder: string;
+    readonly body: (by: TestClient) => Promise<object>;
+    /** Requests after the creation. */
+    readonly then?: (by: TestClient, id: string) => Promise<unknown>;
+  }
+
+  test.each<Deletion>([
+    {
+      folder: "groups",
+      body: async (by) => ({
+        name: unique("Group"),
+        description: "Text",
+        maxDevices: 9,
+        roles: [await makeId("role", by)],
+        idpMapping: ["staff"],
+      }),
+    },
+    {
+      folder: "policies",
+      body: async (by) => ({
+        name: unique("Policy"),
+        type: "INTERNET",
+        action: true,
+        mode: "RESTRICTED",
+        groups: [await makeId("group", by)],
+        users: [await makeId("user", by)],
+        devices: [await makeId("device", by)],
+        sourceIps: ["192.0.2.1"],
+        rule: await makeId("admission-rule", by),
+        description: "Text",
+      }),
+      then: (by, id) => by.must.patch(`/tenants/policies/${id}/deactivate`),
+    },
+    {
+      folder: "devices",
+      body: async (by) => ({
+        name: unique("Laptop"),
+        userId: await makeId("user", by),
+        hardwareId: "SERIAL",
+        publicKey: publicKey(),
+        os: "Linux",
+        osVersion: "6",
+        appVersion: "1.2.3",
+        posture: { diskEncrypted: true },
+      }),
+      then: (by, id) => by.must.patch(`/tenants/devices/${id}/deactivate`),
+    },
+    {
+      folder: "resources",
+      body: async (by) => ({
+        name: unique("Resource"),
+        type: "PRIVATE",
+        description: "Text",
+        addresses: [
+          { address: "git.example.com", protocols: [await makeId("protocol", by), await makeId("protocol", by)] },
+          { address: "192.0.2.0/24", protocols: [] },
+        ],
+      }),
+      then: async (by, id) =>
+        by.must.post(`/tenants/resources/${id}/loadBalancing`, {
+          loadBalancingMode: "AUTOMATIC",
+          gateways: [await makeId("gateway", by), await makeId("gateway", by)],
+        }),
+    },
+    {
+      folder: "gateways",
+      body: async () => ({
+        name: unique("Gateway"),
+        wireguardPort: "51999",
+        endpoint: "gw.example.com",
+        description: "Text",
+      }),
+      then: async (by, id) => {
+        await by.must.put(`/tenants/resources/${await makeId("resource", by)}/gateways/${id}`);
+        await by.must.post(`/tenants/gateways/${id}/enable-relay`);
+        await by.must.post(`/tenants/gateways/${id}/enter-maintenance`);
+      },
+    },
+    {
+      folder: "admission-rules",
+      body: async () => ({ name: unique("Rule"), rule: "now.getHours('UTC') < 20", hasTimeConstraint: true }),
+    },
+    {
+      folder: "access-tests",
+      body: async (by) => ({
+        name: unique("Test"),
+        description: "Text",
+        enforced: true,
+        subject: { type: "device", id: await makeId("device", by) },
+        device: { posture: { diskEncrypted: true } },
+        resource: { type: "address", id: "git.example.com", properties: { protocol: "TCP", port: 22 } },
+        context: { time: "2026-01-31T12:00:00Z" },
+        expected: "denied",
+      }),
+    },
+  ])("in $folder returns every setting", async ({ folder, body, then }) => {
+    const { id } = await created(client, `/tenants/${folder}`, await body(client));
+    await then?.(client, id);
+    const before = await client.get(`/tenants/${folder}/${id}`);
+    expect((await client.delete(`/tenants/${folder}/${id}`)).status).toBe(204);
+    const { recreated } = await reverted(await lastEvent(id));
+    expect(recreated.formerId).toBe(id);
+    const after = await client.get(`/tenants/${folder}/${recreated.id}`);
+    expect(comparable(after.body)).toEqual(comparable(before.body));
+  });
+
+  test("of an access test about an address returns the test", async () => {
+    const {
+      id,
+      createdAt: _created,
+      updatedAt: _updated,
+      ...settings
+    } = await created(client, "/tenants/access-tests", {
+      name: unique("Test"),
+      subject: { type: "everyone" },
+      resource: { type: "address", id: "git.example.com", properties: { protocol: "TCP", port: 22 } },
+      expected: "denied",
+    });
+    await client.delete(`/tenants/access-tests/${id}`);
+    const { recreated } = await reverted(await lastEvent(id));
+    expect((await client.get(`/tenants/access-tests/${recreated.id}`)).body).toMatchObject(settings);
   });
 
   test("cannot take back a name that is taken, and the preview says so", async () => {

@@ -132,6 +132,22 @@ describe("an update", () => {
     expect(codes(plan(event, { ...world, missing: ["f"] }, { generation }))).toEqual(["saml_default_group"]);
   });
 
+  test("gives the mark of the SAML default group back to the group that lost it last in a change set", () => {
+    const marked = { ...before, isSamlDefaultGroup: true };
+    const unmarked = { ...before, isSamlDefaultGroup: false };
+    const move = (from: string, to: string) => [
+      eventOf("updateGroup", { type: "group", id: from }, { before: marked, after: unmarked }),
+      eventOf("updateGroup", { type: "group", id: to }, { before: unmarked, after: marked }),
+    ];
+    const [first, second] = [move("a", "b"), move("b", "g")];
+    const generation = [...first, ...second, ...move("g", "a"), ...move("a", "g")];
+    const event = second[1] ?? expect.unreachable();
+    expect(plan(event, { records: { "group g": marked } }, { generation }).changes).toEqual([
+      { method: "PUT", path: "/tenants/groups/b", body: { isSamlDefaultGroup: true } },
+    ]);
+    expect(neededState({ event, generation }).existing).toContainEqual({ noun: "group", id: "b" });
+  });
+
   test("adds, changes and removes addresses of a resource one by one", () => {
     const address = (id: string, text: string) => ({ id, address: text, protocols: refs("web") });
     const resource = { id: "r", createdAt, name: "Wiki", gateways: [], loadBalancingMode: "MANUAL" };
@@ -260,7 +276,7 @@ describe("a deletion", () => {
     };
     const event = eventOf("deleteUser", { type: "user", id: "u" }, { before: user });
     const device = eventOf("deleteUser", { type: "device", id: "d" }, { before: { user: { id: "u" } }, after: {} });
-    const world = { records: { "group g": { roles: refs("inherited") } } };
+    const world = { records: { "group g": { roles: [{ id: "inherited", type: "BASIC" }] } } };
     const result = plan(event, world, { generation: [device, event] });
     expect(result.changes).toEqual([
       { method: "POST", path: "/tenants/users", as: "reverted", body: { email: "ann@example.com", groups: ["g"] } },
@@ -269,6 +285,29 @@ describe("a deletion", () => {
       { method: "PATCH", path: "/tenants/users/@reverted/roles", body: { addedRoles: ["direct"] } },
     ]);
     expect(codes(result)).toEqual(["user_status", "devices"]);
+  });
+
+  test.each([
+    ["entries of updates", { before: { roles: [{ id: "i", type: "BASIC" }] }, after: { roles: [] } }, ["direct"]],
+    ["entries of applied configurations", { before: { roles: ["BASIC"] }, after: {} }, ["direct"]],
+    ["entries of deletions", { before: { roles: [{ id: "i", type: "BASIC" }] } }, ["direct"]],
+    ["roles that a group got later", { before: {}, after: { roles: ["ADMIN", "BASIC"] } }, ["i", "direct"]],
+  ])("of a user restores only roles that no group gave then: %s", (_name, states, added) => {
+    const roles = [
+      { id: "i", type: "BASIC" },
+      { id: "direct", type: "ADMIN" },
+    ];
+    const user = { id: "u", createdAt, email: "ann@example.com", groups: refs("g"), roles };
+    const event = eventOf("deleteUser", { type: "user", id: "u" }, { before: user });
+    const unrelated = eventOf(
+      "updateGroup",
+      { type: "group", id: "other" },
+      { before: { roles }, after: { roles: [] } },
+    );
+    const later = [unrelated, eventOf("updateGroup", { type: "group", id: "g" }, states)];
+    const { changes } = plan(event, { records: { "group g": { roles: [] } } }, { later });
+    expect(changes.at(-1)?.body).toEqual({ addedRoles: added });
+    expect(neededState({ event, generation: [event] }).laterOn).toContain("g");
   });
 
   test("performs a limited number of changes, and says so", () => {

@@ -52,7 +52,7 @@ export function neededState(reverted: Pick<RevertedEvent, "event" | "generation"
   const reorders = event.operation === "reorderPolicies";
   const repaired = isDeletion ? generation.filter((entry) => deletedReference(entry) === target.id) : [];
   const groups = isDeletion && target.type === "user" ? itemsIn(before, "groups") : [];
-  const saml = previousSamlDefault(generation);
+  const saml = previousSamlDefault(reverted);
   return {
     records: [
       ...(isDeletion ? [] : [{ type: target.type, id: target.id }]),
@@ -67,6 +67,8 @@ export function neededState(reverted: Pick<RevertedEvent, "event" | "generation"
     testsOf: isDeletion ? target : undefined,
     laterOn: [
       target.id,
+      // The roles that these groups gave at the time of the event.
+      ...groups,
       ...(reorders ? movesOf(reverted).map((move) => move.target.id) : []),
       ...[before, after].flatMap((state) => embeddedIn(state, addressesField).map((address) => textIn(address, "id"))),
     ],
@@ -86,9 +88,9 @@ function referencesIn(type: string, before: State): NeededState["existing"] {
   }
   for (const address of embeddedIn(before, addressesField)) add("protocol", itemsIn(address, "protocols"));
   if (type === "gateway") add("resource", itemsIn(before, "resources"));
-  for (const noun of ["user", "resource"] as const) {
-    const id = embeddedId(before, noun);
-    if (id !== undefined) add(noun, [id]);
-  }
+  // The resource of an access test can be an address, whose id is a name.
+  const owner = type === "device" ? "user" : type === "address" ? "resource" : undefined;
+  const id = owner && embeddedId(before, owner);
+  if (owner !== undefined && id !== undefined) add(owner, [id]);
   return found;
 }

@@ -4,7 +4,7 @@ import type { Irrevertible } from "@gatehouse/contract/records/revert";
 import { missingProtocols } from "./address-changes.ts";
 import { cannot } from "./reasons.ts";
 import { directRoles, fieldsOf } from "./record-fields.ts";
-import { embeddedId, embeddedIn, itemsIn, type State, textIn } from "./recorded-state.ts";
+import { embeddedId, embeddedIn, isState, itemsIn, type State, textIn } from "./recorded-state.ts";
 import type { CurrentState, RevertedEvent } from "./revert-plan.ts";
 import { missingRecord, testReferenceOf } from "./update-plan.ts";
 import { addressBody, rolesRequest } from "./update-requests.ts";
@@ -49,6 +49,23 @@ function withoutEmpty(body: State): object {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== "" && value !== undefined));
 }
 
+/**
+ * The types of the roles that a group gave at the time of the event. Its roles may have changed since, and the group
+ * may have been deleted.
+ */
+function rolesOfGroup(id: string, { later }: RevertedEvent, state: CurrentState): readonly string[] {
+  const next = later.find(
+    ({ target, before = {}, after = {} }) =>
+      target.type === "group" && target.id === id && ("roles" in before || "roles" in after),
+  );
+  const { roles } = next?.before ?? (next === undefined ? state.record("group", id) : undefined) ?? {};
+  if (!Array.isArray(roles)) return [];
+  // Entries of applied configurations hold the types of roles instead of roles.
+  return roles.flatMap((role: unknown) =>
+    typeof role === "string" ? [role] : isState(role) ? [textIn(role, "type")] : [],
+  );
+}
+
 function recreateUser(before: State, { reverted, state, ref }: Context): Recreation {
   const email = textIn(before, "email");
   if (email === "") return { cannot: [cannot("unsupported")] };
@@ -60,9 +77,10 @@ function recreateUser(before: State, { reverted, state, ref }: Context): Recreat
     image: textIn(before, "image"),
   });
   const { maxDevices = null, attributes = {} } = before;
-  const inherited = new Set(groups.known.flatMap((id) => itemsIn(state.record("group", id) ?? {}, "roles")));
-  // The entry does not distinguish direct from inherited roles. A role that no group gives was assigned directly.
-  const roles = directRoles.read(before).filter((id) => !inherited.has(id));
+  const inherited = new Set(itemsIn(before, "groups").flatMap((id) => rolesOfGroup(id, reverted, state)));
+  // The entry does not distinguish direct from inherited roles. A role that no group gave was assigned directly.
+  const roles = embeddedIn(before, "roles").filter((role) => !inherited.has(textIn(role, "type")));
+  const direct = directRoles.read({ roles });
   const ownsDevices = reverted.generation.some(
     ({ target, before: old }) => target.type === "device" && embeddedId(old ?? {}, "user") === reverted.event.target.id,
   );
@@ -73,7 +91,7 @@ function recreateUser(before: State, { reverted, state, ref }: Context): Recreat
       ...(maxDevices === null && Object.keys(attributes as object).length === 0
         ? []
         : [{ method: "PATCH", path: at, body: { maxDevices, attributes } } as const]),
-      ...rolesRequest(at, { added: roles, removed: [] }),
+      ...rolesRequest(at, { added: direct, removed: [] }),
       ...(before.status === "inactive" ? [{ method: "PATCH", path: `${at}/deactivate` } as const] : []),
     ],
     cannot: [

@@ -40,7 +40,10 @@ export function planUpdate(reverted: RevertedEvent, state: CurrentState): Revert
     reasons.push(...obstacle.reasons);
     if (obstacle.whole) continue;
     const result = restoreField(field, states, existsIn(field, state));
-    if (result !== undefined) restored.push(result);
+    if (result === undefined) continue;
+    if (target.type === "policy" && field.name === "mode" && result.restored === undefined) {
+      reasons.push(cannot("unsupported", { field: "mode", message: "No request removes the mode of a policy." }));
+    } else restored.push(result);
   }
   const saml = samlDefault(reverted, state, now);
   const kept = restored.filter(({ field }) => field.name !== "isSamlDefaultGroup" || saml === undefined);
@@ -119,14 +122,11 @@ interface SamlDefault {
  *
  * @returns undefined if the event did not mark the group, or the mark has moved on
  */
-export function samlDefault(
-  { event, generation }: RevertedEvent,
-  state: CurrentState,
-  now: State,
-): SamlDefault | undefined {
+export function samlDefault(reverted: RevertedEvent, state: CurrentState, now: State): SamlDefault | undefined {
+  const { event } = reverted;
   const marked = event.after?.isSamlDefaultGroup === true && event.before?.isSamlDefaultGroup !== true;
   if (event.target.type !== "group" || !marked || now.isSamlDefaultGroup !== true) return undefined;
-  const previous = previousSamlDefault(generation);
+  const previous = previousSamlDefault(reverted);
   if (previous === undefined || !state.exists("group", previous)) {
     return { changes: [], cannot: [cannot("saml_default_group", { field: "isSamlDefaultGroup" })] };
   }
@@ -136,10 +136,19 @@ export function samlDefault(
   };
 }
 
-/** The group that lost the mark of the SAML default group in a generation. */
-export function previousSamlDefault(generation: readonly RevertedEvent["event"][]): string | undefined {
-  return generation.find(
-    ({ target, before, after }) =>
-      target.type === "group" && before?.isSamlDefaultGroup === true && after?.isSamlDefaultGroup === false,
+/**
+ * The group that lost the mark of the SAML default group to the event's group. Its entry precedes the event. A change
+ * set can move the mark several times, so the last such entry counts.
+ */
+export function previousSamlDefault({
+  event,
+  generation,
+}: Pick<RevertedEvent, "event" | "generation">): string | undefined {
+  return generation.findLast(
+    ({ position, target, before, after }) =>
+      position < event.position &&
+      target.type === "group" &&
+      before?.isSamlDefaultGroup === true &&
+      after?.isSamlDefaultGroup === false,
   )?.target.id;
 }
