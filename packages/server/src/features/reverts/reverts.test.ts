@@ -168,6 +168,17 @@ describe("a deletion", () => {
     });
   });
 
+  test("of a user assigns no role that came from a group", async () => {
+    const { id: roleId } = await make("role", client);
+    const group = await created(client, "/tenants/groups", { name: unique("Staff"), roles: [roleId] });
+    const user = await created(client, "/tenants/users", { email: uniqueEmail(), groups: [group.id] });
+    await client.delete(`/tenants/users/${user.id}`);
+    await client.put(`/tenants/groups/${group.id}`, { roles: [] });
+    const { recreated, cannot } = await reverted(await lastEvent(user.id));
+    expect(cannot).toMatchObject([{ code: "unsupported", field: "roles" }]);
+    expect((await client.get(`/tenants/users/${recreated.id}/roles`)).body).toEqual([]);
+  });
+
   test("cannot take back a name that is taken, and the preview says so", async () => {
     const { id, name } = await make("group", client);
     await client.delete(`/tenants/groups/${id}`);

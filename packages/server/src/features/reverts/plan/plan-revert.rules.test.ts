@@ -271,6 +271,28 @@ describe("a deletion", () => {
     expect(codes(result)).toEqual(["user_status", "devices"]);
   });
 
+  test.each([
+    ["lost the role", eventOf("updateGroup", target, { before: { roles: refs("r") }, after: { roles: [] } })],
+    ["was deleted", eventOf("deleteGroup", target, { before: { roles: refs("r") } })],
+    ["lost the role in a document", eventOf("applyConfiguration", target, { before: { roles: ["ADMIN"] }, after: {} })],
+    ["was deleted long ago", undefined],
+  ])("does not assign a role that came from a group which %s", (_what, change) => {
+    const user = {
+      id: "u",
+      createdAt,
+      email: "ann@example.com",
+      groups: refs("g"),
+      roles: [{ id: "r", type: "ADMIN" }],
+    };
+    const event = eventOf("deleteUser", { type: "user", id: "u" }, { before: user });
+    const isThere = change?.after !== undefined;
+    const world = isThere ? { records: { "group g": { roles: [] } } } : { missing: ["g"] };
+    const result = plan(event, world, { later: change === undefined ? [] : [change] });
+    expect(result.changes.filter(({ path }) => path.endsWith("/roles"))).toEqual([]);
+    expect(result.cannot).toContainEqual(expect.objectContaining({ code: "unsupported", field: "roles" }));
+    expect(neededState({ event, generation: [event] }).laterOn).toContain("g");
+  });
+
   test("performs a limited number of changes, and says so", () => {
     const members = Array.from({ length: 150 }, (_, index) =>
       eventOf("deleteGroup", { type: "user", id: `u${index}` }, { before: { id: "u", group: { id: "g" } }, after: {} }),

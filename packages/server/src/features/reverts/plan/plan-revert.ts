@@ -67,6 +67,7 @@ export function neededState(reverted: Pick<RevertedEvent, "event" | "generation"
     testsOf: isDeletion ? target : undefined,
     laterOn: [
       target.id,
+      ...groups,
       ...(reorders ? movesOf(reverted).map((move) => move.target.id) : []),
       ...[before, after].flatMap((state) => embeddedIn(state, addressesField).map((address) => textIn(address, "id"))),
     ],

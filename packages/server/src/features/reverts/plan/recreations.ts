@@ -60,9 +60,10 @@ function recreateUser(before: State, { reverted, state, ref }: Context): Recreat
     image: textIn(before, "image"),
   });
   const { maxDevices = null, attributes = {} } = before;
-  const inherited = new Set(groups.known.flatMap((id) => itemsIn(state.record("group", id) ?? {}, "roles")));
-  // The entry does not distinguish direct from inherited roles. A role that no group gives was assigned directly.
-  const roles = directRoles.read(before).filter((id) => !inherited.has(id));
+  const given = new Set(groups.known.flatMap((id) => itemsIn(state.record("group", id) ?? {}, "roles")));
+  const wanted = directRoles.read(before).filter((id) => !given.has(id));
+  const inherited = rolesInheritedThen(before, wanted, reverted, state);
+  const roles = wanted.filter((id) => !inherited.has(id));
   const ownsDevices = reverted.generation.some(
     ({ target, before: old }) => target.type === "device" && embeddedId(old ?? {}, "user") === reverted.event.target.id,
   );
@@ -78,10 +79,35 @@ function recreateUser(before: State, { reverted, state, ref }: Context): Recreat
     ],
     cannot: [
       ...groups.cannot,
+      ...(roles.length < wanted.length ? [cannot("unsupported", { field: "roles", message: leftOutRoles })] : []),
       ...(before.status === "active" ? [cannot("user_status", { field: "status" })] : []),
       ...(ownsDevices ? [cannot("devices", { field: "devices" })] : []),
     ],
   };
+}
+
+const leftOutRoles =
+  "Groups of the user gave some roles that they do not give any more. These roles are left out. Assign them if the user needs them.";
+
+/**
+ * The roles among `wanted` that a group may have given when the user was deleted. The entry of the deletion does not
+ * distinguish direct from inherited roles, and no revert may turn an inherited role into a direct one.
+ */
+function rolesInheritedThen(
+  before: State,
+  wanted: readonly string[],
+  { later }: RevertedEvent,
+  state: CurrentState,
+): ReadonlySet<string> {
+  const given = new Set<string>();
+  for (const group of itemsIn(before, "groups")) {
+    const states = later.flatMap(({ target, before: old }) => (target.id === group && old !== undefined ? [old] : []));
+    if (states.length === 0 && !state.exists("group", group)) return new Set(wanted);
+    for (const role of states.flatMap((old) => itemsIn(old, "roles"))) given.add(role);
+  }
+  // Entries of applied documents hold types of roles instead of ids.
+  const held = embeddedIn(before, "roles").filter((role) => given.has(textIn(role, "type")));
+  return new Set([...given, ...held.map((role) => textIn(role, "id"))]);
 }
 
 function recreateGroup(before: State): Recreation {
