@@ -135,7 +135,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Preview the access impact of changes
-         * @description Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. The changes are those of a change set, with `as`, `@name` and `ifMatch`. A preview also accepts applying a configuration. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.
+         * @description Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. The changes are those of a change set, with `as`, `@name` and `ifMatch`. A preview also accepts applying a configuration, whose body can have at most 32 MiB. The bodies of all other changes together can have at most 4 MiB. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.
          *
          *     Requires a key with the permission `decisions:read`.
          */
@@ -157,7 +157,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Apply a set of changes
-         * @description Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set.
+         * @description Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set. The body can have at most 4 MiB.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */

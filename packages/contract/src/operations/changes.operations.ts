@@ -1,7 +1,6 @@
 import Type from "typebox";
 import { errorsOf, operation } from "../operation.ts";
-import { Change, ChangeSetResult, maxChanges } from "../records/change-set.ts";
-import { configurationLimitBytes } from "../records/configuration.ts";
+import { Change, ChangeSetResult, changeSetLimitBytes, maxChanges } from "../records/change-set.ts";
 import { closedObject } from "../schema.ts";
 import { setOperations } from "./change-set-operations.ts";
 
@@ -12,13 +11,13 @@ export const applyChanges = operation({
   tag: "Changes",
   summary: "Apply a set of changes",
   description:
-    "Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set.",
+    "Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set. The body can have at most 4 MiB.",
   access: "any-key",
   changesAccess: true,
   conditional: true,
   refusedInSets: "a change set cannot contain another",
   body: closedObject({ changes: Type.Array(Change, { minItems: 1, maxItems: maxChanges }) }),
-  bodyLimitBytes: configurationLimitBytes,
+  bodyLimitBytes: changeSetLimitBytes,
   success: { status: 200, kind: "record", body: ChangeSetResult },
   // A change fails with the errors of its own operation.
   errors: [

@@ -4,6 +4,11 @@ import { component, oneOf, Uuid } from "../schema.ts";
 /** The most changes in one change set or preview. */
 export const maxChanges = 100;
 
+/**
+ * The largest body of a change set. Validating a change blocks other tenants, and takes time in proportion to its size.
+ */
+export const changeSetLimitBytes = 4 * 1_048_576;
+
 /** The form of names that changes give to the records that they create, without anchors. */
 export const changeNamePattern = "[A-Za-z][A-Za-z0-9_-]{0,63}";
 

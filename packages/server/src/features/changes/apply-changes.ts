@@ -6,7 +6,7 @@ import {
   type Operation,
   takesOverrideReason,
 } from "@gatehouse/contract/operation";
-import type { Change, ChangeSetResult } from "@gatehouse/contract/records/change-set";
+import { type Change, type ChangeSetResult, changeSetLimitBytes } from "@gatehouse/contract/records/change-set";
 import type { Call } from "../../platform/call.ts";
 import { type Outcome, record } from "../../platform/outcome.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
@@ -22,6 +22,8 @@ const inSets: SetRules = {
 const inPreviews: SetRules = {
   allows: isPreviewable,
   refusal: "not_previewable",
+  // The body of a preview can be larger, because it may contain a configuration.
+  bodyCharacters: changeSetLimitBytes,
   refused: (operation) => `cannot be previewed: ${refusedBecause(operation)}`,
 };
 
@@ -42,7 +44,7 @@ export function prepareSet(call: PreparingCall, changes: readonly Change[]): rea
 /**
  * Validates the changes of a preview.
  *
- * @throws AppError not_previewable, and like `prepareChanges`
+ * @throws AppError not_previewable, payload_too_large, and like `prepareChanges`
  */
 export function preparePreview(call: PreparingCall, changes: readonly Change[]): readonly PreparedChange[] {
   return prepareChanges(call, changes, inPreviews);

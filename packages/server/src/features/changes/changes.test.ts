@@ -245,6 +245,12 @@ describe("a set is refused", () => {
     expect(await apply([none], key)).toMatchObject({ status: 422, body: { code: "not_allowed_in_set" } });
   });
 
+  test.each([path, "/tenants/policies/preview"])("if it is too large for %s", async (to) => {
+    const body = { name: unique("Group"), roles: [], idpMapping: ["x".repeat(1_048_576)] };
+    const changes = Array.from({ length: 5 }, () => ({ method: "POST", path: "/tenants/groups", body }));
+    expect(await client.post(to, { changes })).toMatchObject({ status: 413, body: { code: "payload_too_large" } });
+  });
+
   test("for If-Match on a creation", async () => {
     const change: Change = { method: "POST", path: "/tenants/groups", body: { name: "A", roles: [] }, ifMatch: '"1"' };
     expect(await apply([change])).toMatchObject({

@@ -25,6 +25,8 @@ export interface SetRules {
   readonly allows: (operation: Operation) => boolean;
   /** The error of a change that the set cannot include. */
   readonly refusal: ErrorCode;
+  /** The most characters of all bodies together, except those with limits of their own; undefined for no limit. */
+  readonly bodyCharacters?: number;
   /** The end of the sentence about such a change. */
   readonly refused: (operation: Operation | undefined) => string;
 }
@@ -69,6 +71,7 @@ export function prepareChanges(
     if (access === "operator" || access === "any-key") continue;
     atChange(index, change, () => authorize(call.permissions, access));
   }
+  requireSize(candidates, rules.bodyCharacters);
   const checked = candidates.map((candidate) => {
     const { index, change, found } = candidate;
     return found === undefined ? undefined : atChange(index, change, () => checkChange(candidate, found, names));
@@ -84,6 +87,19 @@ export function prepareChanges(
     const placeholder = change.as === undefined ? undefined : names.own(change.as);
     return { index, change, found, checked: request, placeholder };
   });
+}
+
+/** @throws AppError payload_too_large */
+function requireSize(candidates: readonly Candidate[], limit: number | undefined): void {
+  if (limit === undefined) return;
+  let characters = 0;
+  for (const { change, operation } of candidates) {
+    if (change.body === undefined || operation?.bodyLimitBytes !== undefined) continue;
+    characters += JSON.stringify(change.body).length;
+    if (characters <= limit) continue;
+    const detail = `The bodies of the changes exceed ${limit / 1_048_576} MiB together. Preview fewer changes.`;
+    throw new AppError("payload_too_large", { detail });
+  }
 }
 
 /** @throws AppError invalid_parameter, invalid_body, invalid_json */

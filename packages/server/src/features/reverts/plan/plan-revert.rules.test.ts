@@ -310,6 +310,15 @@ describe("a deletion", () => {
     expect(neededState({ event, generation: [event] }).laterOn).toContain("g");
   });
 
+  test("of a user restores no role if the roles of a former group are not known", () => {
+    const roles = [{ id: "r", type: "ADMIN" }];
+    const user = { id: "u", createdAt, email: "ann@example.com", groups: refs("g"), roles };
+    const event = eventOf("deleteUser", { type: "user", id: "u" }, { before: user });
+    const result = plan(event, { missing: ["g"] });
+    expect(result.changes.filter(({ body }) => body !== undefined && "addedRoles" in (body as object))).toEqual([]);
+    expect(result.cannot).toContainEqual(expect.objectContaining({ code: "unsupported", field: "roles" }));
+  });
+
   test("performs a limited number of changes, and says so", () => {
     const members = Array.from({ length: 150 }, (_, index) =>
       eventOf("deleteGroup", { type: "user", id: `u${index}` }, { before: { id: "u", group: { id: "g" } }, after: {} }),

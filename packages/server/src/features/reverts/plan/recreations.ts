@@ -52,12 +52,15 @@ function withoutEmpty(body: State): object {
 /**
  * The types of the roles that a group gave at the time of the event. Its roles may have changed since, and the group
  * may have been deleted.
+ *
+ * @returns undefined if neither the group nor the entry of its deletion is known any more
  */
-function rolesOfGroup(id: string, { later }: RevertedEvent, state: CurrentState): readonly string[] {
+function rolesOfGroup(id: string, { later }: RevertedEvent, state: CurrentState): readonly string[] | undefined {
   const next = later.find(
     ({ target, before = {}, after = {} }) =>
       target.type === "group" && target.id === id && ("roles" in before || "roles" in after),
   );
+  if (next === undefined && !state.exists("group", id)) return undefined;
   const { roles } = next?.before ?? (next === undefined ? state.record("group", id) : undefined) ?? {};
   if (!Array.isArray(roles)) return [];
   // Entries of applied configurations hold the types of roles instead of roles.
@@ -77,9 +80,12 @@ function recreateUser(before: State, { reverted, state, ref }: Context): Recreat
     image: textIn(before, "image"),
   });
   const { maxDevices = null, attributes = {} } = before;
-  const inherited = new Set(itemsIn(before, "groups").flatMap((id) => rolesOfGroup(id, reverted, state)));
-  // The entry does not distinguish direct from inherited roles. A role that no group gave was assigned directly.
-  const roles = embeddedIn(before, "roles").filter((role) => !inherited.has(textIn(role, "type")));
+  const given = itemsIn(before, "groups").map((id) => rolesOfGroup(id, reverted, state));
+  const inherited = new Set(given.flat());
+  const isInDoubt = given.includes(undefined);
+  // The entry does not distinguish direct from inherited roles. A role that no group gave was assigned directly. No
+  // revert may turn an inherited role into a direct one.
+  const roles = isInDoubt ? [] : embeddedIn(before, "roles").filter((role) => !inherited.has(textIn(role, "type")));
   const direct = directRoles.read({ roles });
   const ownsDevices = reverted.generation.some(
     ({ target, before: old }) => target.type === "device" && embeddedId(old ?? {}, "user") === reverted.event.target.id,
@@ -96,11 +102,17 @@ function recreateUser(before: State, { reverted, state, ref }: Context): Recreat
     ],
     cannot: [
       ...groups.cannot,
+      ...(isInDoubt && itemsIn(before, "roles").length > 0
+        ? [cannot("unsupported", { field: "roles", message: leftOutRoles })]
+        : []),
       ...(before.status === "active" ? [cannot("user_status", { field: "status" })] : []),
       ...(ownsDevices ? [cannot("devices", { field: "devices" })] : []),
     ],
   };
 }
+
+const leftOutRoles =
+  "A group of the user was deleted, and its roles are not known any more. All roles are left out. Assign those that the user needs.";
 
 function recreateGroup(before: State): Recreation {
   const body = {
