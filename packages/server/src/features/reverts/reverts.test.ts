@@ -351,7 +351,7 @@ describe("a deletion", () => {
     readonly folder: string;
     readonly body: (by: TestClient) => Promise<object>;
     /** Requests after the creation. */
-    readonly then?: (by: TestClient, id: string) => Promise<unknown>;
+    readonly prepare?: (by: TestClient, id: string) => Promise<unknown>;
   }
 
   test.each<Deletion>([
@@ -379,7 +379,7 @@ describe("a deletion", () => {
         rule: await makeId("admission-rule", by),
         description: "Text",
       }),
-      then: (by, id) => by.must.patch(`/tenants/policies/${id}/deactivate`),
+      prepare: (by, id) => by.must.patch(`/tenants/policies/${id}/deactivate`),
     },
     {
       folder: "devices",
@@ -393,7 +393,7 @@ describe("a deletion", () => {
         appVersion: "1.2.3",
         posture: { diskEncrypted: true },
       }),
-      then: (by, id) => by.must.patch(`/tenants/devices/${id}/deactivate`),
+      prepare: (by, id) => by.must.patch(`/tenants/devices/${id}/deactivate`),
     },
     {
       folder: "resources",
@@ -406,7 +406,7 @@ describe("a deletion", () => {
           { address: "192.0.2.0/24", protocols: [] },
         ],
       }),
-      then: async (by, id) =>
+      prepare: async (by, id) =>
         by.must.post(`/tenants/resources/${id}/loadBalancing`, {
           loadBalancingMode: "AUTOMATIC",
           gateways: [await makeId("gateway", by), await makeId("gateway", by)],
@@ -420,7 +420,7 @@ describe("a deletion", () => {
         endpoint: "gw.example.com",
         description: "Text",
       }),
-      then: async (by, id) => {
+      prepare: async (by, id) => {
         await by.must.put(`/tenants/resources/${await makeId("resource", by)}/gateways/${id}`);
         await by.must.post(`/tenants/gateways/${id}/enable-relay`);
         await by.must.post(`/tenants/gateways/${id}/enter-maintenance`);
@@ -443,9 +443,9 @@ describe("a deletion", () => {
         expected: "denied",
       }),
     },
-  ])("in $folder returns every setting", async ({ folder, body, then }) => {
+  ])("in $folder returns every setting", async ({ folder, body, prepare }) => {
     const { id } = await created(client, `/tenants/${folder}`, await body(client));
-    await then?.(client, id);
+    await prepare?.(client, id);
     const before = await client.get(`/tenants/${folder}/${id}`);
     expect((await client.delete(`/tenants/${folder}/${id}`)).status).toBe(204);
     const { recreated } = await reverted(await lastEvent(id));
