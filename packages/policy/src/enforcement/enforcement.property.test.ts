@@ -159,7 +159,7 @@ test(
               new Set(Array.from(anew.contents(), ([id]) => id)),
             );
             for (const [id, content] of enforcement.contents()) {
-              // Agents refuse a configuration with a key that stands there twice.
+              // Agents refuse a configuration that contains a key twice.
               const keys = Object.values(contentOf(content).peers).map(({ publicKey }) => publicKey);
               expect(new Set(keys).size).toBe(keys.length);
               const expected = anew.contentOf(id);

@@ -124,7 +124,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       grantedTo(operation, caller),
     );
     const outcome = await handler(call);
-    if (waitMs !== undefined) await proveApplied(caller, waitMs, reply);
+    // A preview changes nothing that gateways could apply.
+    if (waitMs !== undefined && !flags.has("preview")) await proveApplied(caller, waitMs, reply);
     reply.header("Cache-Control", cacheControl(caller.permissions.has("gateways:token")));
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply);
   }

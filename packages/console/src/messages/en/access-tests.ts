@@ -3,7 +3,7 @@ export const accessTests = {
   anyDevice: "any device",
   create: "Create access test",
   delete: {
-    effect: "No one's access changes. If you restore the test later, it gets a new ID.",
+    effect: "No one's access changes. If you revert the deletion, the test gets a new ID.",
     title: "Delete access test {{name}}?",
   },
   deleted: "(deleted)",

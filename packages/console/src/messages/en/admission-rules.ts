@@ -86,7 +86,7 @@ export const admissionRules = {
   },
   delete: {
     effect:
-      "Gatehouse refuses to delete a rule that a policy uses. Select another rule in those policies first. If you restore the rule later, it gets a new ID.",
+      "Gatehouse refuses to delete a rule that a policy uses. Select another rule in those policies first. If you revert the deletion, the rule gets a new ID.",
     title: "Delete admission rule {{name}}?",
   },
   edit: "Edit {{name}}",

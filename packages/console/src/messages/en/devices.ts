@@ -8,7 +8,7 @@ export const devices = {
   },
   delete: {
     effect:
-      "The device is disconnected and must be enrolled again. Policies no longer refer to it. If you restore the device later, it gets a new ID.",
+      "The device is disconnected and must be enrolled again. Policies no longer refer to it. If you revert the deletion, the device gets a new ID.",
     title: "Delete device {{name}}?",
   },
   empty: {

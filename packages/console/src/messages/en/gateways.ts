@@ -2,9 +2,9 @@ export const gateways = {
   create: "Create gateway",
   delete: {
     effect_one:
-      "{{count}} resource is no longer reachable through this gateway, and the gateway's token stops working. If you restore the gateway later, it gets a new ID.",
+      "{{count}} resource is no longer reachable through this gateway, and the gateway's token stops working. If you revert the deletion, the gateway gets a new ID.",
     effect_other:
-      "{{count}} resources are no longer reachable through this gateway, and the gateway's token stops working. If you restore the gateway later, it gets a new ID.",
+      "{{count}} resources are no longer reachable through this gateway, and the gateway's token stops working. If you revert the deletion, the gateway gets a new ID.",
     title: "Delete gateway {{name}}?",
   },
   deploy: {

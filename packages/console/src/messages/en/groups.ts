@@ -3,9 +3,9 @@ export const groups = {
   defaultForSso: "Default group for SSO users",
   delete: {
     effect_one:
-      "{{count}} user leaves the group, and policies no longer refer to the group. Users who have access only through the group lose it. If you restore the group later, it gets a new ID.",
+      "{{count}} user leaves the group, and policies no longer refer to the group. Users who have access only through the group lose it. If you revert the deletion, the group gets a new ID.",
     effect_other:
-      "{{count}} users leave the group, and policies no longer refer to the group. Users who have access only through the group lose it. If you restore the group later, it gets a new ID.",
+      "{{count}} users leave the group, and policies no longer refer to the group. Users who have access only through the group lose it. If you revert the deletion, the group gets a new ID.",
     title: "Delete group {{name}}?",
   },
   edit: "Edit {{name}}",

@@ -10,7 +10,7 @@ export const policies = {
   deactivate: "Deactivate",
   deactivateTitle: "Deactivate policy {{name}}?",
   delete: {
-    note: "Later policies decide instead. If you restore the policy later, it gets a new ID.",
+    note: "Later policies decide instead. If you revert the deletion, the policy gets a new ID.",
     title: "Delete policy {{name}}?",
   },
   edit: "Edit {{name}}",

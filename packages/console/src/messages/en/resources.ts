@@ -12,16 +12,16 @@ export const resources = {
     remove: "Remove {{address}}",
     removed: "Address removed",
     removeField: "Remove address {{number}}",
-    removeNote: "The address and its protocols are deleted. You can restore the address from its event.",
+    removeNote: "The address and its protocols are deleted. You can revert the deletion.",
     removeTitle: "Remove {{address}} from {{name}}?",
     title: "Addresses ({{count, number}})",
   },
   create: "Create resource",
   delete: {
     effect_one:
-      "{{count}} address is deleted with the resource, which becomes unreachable. You cannot delete a resource that an active policy refers to. If you restore the resource later, it gets a new ID.",
+      "{{count}} address is deleted with the resource, which becomes unreachable. You cannot delete a resource that an active policy refers to. If you revert the deletion, the resource gets a new ID.",
     effect_other:
-      "{{count}} addresses are deleted with the resource, which becomes unreachable. You cannot delete a resource that an active policy refers to. If you restore the resource later, it gets a new ID.",
+      "{{count}} addresses are deleted with the resource, which becomes unreachable. You cannot delete a resource that an active policy refers to. If you revert the deletion, the resource gets a new ID.",
     title: "Delete resource {{name}}?",
   },
   edit: "Edit {{name}}",

@@ -11,11 +11,11 @@ export const users = {
   },
   delete: {
     effect:
-      "Policies no longer refer to the user, who has no devices. If you restore the user later, the user gets a new ID.",
+      "Policies no longer refer to the user, who has no devices. If you revert the deletion, the user gets a new ID.",
     effectDevices_one:
-      "{{count, number}} device is deactivated, and its record is kept. Policies no longer refer to the user. If you restore the user later, the user gets a new ID.",
+      "{{count, number}} device is deactivated, and its record is kept. Policies no longer refer to the user. If you revert the deletion, the user gets a new ID.",
     effectDevices_other:
-      "{{count, number}} devices are deactivated, and their records are kept. Policies no longer refer to the user. If you restore the user later, the user gets a new ID.",
+      "{{count, number}} devices are deactivated, and their records are kept. Policies no longer refer to the user. If you revert the deletion, the user gets a new ID.",
     title: "Delete user {{name}}?",
   },
   devices: {

@@ -584,3 +584,10 @@ describe("every event", () => {
     },
   );
 });
+
+test("a preview waits for no gateway, because it changes nothing", async () => {
+  const group = await created(client, "/tenants/groups", { name: unique("Group"), roles: [] });
+  const at = `/tenants/events/${await lastEvent(group.id)}/revert`;
+  expect((await client.post(`${at}?preview=true&wait=applied`)).headers["gatehouse-enforced"]).toBeUndefined();
+  expect((await client.post(`${at}?wait=applied`)).headers["gatehouse-enforced"]).toBeDefined();
+});
