@@ -1,6 +1,8 @@
 /** The JSON Schema (draft 7) of configuration documents, for editors. */
 import { Configuration } from "./records/configuration.ts";
-import { componentKeyword, trimKeyword } from "./schema.ts";
+import { componentKeyword, documentedKeyword, trimKeyword } from "./schema.ts";
+
+const ownKeywords: ReadonlySet<string> = new Set([componentKeyword, documentedKeyword, trimKeyword]);
 
 /** The path at which every server provides the schema. */
 export const configurationSchemaPath = "/schemas/configuration.json";
@@ -15,6 +17,6 @@ export const configurationSchema: Readonly<Record<string, unknown>> = {
 function withoutOwnKeywords(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutOwnKeywords);
   if (schema === null || typeof schema !== "object") return schema;
-  const entries = Object.entries(schema).filter(([keyword]) => keyword !== componentKeyword && keyword !== trimKeyword);
+  const entries = Object.entries(schema).filter(([keyword]) => !ownKeywords.has(keyword));
   return Object.fromEntries(entries.map(([keyword, value]) => [keyword, withoutOwnKeywords(value)]));
 }

@@ -47,7 +47,13 @@ export interface StreamSuccess {
 /** The kind and schema of a successful response. */
 export type Success =
   // `located`: the response has the Location of the created record, although the path names another record.
-  | { readonly status: 200 | 201; readonly kind: "record"; readonly body: TSchema; readonly located?: true }
+  | {
+      readonly status: 200 | 201;
+      readonly kind: "record";
+      readonly body: TSchema;
+      readonly located?: true;
+      readonly query?: Readonly<Record<string, QueryParameter>>;
+    }
   | { readonly status: 200 | 201; readonly kind: "records"; readonly body: TSchema }
   | {
       readonly status: 200;
@@ -96,6 +102,8 @@ export interface Operation {
   readonly refusedInSets?: string;
   /** The operation performs other operations, so that neither previews nor change sets include it. */
   readonly composite?: true;
+  /** A person must have authenticated recently to call the operation. API keys are never asked. */
+  readonly dangerous?: true;
   /** An omitted body is the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
@@ -173,9 +181,24 @@ export function takesIfMatch({ method, parameters, conditional }: Operation): bo
   return method !== "GET" && (parameters !== undefined || conditional === true);
 }
 
+/** Whether the operation compares `If-None-Match` with the tag of its response: lists do. */
+export function isConditional({ method, success }: Operation): boolean {
+  return method === "GET" && (success.kind === "page" || success.kind === "array");
+}
+
 /** Whether bodies that are not JSON get 415. In the AuthZEN API, they get 400. */
 export function refusesOtherMediaTypes({ path }: Operation): boolean {
   return !path.startsWith("/access/v1/");
+}
+
+/**
+ * Whether a person may have to authenticate again: for dangerous operations, for overriding access tests, and for
+ * requests that contain dangerous operations.
+ */
+export function canRequireRecentAuthentication(declaration: Operation): boolean {
+  const { dangerous, composite, access } = declaration;
+  if (access === "operator") return false;
+  return dangerous === true || composite === true || takesOverrideReason(declaration) || access === "any-key";
 }
 
 /** Whether the operation names a record. */
@@ -192,6 +215,7 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   if (declaration.access !== "operator") {
     for (const code of ["source_address_not_allowed", "session_ended", "foreign_origin"] as const) codes.add(code);
   }
+  if (canRequireRecentAuthentication(declaration)) codes.add("recent_authentication_required");
   if (declaration.parameters !== undefined) codes.add("not_found");
   if (takesIfMatch(declaration)) codes.add("precondition_failed");
   if (declaration.method === "POST") codes.add("idempotency_key_reused");

@@ -15,6 +15,8 @@ const nouns = [
   "api-keys",
   "configuration",
   "webhooks",
+  "settings",
+  "identity-providers",
 ] as const;
 
 type Noun = (typeof nouns)[number];
@@ -50,14 +52,16 @@ export const rolesByPrivilege: readonly RoleType[] = [
 
 const reads = permissions.filter((permission) => permission.endsWith(":read"));
 /**
- * Read permissions that are not part of the network: credentials, the audit record, webhooks, and the configuration as
- * a whole.
+ * Read permissions that are not part of the network: credentials, the audit record, webhooks, the tenant's settings,
+ * and the configuration as a whole.
  */
 const administrationReads: readonly Permission[] = [
   "events:read",
   "api-keys:read",
   "configuration:read",
   "webhooks:read",
+  "settings:read",
+  "identity-providers:read",
 ];
 const networkReads = reads.filter((permission) => !administrationReads.includes(permission));
 

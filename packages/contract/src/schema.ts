@@ -22,6 +22,11 @@ export const componentKeyword = "x-component";
 export const referenceKeyword = "x-reference";
 /** Marks a string that is trimmed before its length is checked. */
 export const trimKeyword = "x-trim";
+/**
+ * Conditions that the OpenAPI document states. Operations check these conditions themselves, because they accept more
+ * than the conditions state or answer with more precise errors.
+ */
+export const documentedKeyword = "x-documented";
 
 /** An object schema that rejects undeclared fields. */
 export function closedObject<P extends TProperties>(properties: P, options: object = {}): TObject<P> {
@@ -48,6 +53,9 @@ export const Uuid = Type.String({ format: "uuid" });
 
 /** A time in ISO 8601, in UTC with milliseconds. */
 export const Timestamp = Type.String({ format: "date-time" });
+
+/** The form of an IP address in the OpenAPI document. */
+export const documentedIpAddress = { [documentedKeyword]: { anyOf: [{ format: "ipv4" }, { format: "ipv6" }] } };
 
 /** A list of at most `maxItems` unique ids. */
 export function idList(description: string, maxItems = 5000) {

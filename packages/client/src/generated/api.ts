@@ -135,7 +135,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Preview the access impact of changes
-         * @description Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. The changes are those of a change set, with `as`, `@name` and `ifMatch`. A preview also accepts applying a configuration, whose body can have at most 32 MiB. The bodies of all other changes together can have at most 4 MiB. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.
+         * @description Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. The changes are those of one change set, or of several that follow one another, with `as`, `@name` and `ifMatch`. A preview also accepts applying a configuration, whose body can have at most 32 MiB. The bodies of all other changes together can have at most 4 MiB. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.
          *
          *     Requires a key with the permission `decisions:read`.
          */
@@ -157,7 +157,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Apply a set of changes
-         * @description Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set. The body can have at most 4 MiB.
+         * @description Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set. The body can have at most 4 MiB, and each change at most as much as its own operation allows.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */
@@ -409,7 +409,9 @@ export interface paths {
         };
         /**
          * List users
-         * @description Requires a key with the permission `users:read`.
+         * @description `filter[inactiveSince]` compares the time of the last connection, or of the invitation for a user who never connected. `filter[isNamedByPolicy]` is true for users whom a policy other than the default policy names: by themselves, through a group, or as all users or groups.
+         *
+         *     Requires a key with the permission `users:read`.
          */
         readonly get: operations["listUsers"];
         readonly put?: never;
@@ -597,7 +599,13 @@ export interface paths {
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
-        readonly patch?: never;
+        /**
+         * Update a user's groups
+         * @description Adds the user to groups and removes the user from others, as one change. Groups that already have the user, and groups to leave that do not have the user, change nothing. Afterwards, the user must be in at least one group and in at most 256.
+         *
+         *     Requires a key with the permission `users:write`.
+         */
+        readonly patch: operations["updateUserGroups"];
         readonly trace?: never;
     };
     readonly "/tenants/users/{id}/groups/{groupId}": {
@@ -631,7 +639,9 @@ export interface paths {
         };
         /**
          * List groups
-         * @description Requires a key with the permission `groups:read`.
+         * @description `filter[isNamedByPolicy]` is true for groups that a policy other than the default policy names: by themselves, or as all groups.
+         *
+         *     Requires a key with the permission `groups:read`.
          */
         readonly get: operations["listGroups"];
         readonly put?: never;
@@ -769,7 +779,9 @@ export interface paths {
         };
         /**
          * List devices
-         * @description Requires a key with the permission `devices:read`.
+         * @description `filter[inactiveSince]` compares the time of the last connection, or of the enrolment for a device that never connected.
+         *
+         *     Requires a key with the permission `devices:read`.
          */
         readonly get: operations["listDevices"];
         readonly put?: never;
@@ -845,7 +857,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reactivate a device
-         * @description The device stays cut off while its user is deactivated.
+         * @description The device stays cut off while its user is deactivated. Reactivating a device that waits for approval approves it.
          *
          *     Requires a key with the permission `devices:write`.
          */
@@ -894,6 +906,28 @@ export interface paths {
          *     Requires a key with the permission `devices:write`.
          */
         readonly post: operations["rotateDeviceToken"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/devices/{id}/reset-key": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Reset a device's WireGuard key
+         * @description Allows the device's agent to report another WireGuard key within 24 hours, without a proof of the present key. The present key stays in use until then. If the token may be known to others, rotate it first.
+         *
+         *     Requires a key with the permission `devices:write`.
+         */
+        readonly post: operations["resetDeviceKey"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1114,6 +1148,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/gateways/{id}/reset-key": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Reset a gateway's WireGuard key
+         * @description Allows the gateway's agent to report another WireGuard key within 24 hours, without a proof of the present key. Use it after a machine was set up again. The present key stays in use until then. If the token may be known to others, rotate it first.
+         *
+         *     Requires a key with the permission `gateways:write`.
+         */
+        readonly post: operations["resetGatewayKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/signing-key/rotate": {
         readonly parameters: {
             readonly query?: never;
@@ -1189,7 +1245,9 @@ export interface paths {
         };
         /**
          * List resources
-         * @description Requires a key with the permission `resources:read`.
+         * @description `filter[isNamedByPolicy]` is true for resources that a policy other than the default policy names: by themselves, or as all resources.
+         *
+         *     Requires a key with the permission `resources:read`.
          */
         readonly get: operations["listResources"];
         readonly put?: never;
@@ -1576,6 +1634,34 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/users/{id}/api-keys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the API keys that a user created
+         * @description The keys continue to work when the user is deactivated or deleted.
+         *
+         *     Requires a key with the permission `api-keys:read`.
+         */
+        readonly get: operations["listApiKeysOfUser"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Revoke the API keys that a user created
+         * @description The keys stop working within a second on every replica. `If-Match` takes the user's ETag.
+         *
+         *     Requires a key with the permission `api-keys:write`.
+         */
+        readonly delete: operations["deleteApiKeysOfUser"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/api-keys/{id}/rotate": {
         readonly parameters: {
             readonly query?: never;
@@ -1658,6 +1744,32 @@ export interface paths {
          *     Requires a key with the permission `configuration:write`.
          */
         readonly post: operations["applyConfiguration"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/settings": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the tenant's settings
+         * @description Requires a key with the permission `settings:read`.
+         */
+        readonly get: operations["readTenantSettings"];
+        /**
+         * Update the tenant's settings
+         * @description Omitted fields stay unchanged. A change of `configurationLifetime` sends new configurations to all connected gateways and devices. `singleSignOnOnly` requires an enabled identity provider, and a recovery code or an account at an enabled provider for the owner.
+         *
+         *     Requires a key with the permission `settings:write`.
+         */
+        readonly put: operations["replaceTenantSettings"];
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1785,7 +1897,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Revert an event
-         * @description Restores what the event changed, in one transaction and one generation. Only the fields that the event changed return to their previous values; later changes of other fields remain. Reverting a creation deletes the record. Reverting a deletion creates the record again with a new id, and repairs the references to it. What cannot be restored, such as secrets, is reported in `cannot`. If nothing can be restored, the request fails with `not_revertible`. The revert consists of requests as in a change set, each with its own permission, rules and audit entries. Access tests are evaluated once, after the last request. `If-Match` takes the ETag of a preview: the tenant's generation.
+         * @description Restores what the event changed, in one transaction and one generation. Only the fields that the event changed return to their previous values; later changes of other fields remain. Reverting a creation deletes the record. Reverting a deletion creates the record again with a new id, and repairs the references to it. What cannot be restored, such as secrets, is reported in `cannot`. If nothing can be restored, the request fails with `not_revertible`. The revert consists of requests as in a change set, each with its own permission, rules and audit entries. Access tests are evaluated once, after the last request. With `scope=request`, all events of the request are reverted, the last one first. Each new audit entry names the event that it reverts in `reverts`. `If-Match` takes the ETag of a preview: the tenant's generation.
          *
          *     Requires a key with the permission `events:read`.
          */
@@ -1968,6 +2080,354 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/sessions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the sessions of people
+         * @description People without the permission `users:read` see only their own sessions.
+         *
+         *     Requires a key of the tenant. Each change also requires the permission of its own operation.
+         */
+        readonly get: operations["listSessions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/sessions/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * End a session
+         * @description The next request in the session gets 401, on every replica. People end their own sessions; other sessions require the permission `users:write`.
+         *
+         *     Requires a key of the tenant. Each change also requires the permission of its own operation.
+         */
+        readonly delete: operations["endSession"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/users/{id}/sessions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * End all sessions of a user
+         * @description People end their own sessions; those of others require the permission `users:write`.
+         *
+         *     Requires a key of the tenant. Each change also requires the permission of its own operation.
+         */
+        readonly delete: operations["endUserSessions"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/users/{id}/passkeys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List a user's passkeys
+         * @description People list their own passkeys; those of others require the permission `users:read`.
+         *
+         *     Requires a key of the tenant. Each change also requires the permission of its own operation.
+         */
+        readonly get: operations["listPasskeys"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete a user's passkeys and end the user's sessions
+         * @description For lost passkeys. Requires every permission that the user holds. The owner's passkeys can be reset only if the owner has another way in.
+         *
+         *     Requires a key with the permission `users:write`.
+         */
+        readonly delete: operations["resetPasskeys"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/users/{id}/passkeys/{passkeyId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete a passkey
+         * @description People delete their own passkeys, except for the last way in which they can sign in. Passkeys of others require the permission `users:write`, and every permission that the user holds.
+         *
+         *     Requires a key of the tenant. Each change also requires the permission of its own operation.
+         */
+        readonly delete: operations["deletePasskey"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Rename a passkey
+         * @description People rename their own passkeys; those of others require the permission `users:write`.
+         *
+         *     Requires a key of the tenant. Each change also requires the permission of its own operation.
+         */
+        readonly patch: operations["renamePasskey"];
+        readonly trace?: never;
+    };
+    readonly "/tenants/sign-ins": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List attempts to sign in
+         * @description Attempts are logged once their tenant is known, and deleted after 90 days.
+         *
+         *     Requires a key with the permission `events:read`.
+         */
+        readonly get: operations["listSignIns"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/users/{id}/enrolment-links": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List a user's enrolment links
+         * @description Returns used and expired links too. They are deleted with the next link that is created.
+         *
+         *     Requires a key with the permission `users:read`.
+         */
+        readonly get: operations["listEnrolmentLinks"];
+        readonly put?: never;
+        /**
+         * Create an enrolment link for a user
+         * @description The user registers a passkey with the link or with its code, once, within seven days. Requires every permission that the user holds. A user has at most 10 links: another one revokes the oldest. `If-Match` takes the user's ETag.
+         *
+         *     Requires a key with the permission `users:write`.
+         */
+        readonly post: operations["createEnrolmentLink"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/users/{id}/enrolment-links/{linkId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Revoke an enrolment link
+         * @description Requires every permission that the user holds. A mail with the link that was not sent yet is cancelled.
+         *
+         *     Requires a key with the permission `users:write`.
+         */
+        readonly delete: operations["deleteEnrolmentLink"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/identity-providers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List identity providers
+         * @description Requires a key with the permission `identity-providers:read`.
+         */
+        readonly get: operations["listIdentityProviders"];
+        readonly put?: never;
+        /**
+         * Create an OpenID Connect provider
+         * @description A new provider is disabled. Test it with `POST /tenants/identity-providers/{id}/test`, then set `enabled` to true.
+         *
+         *     Requires a key with the permission `identity-providers:write`.
+         */
+        readonly post: operations["createIdentityProvider"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/identity-providers/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an identity provider
+         * @description Requires a key with the permission `identity-providers:read`.
+         */
+        readonly get: operations["readIdentityProvider"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete an identity provider
+         * @description Ends all sessions of people who signed in with the provider, and unlinks their accounts. The owner's last way in cannot be deleted.
+         *
+         *     Requires a key with the permission `identity-providers:write`.
+         */
+        readonly delete: operations["deleteIdentityProvider"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Update an identity provider
+         * @description Omitted fields stay unchanged. `issuer`, `clientId`, `clientSecret`, `scopes` and `groupsClaim` can change only while the provider is disabled, and the provider must then be tested again. To replace them without interruption, create a second provider, test and enable it, and disable the first one. A provider that is or becomes enabled can be updated only by callers that hold every permission, because it decides who signs in as whom.
+         *
+         *     Requires a key with the permission `identity-providers:write`.
+         */
+        readonly patch: operations["patchIdentityProvider"];
+        readonly trace?: never;
+    };
+    readonly "/tenants/identity-providers/{id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Start a test sign-in
+         * @description Returns the address of a test sign-in. Once the test succeeds, `testedAt` is set and the provider can be enabled.
+         *
+         *     Requires a key with the permission `identity-providers:write`.
+         */
+        readonly post: operations["testIdentityProvider"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/domains": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List domains
+         * @description Requires a key with the permission `identity-providers:read`.
+         */
+        readonly get: operations["listDomains"];
+        readonly put?: never;
+        /**
+         * Add a domain
+         * @description Returns the TXT record that proves the ownership. The domain has no effect until `POST /tenants/domains/{id}/verify` finds the record.
+         *
+         *     Requires a key with the permission `identity-providers:write`.
+         */
+        readonly post: operations["createDomain"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/domains/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a domain
+         * @description Requires a key with the permission `identity-providers:read`.
+         */
+        readonly get: operations["readDomain"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete a domain
+         * @description Users and their accounts remain.
+         *
+         *     Requires a key with the permission `identity-providers:write`.
+         */
+        readonly delete: operations["deleteDomain"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/domains/{id}/verify": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Verify a domain
+         * @description Looks for the TXT record. Once the domain is verified, people find the tenant's identity providers by it, and providers with `firstSignIn: OWN_DOMAINS` admit people with verified addresses in it.
+         *
+         *     Requires a key with the permission `identity-providers:write`.
+         */
+        readonly post: operations["verifyDomain"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/operator/tenants": {
         readonly parameters: {
             readonly query?: never;
@@ -2042,7 +2502,10 @@ export interface components {
             readonly sourceIp?: string;
             /** @description ISO 3166-1 alpha-2, such as DE. */
             readonly country?: string;
-            /** @description Time of the request in ISO 8601, with a time zone; now by default. Seconds are optional. */
+            /**
+             * Format: date-time
+             * @description Time of the request in ISO 8601, with a time zone; now by default. Seconds are optional.
+             */
             readonly time?: string;
             /** @description Whether to include an explanation of the decision. */
             readonly explain?: boolean;
@@ -2085,7 +2548,7 @@ export interface components {
                 readonly missing: readonly components["schemas"]["MissingAccessFact"][];
             };
         };
-        /** @description Unreachable resources and policies without effect. */
+        /** @description Problems of the tenant's resources and policies. */
         readonly AccessFindings: {
             /** @description The tenant's generation that was examined. */
             readonly generation: number;
@@ -2107,6 +2570,15 @@ export interface components {
                 readonly total: number;
                 readonly first: readonly components["schemas"]["IdlePolicy"][];
             };
+            readonly closedAddresses: {
+                /** @description Number of findings. `first` contains at most 100 of them. */
+                readonly count: number;
+                /** @description Number of records that were examined. */
+                readonly lookedAt: number;
+                /** @description Number of records in the tenant. Greater than `lookedAt` if the examination reached its time limit. */
+                readonly total: number;
+                readonly first: readonly components["schemas"]["ClosedAddress"][];
+            };
         };
         /** @description The position of a page in the results. */
         readonly AccessPage: {
@@ -2117,7 +2589,10 @@ export interface components {
         };
         /** @description The page of results to return. */
         readonly AccessPageRequest: {
-            /** @description The `next_token` of the previous page. */
+            /**
+             * Format: page-token
+             * @description The `next_token` of the previous page of the same search. Empty for the first page. Other values are refused.
+             */
             readonly token?: string;
             /** @description The most results on the page: 100 by default, 1000 at most; larger values are reduced to that. A page can have fewer. */
             readonly limit?: number;
@@ -2310,7 +2785,7 @@ export interface components {
         /** @description The actor that made a change. */
         readonly Actor: {
             /** @enum {string} */
-            readonly type: "api-key" | "operator" | "system";
+            readonly type: "user" | "api-key" | "gateway" | "device" | "operator" | "system";
             /** Format: uuid */
             readonly id?: string;
             readonly name: string;
@@ -2353,18 +2828,28 @@ export interface components {
             readonly name: string;
             /** @description The first characters of the key, to identify it. */
             readonly prefix: string;
-            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
+            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "settings:read" | "settings:write" | "identity-providers:read" | "identity-providers:write" | "gateways:token" | "events:read" | "decisions:read")[];
             /** @description Addresses and CIDRs that the key can be used from; empty for any address. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
             readonly expiresAt?: string;
             /** Format: date-time */
             readonly lastUsedAt?: string;
+            readonly createdBy?: components["schemas"]["ApiKeyCreator"];
             /**
              * Format: uuid
              * @description Id of the key that replaced this key by rotation.
              */
             readonly replacedBy?: string;
+        };
+        /** @description Who created the key. Absent for keys from before this was stored. */
+        readonly ApiKeyCreator: {
+            /** @enum {string} */
+            readonly type: "user" | "api-key" | "gateway" | "device" | "operator" | "system";
+            /** Format: uuid */
+            readonly id?: string;
+            /** @description The name or the address at that time. */
+            readonly name: string;
         };
         /** @description An access test that no longer passes. */
         readonly BrokenAccessTest: {
@@ -2407,6 +2892,13 @@ export interface components {
             /** @description One entry for each change, in the same order. */
             readonly changes: readonly components["schemas"]["ChangeResult"][];
         };
+        /** @description An address of a private resource in a closed block. It stays in use, but cannot be entered again. */
+        readonly ClosedAddress: {
+            readonly resource: components["schemas"]["NamedRecord"];
+            readonly address: string;
+            /** @description The closed block that the address is in, contains or embeds, such as 169.254.0.0/16. */
+            readonly block: string;
+        };
         /** @description A tenant's configuration. A section that is present lists all records of its kind; an omitted section leaves its records unchanged. */
         readonly Configuration: {
             /**
@@ -2438,14 +2930,15 @@ export interface components {
                 readonly SITETOSITE?: readonly components["schemas"]["ConfiguredPolicy"][];
             };
             readonly defaultInternetPolicy?: components["schemas"]["ConfiguredDefaultPolicy"];
+            readonly settings?: components["schemas"]["ConfiguredTenantSettings"];
         };
         /** @description A record that is created, changed or deleted. */
         readonly ConfigurationChange: {
             /** @enum {string} */
             readonly action: "create" | "update" | "delete";
             /** @enum {string} */
-            readonly kind: "group" | "user" | "protocol" | "gateway" | "resource" | "admission-rule" | "policy";
-            /** @description The record's name; for a user, the e-mail address. */
+            readonly kind: "group" | "user" | "protocol" | "gateway" | "resource" | "admission-rule" | "policy" | "tenant-settings";
+            /** @description The record's name; for a user, the e-mail address; for the tenant's settings, `settings`. */
             readonly name: string;
             /** @enum {string} */
             readonly policyType?: "PRIVATE" | "SAAS" | "INTERNET" | "SITETOSITE";
@@ -2653,6 +3146,35 @@ export interface components {
             /** @description Addresses of the resource. */
             readonly addresses?: readonly components["schemas"]["ConfiguredAddress"][];
         };
+        /** @description Settings that apply to the tenant as a whole. An omitted setting gets its default. */
+        readonly ConfiguredTenantSettings: {
+            /**
+             * @description How long gateways and devices may enforce a signed configuration without the control plane, in seconds: 10 minutes to 7 days; one day by default.
+             * @default 86400
+             */
+            readonly configurationLifetime?: number;
+            /**
+             * @description How long a person stays signed in at most, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends present sessions earlier.
+             * @default 43200
+             */
+            readonly sessionLifetime?: number;
+            /**
+             * @description How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to present sessions too.
+             * @default 3600
+             */
+            readonly sessionIdleTime?: number;
+            /**
+             * @description Whether people sign in only through identity providers. Recovery codes remain, so that the owner is never locked out.
+             * @default false
+             */
+            readonly singleSignOnOnly?: boolean;
+            /**
+             * @description Whether a device that its user enrols by signing in is active at once (`automatic`, the default), or waits for an administrator.
+             * @default automatic
+             * @enum {string}
+             */
+            readonly deviceApproval?: "automatic" | "administrator";
+        };
         /** @description A user, identified by e-mail address. A user who does not exist yet is invited. */
         readonly ConfiguredUser: {
             /**
@@ -2713,6 +3235,10 @@ export interface components {
             };
             /** @description The user's groups; the tenant's default group if omitted or empty. */
             readonly groups?: readonly string[];
+            /** @description Roles to assign to the user directly; none if omitted. */
+            readonly roles?: readonly string[];
+            /** @description Whether to send the user a mail with the link. Requires GATEHOUSE_SMTP_URL. */
+            readonly notify?: boolean;
         };
         /** @description The reasons and consequences of a decision. */
         readonly DecisionContext: {
@@ -2763,6 +3289,18 @@ export interface components {
             readonly osVersion?: string;
             /** @description The device's WireGuard public key: 32 bytes in base64. */
             readonly publicKey: string;
+            /** @description True if the agent has proved that it has the private key. From then on, it must prove it again. */
+            readonly publicKeyProved?: boolean;
+            /**
+             * Format: date-time
+             * @description Until then, the agent may replace its key without a proof of the present one.
+             */
+            readonly keyResetUntil?: string;
+            /**
+             * @description Present while the device waits for an administrator after its user enrolled it. Reactivating the device approves it; deleting it refuses it.
+             * @enum {string}
+             */
+            readonly approval?: "pending";
             readonly user?: components["schemas"]["DeviceUser"];
         };
         /** @description The token that authenticates a device's agent. */
@@ -2779,6 +3317,26 @@ export interface components {
             readonly email?: string;
             readonly firstName?: string;
             readonly lastName?: string;
+        };
+        /** @description An e-mail domain of the tenant. */
+        readonly Domain: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: date-time */
+            readonly updatedAt: string;
+            /** @description The domain in lower case. International names are in ASCII (`xn--`). */
+            readonly domain: string;
+            /**
+             * Format: date-time
+             * @description When the tenant proved that it owns the domain.
+             */
+            readonly verifiedAt: string | null;
+            /** @description The name of the TXT record that proves the ownership. */
+            readonly recordName: string;
+            /** @description The value of the TXT record. */
+            readonly recordValue: string;
         };
         /** @description Subjects and resources with the same change of access: each of these subjects to each of these resources. */
         readonly EffectGroup: {
@@ -2808,6 +3366,22 @@ export interface components {
             readonly name: string;
             readonly user?: components["schemas"]["NamedRecord"];
         };
+        /** @description A one-time link with which a user registers a passkey, without its secrets. */
+        readonly EnrolmentLink: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: uuid */
+            readonly userId: string;
+            /** Format: date-time */
+            readonly expiresAt: string;
+            /** Format: date-time */
+            readonly usedAt?: string;
+            /** @description Wrong codes that are left until the code is locked. The link itself stays valid. */
+            readonly codeAttemptsLeft: number;
+            readonly mail?: components["schemas"]["Mail"];
+        };
         /** @description An entry of the audit record: a change with its actor and source. */
         readonly Event: {
             /** Format: uuid */
@@ -2834,6 +3408,11 @@ export interface components {
             readonly sourceAddress?: string;
             /** @description The reason that was given for overriding access tests. */
             readonly reason?: string;
+            /**
+             * Format: uuid
+             * @description The event that this change reverts; omitted for other changes.
+             */
+            readonly reverts?: string;
         };
         /** @description The access impact of the command that an audit entry belongs to. */
         readonly EventEffect: {
@@ -2927,6 +3506,13 @@ export interface components {
             readonly autoDiscoverEndpoint: boolean;
             /** @description Public key of the gateway's WireGuard interface, as reported by its agent; omitted before the first connection. */
             readonly publicKey?: string;
+            /** @description True if the agent has proved that it has the private key. From then on, it must prove it again. */
+            readonly publicKeyProved?: boolean;
+            /**
+             * Format: date-time
+             * @description Until then, the agent may replace its key without a proof of the present one.
+             */
+            readonly keyResetUntil?: string;
             /** @description Version of the gateway's agent, as reported by the agent. */
             readonly agentVersion?: string;
             /** @description Resources that the gateway serves. Omitted if another record embeds the gateway. */
@@ -3027,6 +3613,48 @@ export interface components {
             readonly lastName?: string;
             readonly email: string;
         };
+        /** @description An OpenID Connect provider with which people sign in, without its client secret. */
+        readonly IdentityProvider: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: date-time */
+            readonly updatedAt: string;
+            readonly name: string;
+            /** @description The issuer, exactly as the provider's metadata states it. */
+            readonly issuer: string;
+            readonly clientId: string;
+            readonly hasClientSecret: boolean;
+            /** @description Scopes in addition to `openid`. */
+            readonly scopes: readonly string[];
+            /** @description The claim with the names of a person's groups. */
+            readonly groupsClaim: string;
+            /**
+             * @description Who can sign in with an account that belongs to no user yet: nobody; invited people whose verified e-mail address is the one of the invitation; or also people with a verified address in a verified domain of the tenant, whose user is created.
+             * @enum {string}
+             */
+            readonly firstSignIn: "NEVER" | "INVITED" | "OWN_DOMAINS";
+            /** @description Whether an account that belongs to no user yet is linked to the active user with the same verified e-mail address. Enable it only for providers that verify addresses. */
+            readonly linkVerifiedEmail: boolean;
+            /** @description Whether people can sign in with the provider. */
+            readonly enabled: boolean;
+            /** Format: date-time */
+            readonly testedAt: string | null;
+            /** @description The redirect URI to register at the provider. */
+            readonly redirectUri: string;
+            /** @description The address at which people start to sign in with this provider. */
+            readonly signInUrl: string;
+            /** @description The address at which the provider ends sessions (OpenID Connect Back-Channel Logout 1.0). */
+            readonly backChannelLogoutUri: string;
+            /** @description The address to which the provider sends people after they sign out there. */
+            readonly postLogoutRedirectUri: string;
+        };
+        /** @description A test sign-in. */
+        readonly IdentityProviderTest: {
+            /** @description Open this address in a browser within 10 minutes, and sign in at the provider. It signs nobody in here. */
+            readonly url: string;
+        };
         /** @description An active policy that has no effect. */
         readonly IdlePolicy: {
             readonly id: string;
@@ -3056,6 +3684,18 @@ export interface components {
         readonly IrrevertibleRecord: {
             readonly type: string;
             readonly id: string;
+        };
+        /** @description A mail to a user. */
+        readonly Mail: {
+            /** @enum {string} */
+            readonly status: "pending" | "sent" | "failed";
+            /**
+             * Format: date-time
+             * @description Time of the latest attempt, or of the request.
+             */
+            readonly updatedAt: string;
+            /** @description Why the latest attempt failed. A mail fails if the SMTP server refuses it, or if it was not accepted within 24 hours. */
+            readonly error?: string;
         };
         /** @description A fact that is not true but would have to be. Each list contains at most 100 entries. */
         readonly MissingAccessFact: {
@@ -3121,13 +3761,14 @@ export interface components {
             readonly name: string;
             /** @description The first characters of the key, to identify it. */
             readonly prefix: string;
-            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
+            readonly permissions: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "settings:read" | "settings:write" | "identity-providers:read" | "identity-providers:write" | "gateways:token" | "events:read" | "decisions:read")[];
             /** @description Addresses and CIDRs that the key can be used from; empty for any address. */
             readonly sourceIps: readonly string[];
             /** Format: date-time */
             readonly expiresAt?: string;
             /** Format: date-time */
             readonly lastUsedAt?: string;
+            readonly createdBy?: components["schemas"]["ApiKeyCreator"];
             /**
              * Format: uuid
              * @description Id of the key that replaced this key by rotation.
@@ -3135,6 +3776,26 @@ export interface components {
             readonly replacedBy?: string;
             /** @description The secret key. Gatehouse stores only its SHA-256 hash. */
             readonly key: string;
+        };
+        /** @description An enrolment link with its secrets, which are shown only once. */
+        readonly NewEnrolmentLink: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: uuid */
+            readonly userId: string;
+            /** Format: date-time */
+            readonly expiresAt: string;
+            /** Format: date-time */
+            readonly usedAt?: string;
+            /** @description Wrong codes that are left until the code is locked. The link itself stays valid. */
+            readonly codeAttemptsLeft: number;
+            readonly mail?: components["schemas"]["Mail"];
+            /** @description The link. The first person to open it can sign in as the user. */
+            readonly url: string;
+            /** @description A short code that does the same when it is typed at `/console/enrol`. */
+            readonly code: string;
         };
         /** @description A tenant with its first API key. */
         readonly NewTenant: {
@@ -3169,6 +3830,20 @@ export interface components {
             readonly failingSince?: string;
             /** @description `whsec_` and the signing key in base64 (Standard Webhooks). */
             readonly secret: string;
+        };
+        /** @description A passkey that a user signs in with. */
+        readonly Passkey: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: uuid */
+            readonly userId: string;
+            readonly name: string;
+            /** @description Whether the passkey is synchronised between the user's devices. */
+            readonly synced: boolean;
+            /** Format: date-time */
+            readonly lastUsedAt?: string;
         };
         /** @description A resource that a subject could reach at a point in time, and the policy that allowed it. */
         readonly PastAccess: {
@@ -3347,7 +4022,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "invalid_gateway_token" | "invalid_device_token" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "audit_record_contradicted" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "unknown_reference" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "evaluation_too_expensive" | "not_allowed_in_set" | "invalid_change_reference" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "evaluation_rate_exceeded" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "sign_in_failed" | "recent_authentication_required" | "invalid_gateway_token" | "invalid_device_token" | "person_required" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "audit_record_contradicted" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "identity_provider_limit_reached" | "identity_provider_untested" | "identity_provider_enabled" | "domain_taken" | "domain_limit_reached" | "domain_not_proven" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "last_way_in" | "single_sign_on_only" | "mail_not_configured" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "passkey_not_accepted" | "unknown_reference" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_issuer" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "evaluation_too_expensive" | "not_allowed_in_set" | "invalid_change_reference" | "revert_too_large" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "evaluation_rate_exceeded" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -3420,9 +4095,16 @@ export interface components {
             readonly event: string;
             /** @description Whether nothing was stored. */
             readonly preview: boolean;
+            /**
+             * @description Whether the revert covers this event only, or all events of its request.
+             * @enum {string}
+             */
+            readonly scope: "event" | "request";
+            /** @description The number of events of the request. If there are several and `scope` is `event`, the others keep their effect: then the revert restores a part of the state before the request. */
+            readonly requestEvents: number;
             /** @description The tenant's generation after the revert; for a preview, the generation that it is based on. */
             readonly generation: number;
-            /** @description The requests of the revert, as `POST /tenants/changes` takes them. Empty if there is nothing to revert. */
+            /** @description The requests of the revert, as `POST /tenants/changes` takes them. Empty if there is nothing to revert. If a request would be rejected, it is the last one. */
             readonly changes: readonly components["schemas"]["Change"][];
             /** @description The responses to the requests, in the same order. Omitted in a preview. */
             readonly results?: readonly components["schemas"]["ChangeResult"][];
@@ -3430,11 +4112,15 @@ export interface components {
             readonly records: readonly components["schemas"]["RevertedRecord"][];
             /** @description Number of records that change. */
             readonly recordCount: number;
-            /** @description Later events that changed the same fields, and whose values are lost. Events on other fields remain. */
+            /** @description Later events that changed the same fields, and whose values are lost; at most 1000. Events on other fields remain. */
             readonly undoes: readonly components["schemas"]["UndoneEvent"][];
+            /** @description Whether the revert may undo later events in addition to those in `undoes`, because there are too many to list or to examine. */
+            readonly moreUndone: boolean;
             /** @description Parts of the event that are not reverted, each with the reason. */
             readonly cannot: readonly components["schemas"]["Irrevertible"][];
             readonly recreated?: components["schemas"]["RecreatedRecord"];
+            /** @description Deleted records of the other events, which return with new ids. Only for `scope=request`. */
+            readonly alsoRecreated?: readonly components["schemas"]["RecreatedRecord"][];
             readonly refused?: components["schemas"]["RevertRefusal"];
             readonly access?: components["schemas"]["AccessPreview"];
         };
@@ -3520,6 +4206,76 @@ export interface components {
             /** @description Errors in the order of the text, at most 20. */
             readonly errors: readonly components["schemas"]["RuleError"][];
         };
+        /** @description A session of a person who signed in. */
+        readonly Session: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            readonly user: components["schemas"]["SessionUser"];
+            /** @enum {string} */
+            readonly client: "console" | "cli";
+            /** @enum {string} */
+            readonly method: "passkey" | "enrolment-link" | "recovery-code" | "oidc" | "saml";
+            /** @description Whether the request was made in this session. */
+            readonly current: boolean;
+            /** @description The address from which the person signed in. */
+            readonly address: string;
+            /** @description The browser or program, according to itself. */
+            readonly userAgent: string;
+            /**
+             * Format: date-time
+             * @description Time of the latest authentication.
+             */
+            readonly authenticatedAt: string;
+            /** Format: date-time */
+            readonly lastUsedAt: string;
+            /**
+             * Format: date-time
+             * @description The latest end of the session. It ends earlier if it is idle for `idleSeconds`.
+             */
+            readonly expiresAt: string;
+            readonly idleSeconds: number;
+        };
+        /** @description The person whose session it is. */
+        readonly SessionUser: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly email: string;
+        };
+        /** @description An attempt to sign in. */
+        readonly SignIn: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            readonly user?: components["schemas"]["SignInUser"];
+            /** @enum {string} */
+            readonly method: "passkey" | "enrolment-link" | "recovery-code" | "oidc" | "saml";
+            readonly provider?: components["schemas"]["SignInProvider"];
+            /** @description The address from which the request came. */
+            readonly address: string;
+            /** @description The browser or program, according to itself. */
+            readonly userAgent: string;
+            /** @enum {string} */
+            readonly outcome: "succeeded" | "failed";
+            /** @description Why the attempt failed. */
+            readonly reason?: string;
+            /** @description What administrators should know about an attempt that succeeded. */
+            readonly note?: string;
+        };
+        /** @description The identity provider. */
+        readonly SignInProvider: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+        };
+        /** @description The user whom the attempt identified. */
+        readonly SignInUser: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly email: string;
+        };
         /** @description The public key that verifies the signatures in audit records. */
         readonly SigningKey: {
             /** @enum {string} */
@@ -3536,7 +4292,25 @@ export interface components {
             /** Format: date-time */
             readonly updatedAt: string;
             readonly name: string;
+            /** @description The tenant's name in addresses, by which people find its sign-in. */
+            readonly slug: string;
             readonly ownerEmail: string;
+        };
+        /** @description Settings that apply to the tenant as a whole. */
+        readonly TenantSettings: {
+            /** @description How long gateways and devices may enforce a signed configuration without the control plane, in seconds: 10 minutes to 7 days; one day by default. */
+            readonly configurationLifetime: number;
+            /** @description How long a person stays signed in at most, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends present sessions earlier. */
+            readonly sessionLifetime: number;
+            /** @description How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to present sessions too. */
+            readonly sessionIdleTime: number;
+            /** @description Whether people sign in only through identity providers. Recovery codes remain, so that the owner is never locked out. */
+            readonly singleSignOnOnly: boolean;
+            /**
+             * @description Whether a device that its user enrols by signing in is active at once (`automatic`, the default), or waits for an administrator.
+             * @enum {string}
+             */
+            readonly deviceApproval: "automatic" | "administrator";
         };
         /** @description A test that is checked without being stored. */
         readonly TriedAccessTest: {
@@ -3611,6 +4385,7 @@ export interface components {
             readonly roles: readonly components["schemas"]["Role"][];
             readonly groups: readonly components["schemas"]["UserGroup"][];
             readonly devices: readonly components["schemas"]["Device"][];
+            readonly mail?: components["schemas"]["Mail"];
         };
         /** @description A group, as embedded in a user. */
         readonly UserGroup: {
@@ -3689,6 +4464,8 @@ export interface components {
     parameters: {
         /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
         readonly IfMatch: string;
+        /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+        readonly IfNoneMatch: string;
         /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
         readonly OverrideReason: string;
         /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
@@ -3767,7 +4544,10 @@ export interface operations {
                 /** @description Matches equal values. `filter[rule.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[rule.id]"?: string;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -4306,10 +5086,10 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": {
-                    readonly subject?: components["schemas"]["AccessSubject"];
-                    readonly action?: components["schemas"]["AccessAction"];
-                    readonly resource?: components["schemas"]["AccessResource"];
+                readonly "application/json": ({
+                    readonly subject: components["schemas"]["AccessSubject"];
+                    readonly action: components["schemas"]["AccessAction"];
+                    readonly resource: components["schemas"]["AccessResource"];
                     readonly context?: components["schemas"]["AccessContext"];
                     readonly evaluations?: readonly ({
                         readonly subject?: components["schemas"]["AccessSubject"];
@@ -4330,7 +5110,31 @@ export interface operations {
                     };
                 } & {
                     readonly [key: string]: unknown;
-                };
+                }) | ({
+                    readonly subject?: components["schemas"]["AccessSubject"];
+                    readonly action?: components["schemas"]["AccessAction"];
+                    readonly resource?: components["schemas"]["AccessResource"];
+                    readonly context?: components["schemas"]["AccessContext"];
+                    readonly evaluations: readonly ({
+                        readonly subject?: components["schemas"]["AccessSubject"];
+                        readonly action?: components["schemas"]["AccessAction"];
+                        readonly resource?: components["schemas"]["AccessResource"];
+                        readonly context?: components["schemas"]["AccessContext"];
+                    } & {
+                        readonly [key: string]: unknown;
+                    })[];
+                    readonly options?: {
+                        /**
+                         * @description Whether to evaluate all requests, or to stop at the first denial or the first permission.
+                         * @enum {string}
+                         */
+                        readonly evaluations_semantic?: "execute_all" | "deny_on_first_deny" | "permit_on_first_permit";
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                } & {
+                    readonly [key: string]: unknown;
+                });
             };
         };
         readonly responses: {
@@ -4534,7 +5338,10 @@ export interface operations {
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: . */
                 readonly sort?: readonly string[];
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -4625,7 +5432,10 @@ export interface operations {
                 /** @description Matches equal values. `filter[resource.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[resource.id]"?: string;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -4874,12 +5684,19 @@ export interface operations {
                 readonly "filter[status]"?: "pending" | "active" | "inactive";
                 /** @description Matches equal values. `filter[email][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[email]"?: string;
+                /** @description Matches equal values. `filter[inactiveSince][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[inactiveSince]"?: string;
+                /** @description Matches equal values. `filter[isNamedByPolicy][operator]` supports the operators eq, ne, in, nin. */
+                readonly "filter[isNamedByPolicy]"?: boolean;
                 /** @description Matches equal values. `filter[groups.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[groups.id]"?: string;
                 /** @description Matches equal values. `filter[roles.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[roles.type]"?: "OWNER" | "ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT";
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -5238,7 +6055,14 @@ export interface operations {
             };
             readonly cookie?: never;
         };
-        readonly requestBody?: never;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Whether to send the user a mail with the link. Requires GATEHOUSE_SMTP_URL. */
+                    readonly notify?: boolean;
+                };
+            };
+        };
         readonly responses: {
             /** @description Done, without a body. */
             readonly 204: {
@@ -5321,7 +6145,10 @@ export interface operations {
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path: {
                 readonly id: string;
             };
@@ -5450,6 +6277,57 @@ export interface operations {
             };
         };
     };
+    readonly updateUserGroups: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Groups that the user joins. */
+                    readonly addedGroups?: readonly string[];
+                    /** @description Groups that the user leaves. */
+                    readonly removedGroups?: readonly string[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
     readonly removeUserFromGroup: {
         readonly parameters: {
             readonly query?: {
@@ -5509,12 +6387,17 @@ export interface operations {
                 readonly "filter[id]"?: string;
                 /** @description Matches equal values. `filter[name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[name]"?: string;
+                /** @description Matches equal values. `filter[isNamedByPolicy][operator]` supports the operators eq, ne, in, nin. */
+                readonly "filter[isNamedByPolicy]"?: boolean;
                 /** @description Matches equal values. `filter[isSamlDefaultGroup][operator]` supports the operators eq, ne, in, nin. */
                 readonly "filter[isSamlDefaultGroup]"?: boolean;
                 /** @description Matches equal values. `filter[users.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[users.id]"?: string;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -5744,7 +6627,10 @@ export interface operations {
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -5815,7 +6701,10 @@ export interface operations {
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path: {
                 readonly id: string;
             };
@@ -5906,10 +6795,17 @@ export interface operations {
                 readonly "filter[hardwareId]"?: string;
                 /** @description Matches equal values. `filter[active][operator]` supports the operators eq, ne, in, nin. */
                 readonly "filter[active]"?: boolean;
+                /** @description Matches equal values. `filter[inactiveSince][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[inactiveSince]"?: string;
+                /** @description Matches equal values. `filter[approval][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[approval]"?: "pending";
                 /** @description Matches equal values. `filter[user.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[user.id]"?: string;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -6252,6 +7148,51 @@ export interface operations {
             };
         };
     };
+    readonly resetDeviceKey: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Device"];
+                };
+            };
+        };
+    };
     readonly readDeviceConfiguration: {
         readonly parameters: {
             readonly query?: never;
@@ -6313,7 +7254,10 @@ export interface operations {
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -6832,6 +7776,51 @@ export interface operations {
             };
         };
     };
+    readonly resetGatewayKey: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Gateway"];
+                };
+            };
+        };
+    };
     readonly rotateSigningKey: {
         readonly parameters: {
             readonly query?: never;
@@ -6954,6 +7943,8 @@ export interface operations {
                 readonly "filter[gateways.id]"?: string;
                 /** @description Matches equal values. `filter[addresses.protocols.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[addresses.protocols.id]"?: string;
+                /** @description Matches equal values. `filter[isNamedByPolicy][operator]` supports the operators eq, ne, in, nin. */
+                readonly "filter[isNamedByPolicy]"?: boolean;
                 /** @description Matches equal values. `filter[type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[type]"?: "PRIVATE" | "SAAS" | "INTERNET";
                 /** @description Matches equal values. `filter[name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
@@ -6961,7 +7952,10 @@ export interface operations {
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[id]"?: string;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -7402,7 +8396,10 @@ export interface operations {
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -7561,7 +8558,10 @@ export interface operations {
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path: {
                 readonly id: string;
             };
@@ -7603,7 +8603,10 @@ export interface operations {
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -7740,7 +8743,10 @@ export interface operations {
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -7989,7 +8995,10 @@ export interface operations {
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -8029,7 +9038,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name: string;
-                    readonly permissions?: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "gateways:token" | "events:read" | "decisions:read")[];
+                    readonly permissions?: readonly ("users:read" | "users:write" | "devices:read" | "devices:write" | "groups:read" | "groups:write" | "roles:read" | "roles:write" | "gateways:read" | "gateways:write" | "resources:read" | "resources:write" | "addresses:read" | "addresses:write" | "protocols:read" | "protocols:write" | "admission-rules:read" | "admission-rules:write" | "policies:read" | "policies:write" | "access-tests:read" | "access-tests:write" | "api-keys:read" | "api-keys:write" | "configuration:read" | "configuration:write" | "webhooks:read" | "webhooks:write" | "settings:read" | "settings:write" | "identity-providers:read" | "identity-providers:write" | "gateways:token" | "events:read" | "decisions:read")[];
                     /** @enum {string} */
                     readonly role?: "OWNER" | "ADMIN" | "DEFAULT" | "BASIC" | "BILLING" | "AUDITOR" | "SUPPORT";
                     /** Format: date-time */
@@ -8090,6 +9099,80 @@ export interface operations {
         };
     };
     readonly deleteApiKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly listApiKeysOfUser: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The complete list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["ApiKey"][];
+                };
+            };
+        };
+    };
+    readonly deleteApiKeysOfUser: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
@@ -8271,6 +9354,81 @@ export interface operations {
             };
         };
     };
+    readonly readTenantSettings: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TenantSettings"];
+                };
+            };
+        };
+    };
+    readonly replaceTenantSettings: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description How long gateways and devices may enforce a signed configuration without the control plane, in seconds: 10 minutes to 7 days; one day by default. */
+                    readonly configurationLifetime?: number;
+                    /** @description How long a person stays signed in at most, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends present sessions earlier. */
+                    readonly sessionLifetime?: number;
+                    /** @description How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to present sessions too. */
+                    readonly sessionIdleTime?: number;
+                    /** @description Whether people sign in only through identity providers. Recovery codes remain, so that the owner is never locked out. */
+                    readonly singleSignOnOnly?: boolean;
+                    /**
+                     * @description Whether a device that its user enrols by signing in is active at once (`automatic`, the default), or waits for an administrator.
+                     * @enum {string}
+                     */
+                    readonly deviceApproval?: "automatic" | "administrator";
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TenantSettings"];
+                };
+            };
+        };
+    };
     readonly listEvents: {
         readonly parameters: {
             readonly query?: {
@@ -8303,7 +9461,7 @@ export interface operations {
                 /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[actor.id]"?: string;
                 /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
+                readonly "filter[actor.type]"?: "user" | "api-key" | "gateway" | "device" | "operator" | "system";
                 /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.name]"?: string;
                 /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -8312,8 +9470,13 @@ export interface operations {
                 readonly "filter[target.type]"?: string;
                 /** @description Matches equal values. `filter[target.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[target.name]"?: string;
+                /** @description Matches equal values. `filter[reverts][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[reverts]"?: string;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -8369,7 +9532,7 @@ export interface operations {
                 /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[actor.id]"?: string;
                 /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
+                readonly "filter[actor.type]"?: "user" | "api-key" | "gateway" | "device" | "operator" | "system";
                 /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.name]"?: string;
                 /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -8378,6 +9541,8 @@ export interface operations {
                 readonly "filter[target.type]"?: string;
                 /** @description Matches equal values. `filter[target.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[target.name]"?: string;
+                /** @description Matches equal values. `filter[reverts][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[reverts]"?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -8425,7 +9590,7 @@ export interface operations {
                 /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[actor.id]"?: string;
                 /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[actor.type]"?: "api-key" | "operator" | "system";
+                readonly "filter[actor.type]"?: "user" | "api-key" | "gateway" | "device" | "operator" | "system";
                 /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.name]"?: string;
                 /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -8434,6 +9599,8 @@ export interface operations {
                 readonly "filter[target.type]"?: string;
                 /** @description Matches equal values. `filter[target.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[target.name]"?: string;
+                /** @description Matches equal values. `filter[reverts][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[reverts]"?: string;
             };
             readonly header?: {
                 /** @description The position to resume after. */
@@ -8522,6 +9689,8 @@ export interface operations {
             readonly query?: {
                 /** @description Return what the revert would do, without storing anything. */
                 readonly preview?: boolean;
+                /** @description `event` reverts this event only, and `request` all events of the request that it is part of. */
+                readonly scope?: "event" | "request";
                 /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
                 readonly wait?: "applied";
                 /** @description The longest wait in seconds. */
@@ -8578,7 +9747,10 @@ export interface operations {
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -8900,7 +10072,10 @@ export interface operations {
                 /** @description Matches equal values. `filter[eventId][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[eventId]"?: string;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path: {
                 readonly id: string;
             };
@@ -9002,6 +10177,882 @@ export interface operations {
             };
         };
     };
+    readonly listSessions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items on a page; values above 100 are reduced to 100. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt, lastUsedAt. */
+                readonly sort?: readonly string[];
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[id]"?: string;
+                /** @description Matches equal values. `filter[user.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[user.id]"?: string;
+                /** @description Matches equal values. `filter[method][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[method]"?: "passkey" | "enrolment-link" | "recovery-code" | "oidc" | "saml";
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of the list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Session"][];
+                        /** @description Number of matching items on all pages. */
+                        readonly total: number;
+                        /** @description The page number, from 0: floor(offset / limit). */
+                        readonly page: number;
+                        /** @description The most items on a page: the requested limit, but at most 100. */
+                        readonly limit: number;
+                        readonly hasNext: boolean;
+                        readonly hasPrevious: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly endSession: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly endUserSessions: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly listPasskeys: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The complete list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Passkey"][];
+                };
+            };
+        };
+    };
+    readonly resetPasskeys: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly deletePasskey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+                readonly passkeyId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly renamePasskey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+                readonly passkeyId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Passkey"];
+                };
+            };
+        };
+    };
+    readonly listSignIns: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items on a page; values above 100 are reduced to 100. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt. */
+                readonly sort?: readonly string[];
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[id]"?: string;
+                /** @description Matches equal values. `filter[createdAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[createdAt]"?: string;
+                /** @description Matches equal values. `filter[user.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[user.id]"?: string;
+                /** @description Matches equal values. `filter[user.email][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[user.email]"?: string;
+                /** @description Matches equal values. `filter[method][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[method]"?: "passkey" | "enrolment-link" | "recovery-code" | "oidc" | "saml";
+                /** @description Matches equal values. `filter[provider.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[provider.id]"?: string;
+                /** @description Matches equal values. `filter[address][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[address]"?: string;
+                /** @description Matches equal values. `filter[outcome][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[outcome]"?: "succeeded" | "failed";
+                /** @description Matches equal values. `filter[reason][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[reason]"?: string;
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of the list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["SignIn"][];
+                        /** @description Number of matching items on all pages. */
+                        readonly total: number;
+                        /** @description The page number, from 0: floor(offset / limit). */
+                        readonly page: number;
+                        /** @description The most items on a page: the requested limit, but at most 100. */
+                        readonly limit: number;
+                        readonly hasNext: boolean;
+                        readonly hasPrevious: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly listEnrolmentLinks: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The complete list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["EnrolmentLink"][];
+                };
+            };
+        };
+    };
+    readonly createEnrolmentLink: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Whether to send the user a mail with the link. Requires GATEHOUSE_SMTP_URL. */
+                    readonly notify?: boolean;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewEnrolmentLink"];
+                };
+            };
+        };
+    };
+    readonly deleteEnrolmentLink: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+                readonly linkId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly listIdentityProviders: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The complete list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["IdentityProvider"][];
+                };
+            };
+        };
+    };
+    readonly createIdentityProvider: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    /** @description Stored encrypted and never shown. Omit it for a public client. */
+                    readonly clientSecret?: string;
+                    /** @description `email` and `profile` if omitted. */
+                    readonly scopes?: readonly string[];
+                    /** @description `groups` if omitted. */
+                    readonly groupsClaim?: string;
+                    /**
+                     * @description `NEVER` if omitted.
+                     * @enum {string}
+                     */
+                    readonly firstSignIn?: "NEVER" | "INVITED" | "OWN_DOMAINS";
+                    /** @description `false` if omitted. */
+                    readonly linkVerifiedEmail?: boolean;
+                    /** @description URL of the provider: https, without user name, password, query or fragment. Plain http, and addresses that are not globally reachable, are allowed only in networks that the operator has configured. */
+                    readonly issuer: string;
+                    readonly clientId: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["IdentityProvider"];
+                };
+            };
+        };
+    };
+    readonly readIdentityProvider: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["IdentityProvider"];
+                };
+            };
+        };
+    };
+    readonly deleteIdentityProvider: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly patchIdentityProvider: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    /** @description Stored encrypted and never shown. Omit it for a public client. */
+                    readonly clientSecret?: string;
+                    /** @description `email` and `profile` if omitted. */
+                    readonly scopes?: readonly string[];
+                    /** @description `groups` if omitted. */
+                    readonly groupsClaim?: string;
+                    /**
+                     * @description `NEVER` if omitted.
+                     * @enum {string}
+                     */
+                    readonly firstSignIn?: "NEVER" | "INVITED" | "OWN_DOMAINS";
+                    /** @description `false` if omitted. */
+                    readonly linkVerifiedEmail?: boolean;
+                    /** @description URL of the provider: https, without user name, password, query or fragment. Plain http, and addresses that are not globally reachable, are allowed only in networks that the operator has configured. */
+                    readonly issuer?: string;
+                    readonly clientId?: string;
+                    readonly enabled?: boolean;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["IdentityProvider"];
+                };
+            };
+        };
+    };
+    readonly testIdentityProvider: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, never>;
+            };
+        };
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["IdentityProviderTest"];
+                };
+            };
+        };
+    };
+    readonly listDomains: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The complete list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Domain"][];
+                };
+            };
+        };
+    };
+    readonly createDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description A domain name in ASCII, such as `example.com`. Subdomains are separate domains. */
+                    readonly domain: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Domain"];
+                };
+            };
+        };
+    };
+    readonly readDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Domain"];
+                };
+            };
+        };
+    };
+    readonly deleteDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly verifyDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, never>;
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Domain"];
+                };
+            };
+        };
+    };
     readonly listTenants: {
         readonly parameters: {
             readonly query?: {
@@ -9024,7 +11075,10 @@ export interface operations {
                 /** @description Matches equal values. `filter[ownerEmail][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[ownerEmail]"?: string;
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -9172,6 +11226,8 @@ export const pagedPaths: readonly string[] = [
   "/tenants/resources",
   "/tenants/events",
   "/tenants/webhooks/{id}/deliveries",
+  "/tenants/sessions",
+  "/tenants/sign-ins",
   "/operator/tenants",
 ];
 

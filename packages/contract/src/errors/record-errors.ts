@@ -214,6 +214,46 @@ export const recordErrors = {
     explanation: "A tenant can have at most 1,000 access tests.",
     remedy: "Delete a test, or replace tests of individual users with one test of their group.",
   },
+  identity_provider_limit_reached: {
+    status: 409,
+    title: "The tenant has reached the limit of identity providers",
+    explanation: "A tenant can have at most 20 identity providers, including disabled ones.",
+    remedy: "Delete an identity provider.",
+  },
+  identity_provider_untested: {
+    status: 409,
+    title: "The identity provider was not tested",
+    explanation: "A provider can be enabled only after a test sign-in with its present settings succeeded.",
+    remedy: "Start a test with `POST /tenants/identity-providers/{id}/test`, and open the returned address.",
+  },
+  identity_provider_enabled: {
+    status: 409,
+    title: "The identity provider is enabled",
+    explanation:
+      "Issuer, client, scopes and the claim of groups cannot change while people sign in with the provider: a mistake would lock them out.",
+    remedy:
+      "Create a second provider with the new settings, test and enable it, and disable the first one; or disable this provider first.",
+  },
+  domain_taken: {
+    status: 409,
+    title: "The domain is taken",
+    explanation:
+      "The tenant has the domain already, or another tenant of this installation has proven that it owns it.",
+    remedy:
+      "Use the domain that the tenant has. If the domain has changed hands, ask the operator of the installation.",
+  },
+  domain_limit_reached: {
+    status: 409,
+    title: "The tenant has reached the limit of domains",
+    explanation: "A tenant can have at most 50 domains, including domains that are not verified.",
+    remedy: "Delete a domain.",
+  },
+  domain_not_proven: {
+    status: 409,
+    title: "DNS does not prove the ownership of the domain",
+    explanation: "The TXT record of the domain is missing, has another value, or DNS did not answer in time.",
+    remedy: "Publish the record with `recordName` and `recordValue`, and repeat the request once DNS shows it.",
+  },
   webhook_limit_reached: {
     status: 409,
     title: "The tenant has reached the webhook limit",
@@ -249,15 +289,24 @@ export const recordErrors = {
     status: 422,
     title: "The name contains invisible characters",
     explanation:
-      "A new name cannot contain characters that change the direction of text. Such a name looks different from the name that is compared. Names that exist already stay valid.",
-    remedy: "Remove the characters from the name. Right-to-left scripts need none.",
+      "A new name cannot contain characters that change the direction of text, and must contain a visible character. Otherwise it looks different from the name that is compared. Names that exist already stay valid.",
+    remedy:
+      "Remove the characters from the name, or add visible ones. Right-to-left scripts need no direction controls.",
   },
   invalid_address: {
     status: 422,
     title: "The address is not allowed",
     explanation:
-      "An address is not an IP address, CIDR, host name or `*.domain`, or an entry of `sourceIps` is not an IP address or CIDR. A private resource also cannot contain globally reachable addresses, or addresses of the device pool 100.64.0.0/10.",
+      "An address is not an IP address, CIDR, host name or `*.domain`, or an entry of `sourceIps` is not an IP address or CIDR. A private resource also cannot contain globally reachable addresses, or addresses of the device pool 100.64.0.0/10. A new address of a private resource also cannot be loopback, link-local or reserved, belong to a metadata service, or embed such an address. Stored addresses stay valid.",
     remedy: "Correct the addresses that `errors` lists.",
+  },
+  invalid_issuer: {
+    status: 422,
+    title: "The issuer is not allowed",
+    explanation:
+      "The URL is malformed, does not use https, or contains a user name, password, query or fragment. Or it points to an address that is not globally reachable.",
+    remedy:
+      "Copy the issuer from the provider's metadata. To allow providers in your own network, the operator sets GATEHOUSE_PROVIDER_ALLOWED_NETWORKS.",
   },
   invalid_webhook_url: {
     status: 422,
@@ -345,11 +394,18 @@ export const recordErrors = {
     remedy:
       "Give each name to one change that creates one record, and place that change before those that refer to it.",
   },
+  revert_too_large: {
+    status: 422,
+    title: "The revert depends on too much history",
+    explanation:
+      "A revert locks the tenant while it reads the events that belong to it and the current records. Their number and size are limited. Nothing was changed.",
+    remedy: "Restore the previous values with requests of your own. The audit record contains them.",
+  },
   change_set_too_long: {
     status: 422,
     title: "The change set takes too long",
     explanation:
-      "A change set locks the tenant while it performs the changes, so it stops after a few seconds. Nothing was changed. `errors` points to the first change that was not performed.",
+      "A change set locks the tenant while it performs the changes, so it stops after a few seconds. Nothing was changed. `errors` points to the first change that was not performed. A revert also stops if it takes too long to read what it must restore.",
     remedy: "Send fewer or smaller changes at a time.",
   },
   preview_too_long: {
@@ -364,5 +420,24 @@ export const recordErrors = {
     title: "The Idempotency-Key was used for another request",
     explanation: "For 24 hours, a key identifies one request: the same operation, path and body.",
     remedy: "Use a new key for a new request.",
+  },
+  last_way_in: {
+    status: 409,
+    title: "The user could not sign in any more",
+    explanation:
+      "The passkey or the identity provider is the last way in which the user can sign in, or `singleSignOnOnly` would leave the owner without one.",
+    remedy: "Register another passkey, enable an identity provider, or create a recovery code first.",
+  },
+  single_sign_on_only: {
+    status: 409,
+    title: "The tenant accepts only single sign-on",
+    explanation: "Enrolment links register passkeys, which `singleSignOnOnly` in the tenant's settings excludes.",
+    remedy: "Invite the person to sign in through an identity provider, or change the setting.",
+  },
+  mail_not_configured: {
+    status: 409,
+    title: "Mail is not configured",
+    explanation: "The request has `notify`, and the server has no SMTP server.",
+    remedy: "Set GATEHOUSE_SMTP_URL and GATEHOUSE_MAIL_FROM, or copy the link from the response instead.",
   },
 } as const satisfies Record<string, ErrorDefinition>;

@@ -42,6 +42,33 @@ export const requestErrors = {
       "The console session is unknown, was signed out, was idle for an hour, or is older than twelve hours. A session also ends when its API key expires or is revoked.",
     remedy: "Sign in again. Programs send an API key in the header `apikey` instead of a session cookie.",
   },
+  sign_in_failed: {
+    status: 401,
+    title: "The sign-in failed",
+    explanation:
+      "The passkey, link or code was not accepted, or its user cannot sign in. The response does not say why. Administrators find the reason in the sign-in log.",
+    remedy: "Try again. If that fails too, ask an administrator for an enrolment link.",
+  },
+  recent_authentication_required: {
+    status: 401,
+    title: "The operation requires a recent authentication",
+    explanation:
+      "A person must have authenticated within the last 15 minutes to call this operation. The header `WWW-Authenticate` has the challenge of RFC 9470. API keys are never asked.",
+    remedy: "Confirm your identity with a passkey or at the identity provider, and repeat the request.",
+  },
+  person_required: {
+    status: 403,
+    title: "The request requires a person's session",
+    explanation:
+      "Passkeys and recovery codes belong to a person. API keys, and sessions that represent one, have none.",
+    remedy: "Sign in as the person.",
+  },
+  passkey_not_accepted: {
+    status: 422,
+    title: "The passkey was not accepted",
+    explanation: "The browser's response does not match the challenge, or the passkey is registered already.",
+    remedy: "Register the passkey again, on the page that the public address of Gatehouse names.",
+  },
   foreign_origin: {
     status: 403,
     title: "The request comes from another site",
@@ -68,9 +95,10 @@ export const requestErrors = {
   },
   permission_denied: {
     status: 403,
-    title: "The API key lacks a permission",
-    explanation: "The key is valid, but does not hold the permission that the operation requires. `detail` names it.",
-    remedy: "Use a key that holds the permission.",
+    title: "A permission is missing",
+    explanation:
+      "The caller is known, but the API key, or the roles of the person, do not include the permission that the operation requires. `detail` names it.",
+    remedy: "Use a key that holds the permission, or ask an administrator for a role that includes it.",
   },
   source_address_not_allowed: {
     status: 403,
@@ -81,11 +109,11 @@ export const requestErrors = {
   },
   grants_exceed_caller: {
     status: 403,
-    title: "The API key cannot grant more than it holds",
+    title: "Callers cannot grant more than they hold",
     explanation:
-      "A key cannot create a key with more permissions, a later expiry or more source addresses than its own. It cannot assign a role or a group with permissions that it does not hold. `detail` names what exceeds the key.",
+      "A caller cannot create a key with more permissions, a later expiry or more source addresses than its own. It cannot assign a role or a group with permissions that it does not hold, or change how users with such permissions sign in. `detail` names what exceeds the caller.",
     remedy:
-      "Grant only permissions that the key holds, within its expiry and source addresses. Otherwise use a key that holds more.",
+      "Grant only permissions that the caller holds, within the key's expiry and source addresses. Otherwise use a key or a role that holds more.",
   },
   not_found: {
     status: 404,

@@ -7,7 +7,15 @@ import { operation } from "../operation.ts";
 import { AccessFindings } from "../records/access-findings.ts";
 import { AccessDecision, AccessDecisions, FoundAccess } from "../records/decision.ts";
 import { PastAccess } from "../records/past-access.ts";
-import { closedObject, component, componentKeyword, oneOf, validatedLaterKeyword } from "../schema.ts";
+import {
+  closedObject,
+  component,
+  componentKeyword,
+  documentedIpAddress,
+  documentedKeyword,
+  oneOf,
+  validatedLaterKeyword,
+} from "../schema.ts";
 
 const tag = "Access";
 
@@ -87,10 +95,13 @@ export const AccessContext = openComponent("AccessContext", "The circumstances o
       description: "Id of the device that the user uses. Ignored if the subject is a device.",
     }),
   ),
-  sourceIp: Type.Optional(Type.String({ maxLength: 64, description: "Source IP address of the request." })),
+  sourceIp: Type.Optional(
+    Type.String({ ...documentedIpAddress, maxLength: 64, description: "Source IP address of the request." }),
+  ),
   country: Type.Optional(Type.String({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 alpha-2, such as DE." })),
   time: Type.Optional(
     Type.String({
+      [documentedKeyword]: { format: "date-time" },
       maxLength: 40,
       description: "Time of the request in ISO 8601, with a time zone; now by default. Seconds are optional.",
     }),
@@ -139,24 +150,34 @@ export const evaluateAccessBatch = operation({
   summary: "Evaluate a batch of access requests",
   description: `Access Evaluations API of OpenID AuthZEN Authorization API 1.0. Fields beside \`evaluations\` are defaults for every evaluation. Without \`evaluations\`, the response is a single decision. A batch can have at most ${maxEvaluations} evaluations, of which ${maxExplanations} can be explained. All are decided by the same state of the tenant. An invalid evaluation is denied by itself, with the reason \`invalid_evaluation\`.`,
   access: "decisions:read",
-  body: openObject({
-    ...optionalEvaluation,
-    evaluations: Type.Optional(
-      Type.Unsafe<Static<typeof BatchEvaluation>[]>(
-        // An evaluation of another form is denied by itself.
-        Type.Array({ ...BatchEvaluation, [validatedLaterKeyword]: true }, { maxItems: maxEvaluations }),
-      ),
-    ),
-    options: Type.Optional(
-      openObject({
-        evaluations_semantic: Type.Optional(
-          oneOf(evaluationsSemantics, {
-            description: "Whether to evaluate all requests, or to stop at the first denial or the first permission.",
-          }),
+  body: openObject(
+    {
+      ...optionalEvaluation,
+      evaluations: Type.Optional(
+        Type.Unsafe<Static<typeof BatchEvaluation>[]>(
+          // An evaluation of another form is denied by itself.
+          Type.Array({ ...BatchEvaluation, [validatedLaterKeyword]: true }, { maxItems: maxEvaluations }),
         ),
-      }),
-    ),
-  }),
+      ),
+      options: Type.Optional(
+        openObject({
+          evaluations_semantic: Type.Optional(
+            oneOf(evaluationsSemantics, {
+              description: "Whether to evaluate all requests, or to stop at the first denial or the first permission.",
+            }),
+          ),
+        }),
+      ),
+    },
+    {
+      [documentedKeyword]: {
+        anyOf: [
+          { required: ["subject", "action", "resource"] },
+          { required: ["evaluations"], properties: { evaluations: { minItems: 1 } } },
+        ],
+      },
+    },
+  ),
   success: {
     status: 200,
     kind: "report",
@@ -167,7 +188,14 @@ export const evaluateAccessBatch = operation({
 
 const PageRequest = Type.Optional(
   openComponent("AccessPageRequest", "The page of results to return.", {
-    token: Type.Optional(Type.String({ maxLength: 1_000, description: "The `next_token` of the previous page." })),
+    token: Type.Optional(
+      Type.String({
+        [documentedKeyword]: { format: "page-token" },
+        maxLength: 1_000,
+        description:
+          "The `next_token` of the previous page of the same search. Empty for the first page. Other values are refused.",
+      }),
+    ),
     limit: Type.Optional(
       Type.Integer({
         minimum: 0,

@@ -8,14 +8,19 @@ import * as apiKeys from "./api-keys.operations.ts";
 import * as changes from "./changes.operations.ts";
 import * as configuration from "./configuration.operations.ts";
 import * as devices from "./devices.operations.ts";
+import * as domains from "./domains.operations.ts";
+import * as enrolmentLinks from "./enrolment-links.operations.ts";
 import * as events from "./events.operations.ts";
 import * as gateways from "./gateways.operations.ts";
 import * as groups from "./groups.operations.ts";
+import * as identityProviders from "./identity-providers.operations.ts";
 import * as policies from "./policies.operations.ts";
 import * as previews from "./previews.operations.ts";
 import * as protocols from "./protocols.operations.ts";
 import * as resources from "./resources.operations.ts";
 import * as reverts from "./reverts.operations.ts";
+import * as signIn from "./sign-in.operations.ts";
+import * as tenantSettings from "./tenant-settings.operations.ts";
 import * as tenants from "./tenants.operations.ts";
 import * as users from "./users.operations.ts";
 import * as webhooks from "./webhooks.operations.ts";
@@ -36,9 +41,14 @@ const families = [
   admissionRules,
   apiKeys,
   configuration,
+  tenantSettings,
   events,
   reverts,
   webhooks,
+  signIn,
+  enrolmentLinks,
+  identityProviders,
+  domains,
   tenants,
 ];
 

@@ -25,6 +25,7 @@ export const createApiKey = operation({
   description:
     "Requires either `permissions` or a `role` whose permissions the key gets. The new key cannot grant more than the calling key holds.",
   access: "api-keys:write",
+  dangerous: true,
   body: closedObject({
     name: Name,
     permissions: Type.Optional(
@@ -67,6 +68,30 @@ export const deleteApiKey = operation({
   success: { status: 204, kind: "empty" },
 });
 
+export const listApiKeysOfUser = operation({
+  id: "listApiKeysOfUser",
+  method: "GET",
+  path: "/tenants/users/{id}/api-keys",
+  tag,
+  summary: "List the API keys that a user created",
+  description: "The keys continue to work when the user is deactivated or deleted.",
+  access: "api-keys:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "array", item: ApiKey },
+});
+
+export const deleteApiKeysOfUser = operation({
+  id: "deleteApiKeysOfUser",
+  method: "DELETE",
+  path: "/tenants/users/{id}/api-keys",
+  tag,
+  summary: "Revoke the API keys that a user created",
+  description: "The keys stop working within a second on every replica. `If-Match` takes the user's ETag.",
+  access: "api-keys:write",
+  parameters: { id: "uuid" },
+  success: { status: 204, kind: "empty" },
+});
+
 export const rotateApiKey = operation({
   id: "rotateApiKey",
   method: "POST",
@@ -76,6 +101,7 @@ export const rotateApiKey = operation({
   description:
     "Creates a new key with the same permissions. The previous key stays valid for `graceSeconds`, so that its users can switch over.",
   access: "api-keys:write",
+  dangerous: true,
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({

@@ -11,6 +11,7 @@ import * as groups from "./groups.operations.ts";
 import * as policies from "./policies.operations.ts";
 import * as protocols from "./protocols.operations.ts";
 import * as resources from "./resources.operations.ts";
+import * as tenantSettings from "./tenant-settings.operations.ts";
 import * as users from "./users.operations.ts";
 import * as webhooks from "./webhooks.operations.ts";
 
@@ -27,6 +28,7 @@ const families = [
   admissionRules,
   apiKeys,
   configuration,
+  tenantSettings,
   webhooks,
 ];
 

@@ -40,11 +40,12 @@ export const applyConfiguration = operation({
   description:
     "Changes the tenant's records to match the document, in one transaction. Requires write permission for each kind of record that changes. `If-Match` takes the ETag of a plan or an export, and ensures that nothing has changed since. The body can have at most 32 MiB.",
   access: "configuration:write",
+  dangerous: true,
   changesAccess: true,
   body: Configuration,
   bodyLimitBytes: configurationLimitBytes,
   conditional: true,
   refusedInSets: "it replaces whole parts of the tenant, and is a change set of its own",
   success: { status: 200, kind: "record", body: ConfigurationPlan },
-  errors: ["configuration_too_large", "invalid_configuration", "grants_exceed_caller"],
+  errors: ["configuration_too_large", "invalid_configuration", "grants_exceed_caller", "last_way_in"],
 });

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
-import { Device, DeviceToken, Posture } from "../records/device.ts";
+import { Device, DeviceToken, deviceApprovals, Posture } from "../records/device.ts";
 import { DeviceConfiguration } from "../records/device-configuration.ts";
 import { closedObject, Name, shortText, Uuid } from "../schema.ts";
 
@@ -13,6 +13,8 @@ export const listDevices = operation({
   path: "/tenants/devices",
   tag,
   summary: "List devices",
+  description:
+    "`filter[inactiveSince]` compares the time of the last connection, or of the enrolment for a device that never connected.",
   access: "devices:read",
   success: {
     status: 200,
@@ -25,6 +27,8 @@ export const listDevices = operation({
         name: { kind: "text" },
         hardwareId: { kind: "text" },
         active: { kind: "boolean" },
+        inactiveSince: { kind: "timestamp" },
+        approval: { kind: "enum", values: deviceApprovals },
         "user.id": { kind: "uuid" },
       },
     }),
@@ -104,7 +108,8 @@ export const reactivateDevice = operation({
   path: "/tenants/devices/{id}/reactivate",
   tag,
   summary: "Reactivate a device",
-  description: "The device stays cut off while its user is deactivated.",
+  description:
+    "The device stays cut off while its user is deactivated. Reactivating a device that waits for approval approves it.",
   access: "devices:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -139,6 +144,21 @@ export const rotateDeviceToken = operation({
   parameters: { id: "uuid" },
   refusedInSets: "its response shows a secret once",
   success: { status: 200, kind: "record", body: DeviceToken },
+});
+
+export const resetDeviceKey = operation({
+  id: "resetDeviceKey",
+  method: "POST",
+  path: "/tenants/devices/{id}/reset-key",
+  tag,
+  summary: "Reset a device's WireGuard key",
+  description:
+    "Allows the device's agent to report another WireGuard key within 24 hours, without a proof of the present key. The present key stays in use until then. If the token may be known to others, rotate it first.",
+  access: "devices:write",
+  dangerous: true,
+  changesAccess: true,
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Device },
 });
 
 export const readDeviceConfiguration = operation({

@@ -17,6 +17,7 @@ const filter = {
   "target.id": { kind: "uuid" },
   "target.type": { kind: "text" },
   "target.name": { kind: "text" },
+  reverts: { kind: "uuid" },
 } as const;
 
 export const listEvents = operation({

@@ -76,6 +76,7 @@ export const deleteGateway = operation({
   tag,
   summary: "Delete a gateway",
   access: "gateways:write",
+  dangerous: true,
   changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
@@ -172,12 +173,28 @@ export const rotateGatewayToken = operation({
   description:
     "The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. API keys with the permission `gateways:token` can read the new token now and later.",
   access: "gateways:write",
+  dangerous: true,
   changesAccess: true,
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({ graceSeconds: Type.Optional(GraceSeconds) }),
   success: { status: 200, kind: "record", body: Gateway },
   errors: ["too_many_tokens"],
+});
+
+export const resetGatewayKey = operation({
+  id: "resetGatewayKey",
+  method: "POST",
+  path: "/tenants/gateways/{id}/reset-key",
+  tag,
+  summary: "Reset a gateway's WireGuard key",
+  description:
+    "Allows the gateway's agent to report another WireGuard key within 24 hours, without a proof of the present key. Use it after a machine was set up again. The present key stays in use until then. If the token may be known to others, rotate it first.",
+  access: "gateways:write",
+  dangerous: true,
+  changesAccess: true,
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Gateway },
 });
 
 export const rotateSigningKey = operation({
@@ -189,6 +206,7 @@ export const rotateSigningKey = operation({
   description:
     "Generates a new key, which the present key signs. Connected gateways and devices reconnect and follow by themselves; others follow when they connect again. Configurations that are in use stay valid until they expire. Agents from before version 0.2 do not follow.",
   access: "gateways:write",
+  dangerous: true,
   refusedInSets: "it replaces the key of all agents at once",
   bodyOptional: true,
   body: closedObject({

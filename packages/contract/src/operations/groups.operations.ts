@@ -12,6 +12,8 @@ export const listGroups = operation({
   path: "/tenants/groups",
   tag: "Groups",
   summary: "List groups",
+  description:
+    "`filter[isNamedByPolicy]` is true for groups that a policy other than the default policy names: by themselves, or as all groups.",
   access: "groups:read",
   success: {
     status: 200,
@@ -22,6 +24,7 @@ export const listGroups = operation({
       filter: {
         id: { kind: "uuid" },
         name: { kind: "text" },
+        isNamedByPolicy: { kind: "boolean" },
         isSamlDefaultGroup: { kind: "boolean" },
         "users.id": { kind: "uuid" },
       },

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { errorsOf, operation } from "../operation.ts";
 import { AccessTestContext } from "../records/access-test.ts";
-import { Change, maxChanges } from "../records/change-set.ts";
+import { Change, maxPreviewedChanges } from "../records/change-set.ts";
 import { configurationLimitBytes } from "../records/configuration.ts";
 import { AccessPreview } from "../records/preview.ts";
 import { closedObject, component } from "../schema.ts";
@@ -18,10 +18,10 @@ export const previewAccess = operation({
   tag: "Policies",
   summary: "Preview the access impact of changes",
   description:
-    "Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. The changes are those of a change set, with `as`, `@name` and `ifMatch`. A preview also accepts applying a configuration, whose body can have at most 32 MiB. The bodies of all other changes together can have at most 4 MiB. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.",
+    "Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. The changes are those of one change set, or of several that follow one another, with `as`, `@name` and `ifMatch`. A preview also accepts applying a configuration, whose body can have at most 32 MiB. The bodies of all other changes together can have at most 4 MiB. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.",
   access: "decisions:read",
   body: closedObject({
-    changes: Type.Array(Change, { minItems: 1, maxItems: maxChanges }),
+    changes: Type.Array(Change, { minItems: 1, maxItems: maxPreviewedChanges }),
     context: Type.Optional(AccessTestContext),
     page: Type.Optional(
       component("PreviewPage", "The page of rows to return.", {

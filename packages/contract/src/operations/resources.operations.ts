@@ -13,6 +13,8 @@ export const listResources = operation({
   path: "/tenants/resources",
   tag,
   summary: "List resources",
+  description:
+    "`filter[isNamedByPolicy]` is true for resources that a policy other than the default policy names: by themselves, or as all resources.",
   access: "resources:read",
   success: {
     status: 200,
@@ -24,6 +26,7 @@ export const listResources = operation({
         "policies.id": { kind: "uuid" },
         "gateways.id": { kind: "uuid" },
         "addresses.protocols.id": { kind: "uuid" },
+        isNamedByPolicy: { kind: "boolean" },
         type: { kind: "enum", values: resourceTypes },
         name: { kind: "text" },
         id: { kind: "uuid" },

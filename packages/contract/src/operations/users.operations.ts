@@ -5,6 +5,7 @@ import { roleTypes } from "../permissions.ts";
 import { Role } from "../records/role.ts";
 import { Attributes, maxGroupsOfUser, User, userStatuses } from "../records/user.ts";
 import { closedObject, component, Email, idList, nullable, shortText, Uuid } from "../schema.ts";
+import { Notify } from "./enrolment-links.operations.ts";
 
 const tag = "Users";
 
@@ -14,6 +15,8 @@ export const listUsers = operation({
   path: "/tenants/users",
   tag,
   summary: "List users",
+  description:
+    "`filter[inactiveSince]` compares the time of the last connection, or of the invitation for a user who never connected. `filter[isNamedByPolicy]` is true for users whom a policy other than the default policy names: by themselves, through a group, or as all users or groups.",
   access: "users:read",
   success: {
     status: 200,
@@ -25,6 +28,8 @@ export const listUsers = operation({
         id: { kind: "uuid" },
         status: { kind: "enum", values: userStatuses },
         email: { kind: "text" },
+        inactiveSince: { kind: "timestamp" },
+        isNamedByPolicy: { kind: "boolean" },
         "groups.id": { kind: "uuid" },
         "roles.type": { kind: "enum", values: roleTypes },
       },
@@ -36,6 +41,8 @@ export const CreateUser = component("CreateUser", "A user to invite.", {
   email: Email,
   attributes: Type.Optional(Attributes),
   groups: Type.Optional(idList("The user's groups; the tenant's default group if omitted or empty.", maxGroupsOfUser)),
+  roles: Type.Optional(idList("Roles to assign to the user directly; none if omitted.", 20)),
+  notify: Type.Optional(Notify),
 });
 
 export const createUsers = operation({
@@ -55,7 +62,7 @@ export const createUsers = operation({
     kind: "records",
     body: Type.Unsafe<User | User[]>({ anyOf: [User, Type.Array(User)] }),
   },
-  errors: ["email_taken", "unknown_reference", "grants_exceed_caller"],
+  errors: ["email_taken", "unknown_reference", "role_not_assignable", "grants_exceed_caller", "mail_not_configured"],
 });
 
 export const readUser = operation({
@@ -154,8 +161,10 @@ export const inviteUser = operation({
   access: "users:write",
   changesAccess: true,
   parameters: { id: "uuid" },
+  bodyOptional: true,
+  body: closedObject({ notify: Type.Optional(Notify) }),
   success: { status: 204, kind: "empty" },
-  errors: ["user_not_pending"],
+  errors: ["user_not_pending", "mail_not_configured"],
 });
 
 export const transferOwnership = operation({
@@ -167,6 +176,7 @@ export const transferOwnership = operation({
   description:
     "Moves the owner role from the current owner to the user, who must be active. Requires a key that holds every permission.",
   access: "users:write",
+  dangerous: true,
   changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
@@ -222,6 +232,24 @@ export const addUserToGroup = operation({
   body: closedObject({ groupId: Uuid }),
   success: { status: 201, kind: "record", body: User },
   errors: ["unknown_reference", "grants_exceed_caller", "group_limit_reached"],
+});
+
+export const updateUserGroups = operation({
+  id: "updateUserGroups",
+  method: "PATCH",
+  path: "/tenants/users/{id}/groups",
+  tag,
+  summary: "Update a user's groups",
+  description: `Adds the user to groups and removes the user from others, as one change. Groups that already have the user, and groups to leave that do not have the user, change nothing. Afterwards, the user must be in at least one group and in at most ${maxGroupsOfUser}.`,
+  access: "users:write",
+  changesAccess: true,
+  parameters: { id: "uuid" },
+  body: closedObject({
+    addedGroups: Type.Optional(idList("Groups that the user joins.", maxGroupsOfUser)),
+    removedGroups: Type.Optional(idList("Groups that the user leaves.", maxGroupsOfUser)),
+  }),
+  success: { status: 200, kind: "record", body: User },
+  errors: ["unknown_reference", "invalid_combination", "grants_exceed_caller", "group_limit_reached", "last_group"],
 });
 
 export const removeUserFromGroup = operation({

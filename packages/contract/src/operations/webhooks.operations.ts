@@ -116,6 +116,7 @@ export const rotateWebhookSecret = operation({
   description:
     "The previous secret also signs messages for `graceSeconds`, so that receivers can switch over: the header then contains two signatures. A secret from an earlier rotation stops signing immediately.",
   access: "webhooks:write",
+  dangerous: true,
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({

@@ -69,9 +69,23 @@ const IdlePolicyFinding = component("IdlePolicy", "An active policy that has no 
 });
 export type IdlePolicyFinding = Static<typeof IdlePolicyFinding>;
 
-export const AccessFindings = component("AccessFindings", "Unreachable resources and policies without effect.", {
+const ClosedAddressFinding = component(
+  "ClosedAddress",
+  "An address of a private resource in a closed block. It stays in use, but cannot be entered again.",
+  {
+    resource: NamedRecord,
+    address: Type.String(),
+    block: Type.String({
+      description: "The closed block that the address is in, contains or embeds, such as 169.254.0.0/16.",
+    }),
+  },
+);
+export type ClosedAddressFinding = Static<typeof ClosedAddressFinding>;
+
+export const AccessFindings = component("AccessFindings", "Problems of the tenant's resources and policies.", {
   generation: Type.Integer({ minimum: 0, description: "The tenant's generation that was examined." }),
   unreachableResources: Type.Object({ ...bounds, first: Type.Array(UnreachableResourceFinding) }),
   neverMatchingPolicies: Type.Object({ ...bounds, first: Type.Array(IdlePolicyFinding) }),
+  closedAddresses: Type.Object({ ...bounds, first: Type.Array(ClosedAddressFinding) }),
 });
 export type AccessFindings = Static<typeof AccessFindings>;

@@ -1,5 +1,15 @@
 import Type, { type Static } from "typebox";
-import { closedObject, component, Description, identity, Name, oneOf, Timestamp, Uuid } from "../schema.ts";
+import {
+  closedObject,
+  component,
+  Description,
+  documentedIpAddress,
+  identity,
+  Name,
+  oneOf,
+  Timestamp,
+  Uuid,
+} from "../schema.ts";
 import { NamedRecord } from "./decision.ts";
 import { Posture } from "./device.ts";
 import { accessLevels } from "./effect.ts";
@@ -38,7 +48,9 @@ export const AccessTestContext = component(
   "AccessTestContext",
   "The circumstances of the test. Omitted circumstances are left open: the test must pass for all their values.",
   {
-    sourceIp: Type.Optional(Type.String({ maxLength: 64, description: "Source IP address of the requests." })),
+    sourceIp: Type.Optional(
+      Type.String({ ...documentedIpAddress, maxLength: 64, description: "Source IP address of the requests." }),
+    ),
     country: Type.Optional(Type.String({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 alpha-2, such as DE." })),
     time: Type.Optional(Timestamp),
   },

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { permissions } from "../permissions.ts";
 import { component, identity, Name, oneOf, Timestamp, Uuid } from "../schema.ts";
+import { actorTypes } from "./event.ts";
 
 const apiKeyFields = {
   ...identity,
@@ -12,6 +13,13 @@ const apiKeyFields = {
   }),
   expiresAt: Type.Optional(Timestamp),
   lastUsedAt: Type.Optional(Timestamp),
+  createdBy: Type.Optional(
+    component("ApiKeyCreator", "Who created the key. Absent for keys from before this was stored.", {
+      type: oneOf(actorTypes),
+      id: Type.Optional(Uuid),
+      name: Type.String({ description: "The name or the address at that time." }),
+    }),
+  ),
   replacedBy: Type.Optional(
     Type.Unsafe<string>({ ...Uuid, description: "Id of the key that replaced this key by rotation." }),
   ),

@@ -1,8 +1,11 @@
 import Type, { type Static } from "typebox";
 import { component, oneOf, Uuid } from "../schema.ts";
 
-/** The most changes in one change set or preview. */
+/** The most changes in one change set. */
 export const maxChanges = 100;
+
+/** The most changes in one preview, which can cover several change sets. */
+export const maxPreviewedChanges = 1_000;
 
 /**
  * The largest body of a change set. Validating a change blocks other tenants, and takes time in proportion to its size.

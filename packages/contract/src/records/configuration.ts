@@ -14,6 +14,12 @@ import { gatewaySettingsFields } from "./gateway-settings.ts";
 import { policyModes, policyTypes } from "./policy.ts";
 import { RequestedNetworkProtocol } from "./protocol.ts";
 import { loadBalancingModes } from "./resource.ts";
+import {
+  configurationLifetime,
+  defaultTenantSettings,
+  type TenantSettings,
+  tenantSettingsFields,
+} from "./tenant-settings.ts";
 import { Attributes, maxGroupsOfUser } from "./user.ts";
 
 /** The version of the document format. */
@@ -254,6 +260,38 @@ const policySections = {
   SITETOSITE: policiesOfType("Policies for traffic between sites"),
 } satisfies Record<(typeof policyTypes)[number], TSchema>;
 
+const ConfiguredTenantSettings = component(
+  "ConfiguredTenantSettings",
+  "Settings that apply to the tenant as a whole. An omitted setting gets its default.",
+  {
+    configurationLifetime: Type.Optional(
+      Type.Unsafe<number>({
+        ...tenantSettingsFields.configurationLifetime,
+        default: configurationLifetime.default,
+      }),
+    ),
+    sessionLifetime: Type.Optional(
+      Type.Unsafe<number>({ ...tenantSettingsFields.sessionLifetime, default: defaultTenantSettings.sessionLifetime }),
+    ),
+    sessionIdleTime: Type.Optional(
+      Type.Unsafe<number>({ ...tenantSettingsFields.sessionIdleTime, default: defaultTenantSettings.sessionIdleTime }),
+    ),
+    singleSignOnOnly: Type.Optional(
+      Type.Unsafe<boolean>({
+        ...tenantSettingsFields.singleSignOnOnly,
+        default: defaultTenantSettings.singleSignOnOnly,
+      }),
+    ),
+    deviceApproval: Type.Optional(
+      Type.Unsafe<TenantSettings["deviceApproval"]>({
+        ...tenantSettingsFields.deviceApproval,
+        default: defaultTenantSettings.deviceApproval,
+      }),
+    ),
+  },
+);
+export type ConfiguredTenantSettings = Static<typeof ConfiguredTenantSettings>;
+
 export const Configuration = component(
   "Configuration",
   "A tenant's configuration. A section that is present lists all records of its kind; an omitted section leaves its records unchanged.",
@@ -277,6 +315,7 @@ export const Configuration = component(
       closedObject(policySections, { description: "Policies by type. An omitted type leaves its policies unchanged." }),
     ),
     defaultInternetPolicy: Type.Optional(ConfiguredDefaultPolicy),
+    settings: Type.Optional(ConfiguredTenantSettings),
   },
 );
 export type Configuration = Static<typeof Configuration>;
@@ -289,6 +328,7 @@ export const configuredKinds = [
   "resource",
   "admission-rule",
   "policy",
+  "tenant-settings",
 ] as const;
 export type ConfiguredKind = (typeof configuredKinds)[number];
 
@@ -312,7 +352,9 @@ export type FieldChange = Static<typeof FieldChange>;
 const ConfigurationChange = component("ConfigurationChange", "A record that is created, changed or deleted.", {
   action: oneOf(["create", "update", "delete"]),
   kind: oneOf(configuredKinds),
-  name: Type.String({ description: "The record's name; for a user, the e-mail address." }),
+  name: Type.String({
+    description: "The record's name; for a user, the e-mail address; for the tenant's settings, `settings`.",
+  }),
   policyType: Type.Optional(oneOf(policyTypes)),
   implied: Type.Optional(
     Type.Boolean({

@@ -4,6 +4,9 @@ import { component, flatFacts, identity, Name, nullable, oneOf, Timestamp, Uuid 
 export const deviceStatuses = ["Online", "Offline", "Deactivated"] as const;
 export type DeviceStatus = (typeof deviceStatuses)[number];
 
+/** The states of an approval that the device waits for. */
+export const deviceApprovals = ["pending"] as const;
+
 /** Facts about a device's security state, reported by its agent. */
 export const Posture = flatFacts("The device's security state as reported by its agent.");
 
@@ -34,6 +37,24 @@ export const Device = component("Device", "A machine with which a user connects 
   os: Type.Optional(Type.String()),
   osVersion: Type.Optional(Type.String()),
   publicKey: Type.String({ description: "The device's WireGuard public key: 32 bytes in base64." }),
+  publicKeyProved: Type.Optional(
+    Type.Boolean({
+      description: "True if the agent has proved that it has the private key. From then on, it must prove it again.",
+    }),
+  ),
+  keyResetUntil: Type.Optional(
+    Type.Unsafe<Static<typeof Timestamp>>({
+      ...Timestamp,
+      description: "Until then, the agent may replace its key without a proof of the present one.",
+    }),
+  ),
+  approval: Type.Optional(
+    Type.Unsafe<(typeof deviceApprovals)[number]>({
+      ...oneOf(deviceApprovals),
+      description:
+        "Present while the device waits for an administrator after its user enrolled it. Reactivating the device approves it; deleting it refuses it.",
+    }),
+  ),
   user: Type.Optional(DeviceUser),
 });
 export type Device = Static<typeof Device>;

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { component, oneOf, Timestamp, Uuid } from "../schema.ts";
 
-export const actorTypes = ["api-key", "operator", "system"] as const;
+export const actorTypes = ["user", "api-key", "gateway", "device", "operator", "system"] as const;
 export type ActorType = (typeof actorTypes)[number];
 
 const recordState = (description: string) =>
@@ -36,6 +36,9 @@ export const Event = component("Event", "An entry of the audit record: a change 
   requestId: Type.String(),
   sourceAddress: Type.Optional(Type.String()),
   reason: Type.Optional(Type.String({ description: "The reason that was given for overriding access tests." })),
+  reverts: Type.Optional(
+    Type.Unsafe<string>({ ...Uuid, description: "The event that this change reverts; omitted for other changes." }),
+  ),
 });
 export type Event = Static<typeof Event>;
 

@@ -40,6 +40,17 @@ export const Gateway = component("Gateway", "A network gateway with its settings
         "Public key of the gateway's WireGuard interface, as reported by its agent; omitted before the first connection.",
     }),
   ),
+  publicKeyProved: Type.Optional(
+    Type.Boolean({
+      description: "True if the agent has proved that it has the private key. From then on, it must prove it again.",
+    }),
+  ),
+  keyResetUntil: Type.Optional(
+    Type.Unsafe<Static<typeof Timestamp>>({
+      ...Timestamp,
+      description: "Until then, the agent may replace its key without a proof of the present one.",
+    }),
+  ),
   agentVersion: Type.Optional(
     Type.String({ description: "Version of the gateway's agent, as reported by the agent." }),
   ),

@@ -85,16 +85,42 @@ export type ChangedRecord = Static<typeof ChangedRecord>;
 /** The most records that a response lists. */
 export const maxRevertedRecords = 200;
 
+/** The most later events that a response lists. */
+export const maxUndoneEvents = 1_000;
+
+/** The most requests of a revert of a whole request. One event takes at most as many as a change set has changes. */
+export const maxRequestChanges = 500;
+
+/** The events that a revert covers: one, or all events of its request. */
+export const revertScopes = ["event", "request"] as const;
+export type RevertScope = (typeof revertScopes)[number];
+
+const RecreatedRecord = component("RecreatedRecord", "A deleted record that returns with a new id.", {
+  type: Type.String(),
+  formerId: Uuid,
+  id: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: "The new id; omitted in a preview." })),
+});
+export type RecreatedRecord = Static<typeof RecreatedRecord>;
+
 export const Revert = component("Revert", "The revert of an event: its changes, and what it cannot restore.", {
   event: Type.Unsafe<string>({ ...Uuid, description: "Id of the event that is reverted." }),
   preview: Type.Boolean({ description: "Whether nothing was stored." }),
+  scope: Type.Unsafe<RevertScope>({
+    ...oneOf(revertScopes),
+    description: "Whether the revert covers this event only, or all events of its request.",
+  }),
+  requestEvents: Type.Integer({
+    minimum: 1,
+    description:
+      "The number of events of the request. If there are several and `scope` is `event`, the others keep their effect: then the revert restores a part of the state before the request.",
+  }),
   generation: Type.Integer({
     minimum: 0,
     description: "The tenant's generation after the revert; for a preview, the generation that it is based on.",
   }),
   changes: Type.Array(Change, {
     description:
-      "The requests of the revert, as `POST /tenants/changes` takes them. Empty if there is nothing to revert.",
+      "The requests of the revert, as `POST /tenants/changes` takes them. Empty if there is nothing to revert. If a request would be rejected, it is the last one.",
   }),
   results: Type.Optional(
     Type.Array(ChangeResult, {
@@ -106,14 +132,22 @@ export const Revert = component("Revert", "The revert of an event: its changes, 
   }),
   recordCount: Type.Integer({ minimum: 0, description: "Number of records that change." }),
   undoes: Type.Array(UndoneEvent, {
-    description: "Later events that changed the same fields, and whose values are lost. Events on other fields remain.",
+    description: `Later events that changed the same fields, and whose values are lost; at most ${maxUndoneEvents}. Events on other fields remain.`,
+  }),
+  moreUndone: Type.Boolean({
+    description:
+      "Whether the revert may undo later events in addition to those in `undoes`, because there are too many to list or to examine.",
   }),
   cannot: Type.Array(Irrevertible, { description: "Parts of the event that are not reverted, each with the reason." }),
   recreated: Type.Optional(
-    component("RecreatedRecord", "A deleted record that returns with a new id.", {
-      type: Type.String(),
-      formerId: Uuid,
-      id: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: "The new id; omitted in a preview." })),
+    Type.Unsafe<RecreatedRecord>({
+      ...RecreatedRecord,
+      description: "The deleted record of the event, which returns with a new id.",
+    }),
+  ),
+  alsoRecreated: Type.Optional(
+    Type.Array(RecreatedRecord, {
+      description: "Deleted records of the other events, which return with new ids. Only for `scope=request`.",
     }),
   ),
   refused: Type.Optional(

@@ -5,6 +5,7 @@ import { NewApiKey } from "./api-key.ts";
 export const Tenant = component("Tenant", "An organisation whose network is administered separately from all others.", {
   ...identity,
   name: Name,
+  slug: Type.String({ description: "The tenant's name in addresses, by which people find its sign-in." }),
   ownerEmail: Type.String(),
 });
 export type Tenant = Static<typeof Tenant>;

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { component, Description, flatFacts, identity, Name, nullable, oneOf, Timestamp } from "../schema.ts";
 import { Device } from "./device.ts";
+import { Mail } from "./enrolment-link.ts";
 import { Role } from "./role.ts";
 
 export const userStatuses = ["pending", "active", "inactive"] as const;
@@ -49,5 +50,6 @@ export const User = component("User", "A person who connects to the network.", {
   }),
   groups: Type.Array(UserGroup),
   devices: Type.Array(Device),
+  mail: Type.Optional(Mail),
 });
 export type User = Static<typeof User>;

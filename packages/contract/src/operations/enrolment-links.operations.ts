@@ -1,0 +1,56 @@
+import Type from "typebox";
+import { operation } from "../operation.ts";
+import { EnrolmentLink, NewEnrolmentLink } from "../records/enrolment-link.ts";
+import { closedObject } from "../schema.ts";
+
+const tag = "Sign-in";
+
+/** The field of requests that can send a mail. */
+export const Notify = Type.Boolean({
+  description: "Whether to send the user a mail with the link. Requires GATEHOUSE_SMTP_URL.",
+});
+
+export const createEnrolmentLink = operation({
+  id: "createEnrolmentLink",
+  method: "POST",
+  path: "/tenants/users/{id}/enrolment-links",
+  tag,
+  summary: "Create an enrolment link for a user",
+  description:
+    "The user registers a passkey with the link or with its code, once, within seven days. Requires every permission that the user holds. A user has at most 10 links: another one revokes the oldest. `If-Match` takes the user's ETag.",
+  access: "users:write",
+  dangerous: true,
+  parameters: { id: "uuid" },
+  bodyOptional: true,
+  body: closedObject({ notify: Type.Optional(Notify) }),
+  refusedInSets: "its response shows a secret once",
+  success: { status: 201, kind: "record", body: NewEnrolmentLink, located: true },
+  errors: ["grants_exceed_caller", "user_deactivated", "single_sign_on_only", "mail_not_configured"],
+});
+
+export const listEnrolmentLinks = operation({
+  id: "listEnrolmentLinks",
+  method: "GET",
+  path: "/tenants/users/{id}/enrolment-links",
+  tag,
+  summary: "List a user's enrolment links",
+  description: "Returns used and expired links too. They are deleted with the next link that is created.",
+  access: "users:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "array", item: EnrolmentLink },
+});
+
+export const deleteEnrolmentLink = operation({
+  id: "deleteEnrolmentLink",
+  method: "DELETE",
+  path: "/tenants/users/{id}/enrolment-links/{linkId}",
+  tag,
+  summary: "Revoke an enrolment link",
+  description:
+    "Requires every permission that the user holds. A mail with the link that was not sent yet is cancelled.",
+  access: "users:write",
+  refusedInSets: "it changes how a person signs in",
+  parameters: { id: "uuid", linkId: "uuid" },
+  success: { status: 204, kind: "empty" },
+  errors: ["grants_exceed_caller"],
+});

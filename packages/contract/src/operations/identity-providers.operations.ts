@@ -1,0 +1,139 @@
+import Type from "typebox";
+import { operation } from "../operation.ts";
+import { firstSignIns, IdentityProvider } from "../records/identity-provider.ts";
+import { closedObject, component, Name, oneOf } from "../schema.ts";
+
+const tag = "Identity providers";
+
+const Issuer = Type.String({
+  minLength: 1,
+  maxLength: 500,
+  description:
+    "URL of the provider: https, without user name, password, query or fragment. Plain http, and addresses that are not globally reachable, are allowed only in networks that the operator has configured.",
+});
+const ClientId = Type.String({ minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" });
+const ClientSecret = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  pattern: "^[^\\u0000]+$",
+  description: "Stored encrypted and never shown. Omit it for a public client.",
+});
+const Scope = Type.String({ minLength: 1, maxLength: 100, pattern: "^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$" });
+
+const settings = {
+  name: Type.Optional(Name),
+  clientSecret: Type.Optional(ClientSecret),
+  scopes: Type.Optional(
+    Type.Array(Scope, { maxItems: 20, uniqueItems: true, description: "`email` and `profile` if omitted." }),
+  ),
+  groupsClaim: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, pattern: "^[^\\u0000]+$", description: "`groups` if omitted." }),
+  ),
+  firstSignIn: Type.Optional(oneOf(firstSignIns, { description: "`NEVER` if omitted." })),
+  linkVerifiedEmail: Type.Optional(Type.Boolean({ description: "`false` if omitted." })),
+};
+
+export const listIdentityProviders = operation({
+  id: "listIdentityProviders",
+  method: "GET",
+  path: "/tenants/identity-providers",
+  tag,
+  summary: "List identity providers",
+  access: "identity-providers:read",
+  success: { status: 200, kind: "array", item: IdentityProvider },
+});
+
+export const createIdentityProvider = operation({
+  id: "createIdentityProvider",
+  method: "POST",
+  path: "/tenants/identity-providers",
+  tag,
+  summary: "Create an OpenID Connect provider",
+  description:
+    "A new provider is disabled. Test it with `POST /tenants/identity-providers/{id}/test`, then set `enabled` to true.",
+  access: "identity-providers:write",
+  dangerous: true,
+  body: closedObject({ ...settings, name: Name, issuer: Issuer, clientId: ClientId }),
+  refusedInSets: "its body contains a secret",
+  success: { status: 201, kind: "record", body: IdentityProvider },
+  errors: ["name_taken", "invalid_issuer", "identity_provider_limit_reached"],
+});
+
+export const readIdentityProvider = operation({
+  id: "readIdentityProvider",
+  method: "GET",
+  path: "/tenants/identity-providers/{id}",
+  tag,
+  summary: "Read an identity provider",
+  access: "identity-providers:read",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: IdentityProvider },
+});
+
+export const patchIdentityProvider = operation({
+  id: "patchIdentityProvider",
+  method: "PATCH",
+  path: "/tenants/identity-providers/{id}",
+  tag,
+  summary: "Update an identity provider",
+  description:
+    "Omitted fields stay unchanged. `issuer`, `clientId`, `clientSecret`, `scopes` and `groupsClaim` can change only while the provider is disabled, and the provider must then be tested again. To replace them without interruption, create a second provider, test and enable it, and disable the first one. A provider that is or becomes enabled can be updated only by callers that hold every permission, because it decides who signs in as whom.",
+  access: "identity-providers:write",
+  dangerous: true,
+  parameters: { id: "uuid" },
+  body: closedObject({
+    ...settings,
+    issuer: Type.Optional(Issuer),
+    clientId: Type.Optional(ClientId),
+    enabled: Type.Optional(Type.Boolean()),
+  }),
+  refusedInSets: "its body contains a secret",
+  success: { status: 200, kind: "record", body: IdentityProvider },
+  errors: [
+    "name_taken",
+    "invalid_issuer",
+    "identity_provider_untested",
+    "identity_provider_enabled",
+    "grants_exceed_caller",
+    "last_way_in",
+  ],
+});
+
+export const deleteIdentityProvider = operation({
+  id: "deleteIdentityProvider",
+  method: "DELETE",
+  path: "/tenants/identity-providers/{id}",
+  tag,
+  summary: "Delete an identity provider",
+  description:
+    "Ends all sessions of people who signed in with the provider, and unlinks their accounts. The owner's last way in cannot be deleted.",
+  access: "identity-providers:write",
+  dangerous: true,
+  parameters: { id: "uuid" },
+  refusedInSets: "it ends sessions",
+  success: { status: 204, kind: "empty" },
+  errors: ["last_way_in"],
+});
+
+const ProviderTest = component("IdentityProviderTest", "A test sign-in.", {
+  url: Type.String({
+    description:
+      "Open this address in a browser within 10 minutes, and sign in at the provider. It signs nobody in here.",
+  }),
+});
+
+export const testIdentityProvider = operation({
+  id: "testIdentityProvider",
+  method: "POST",
+  path: "/tenants/identity-providers/{id}/test",
+  tag,
+  summary: "Start a test sign-in",
+  description:
+    "Returns the address of a test sign-in. Once the test succeeds, `testedAt` is set and the provider can be enabled.",
+  access: "identity-providers:write",
+  dangerous: true,
+  parameters: { id: "uuid" },
+  bodyOptional: true,
+  body: closedObject({}),
+  success: { status: 200, kind: "report", body: ProviderTest },
+});

@@ -1,0 +1,39 @@
+import Type, { type Static } from "typebox";
+import { component, identity, Name, nullable, oneOf, Timestamp } from "../schema.ts";
+
+/** The people who can sign in for the first time with an account that belongs to no user yet. */
+export const firstSignIns = ["NEVER", "INVITED", "OWN_DOMAINS"] as const;
+export type FirstSignIn = (typeof firstSignIns)[number];
+
+export const IdentityProvider = component(
+  "IdentityProvider",
+  "An OpenID Connect provider with which people sign in, without its client secret.",
+  {
+    ...identity,
+    name: Name,
+    issuer: Type.String({ description: "The issuer, exactly as the provider's metadata states it." }),
+    clientId: Type.String(),
+    hasClientSecret: Type.Boolean(),
+    scopes: Type.Array(Type.String(), { description: "Scopes in addition to `openid`." }),
+    groupsClaim: Type.String({ description: "The claim with the names of a person's groups." }),
+    firstSignIn: oneOf(firstSignIns, {
+      description:
+        "Who can sign in with an account that belongs to no user yet: nobody; invited people whose verified e-mail address is the one of the invitation; or also people with a verified address in a verified domain of the tenant, whose user is created.",
+    }),
+    linkVerifiedEmail: Type.Boolean({
+      description:
+        "Whether an account that belongs to no user yet is linked to the active user with the same verified e-mail address. Enable it only for providers that verify addresses.",
+    }),
+    enabled: Type.Boolean({ description: "Whether people can sign in with the provider." }),
+    testedAt: nullable(Timestamp),
+    redirectUri: Type.String({ description: "The redirect URI to register at the provider." }),
+    signInUrl: Type.String({ description: "The address at which people start to sign in with this provider." }),
+    backChannelLogoutUri: Type.String({
+      description: "The address at which the provider ends sessions (OpenID Connect Back-Channel Logout 1.0).",
+    }),
+    postLogoutRedirectUri: Type.String({
+      description: "The address to which the provider sends people after they sign out there.",
+    }),
+  },
+);
+export type IdentityProvider = Static<typeof IdentityProvider>;

@@ -1,0 +1,66 @@
+import Type, { type Static } from "typebox";
+import { closedObject, component, oneOf } from "../schema.ts";
+
+/** Limits and default of the lifetime of signed configurations, in seconds. */
+export const configurationLifetime = { minimum: 600, maximum: 604_800, default: 86_400 } as const;
+
+/** Limits of the lifetimes of sessions, in seconds: 5 minutes to 30 days. */
+export const sessionSeconds = { minimum: 300, maximum: 2_592_000 } as const;
+
+/** The ways to approve the devices that people enrol by signing in. */
+export const deviceApprovalModes = ["automatic", "administrator"] as const;
+
+/** The fields of the settings of a tenant. */
+export const tenantSettingsFields = {
+  configurationLifetime: Type.Integer({
+    minimum: configurationLifetime.minimum,
+    maximum: configurationLifetime.maximum,
+    description:
+      "How long gateways and devices may enforce a signed configuration without the control plane, in seconds: 10 minutes to 7 days; one day by default.",
+  }),
+  sessionLifetime: Type.Integer({
+    ...sessionSeconds,
+    description:
+      "How long a person stays signed in at most, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends present sessions earlier.",
+  }),
+  sessionIdleTime: Type.Integer({
+    ...sessionSeconds,
+    description:
+      "How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to present sessions too.",
+  }),
+  singleSignOnOnly: Type.Boolean({
+    description:
+      "Whether people sign in only through identity providers. Recovery codes remain, so that the owner is never locked out.",
+  }),
+  deviceApproval: Type.Unsafe<(typeof deviceApprovalModes)[number]>({
+    ...oneOf(deviceApprovalModes),
+    description:
+      "Whether a device that its user enrols by signing in is active at once (`automatic`, the default), or waits for an administrator.",
+  }),
+};
+
+export const TenantSettings = component(
+  "TenantSettings",
+  "Settings that apply to the tenant as a whole.",
+  tenantSettingsFields,
+);
+export type TenantSettings = Static<typeof TenantSettings>;
+
+/** Settings of a tenant to change. An omitted field keeps its value. */
+export const NewTenantSettings = closedObject({
+  configurationLifetime: Type.Optional(tenantSettingsFields.configurationLifetime),
+  sessionLifetime: Type.Optional(tenantSettingsFields.sessionLifetime),
+  sessionIdleTime: Type.Optional(tenantSettingsFields.sessionIdleTime),
+  singleSignOnOnly: Type.Optional(tenantSettingsFields.singleSignOnOnly),
+  deviceApproval: Type.Optional(tenantSettingsFields.deviceApproval),
+});
+export type NewTenantSettings = Static<typeof NewTenantSettings>;
+
+/** The settings of a new tenant. */
+export const defaultTenantSettings: TenantSettings = {
+  configurationLifetime: configurationLifetime.default,
+  sessionLifetime: 43_200,
+  sessionIdleTime: 3_600,
+  singleSignOnOnly: false,
+  deviceApproval: "automatic",
+};
