@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { embeddedAddresses, isClosedTarget } from "./closed-targets.ts";
+import { closedBlockOf, embeddedAddresses, isClosedTarget } from "./closed-targets.ts";
 import { formatIpAddress } from "./ip-address.ts";
 import { parseIpBlock } from "./ip-block.ts";
+import { parseIpRange } from "./ip-ranges.ts";
 
 describe("closed targets", () => {
   test.each([
@@ -83,6 +84,58 @@ describe("closed targets", () => {
           const address = formatIpAddress({ version: 6, bits: word | form });
           expect(embeddedAddresses(address)).toContain(formatIpAddress({ version: 4, bits }));
         }
+      }),
+    );
+  });
+});
+
+describe("the closed block of a range", () => {
+  const blockOf = (text: string) => {
+    const reading = parseIpRange(text);
+    return reading.ok ? closedBlockOf(reading.value) : reading.problem;
+  };
+
+  test.each([
+    ["0.0.0.0", "0.0.0.0/8"],
+    ["127.0.0.1", "127.0.0.0/8"],
+    ["127.0.0.0/8", "127.0.0.0/8"],
+    ["::ffff:127.0.0.1", "127.0.0.0/8"],
+    ["169.254.169.254", "169.254.0.0/16"],
+    ["169.254.0.0/24", "169.254.0.0/16"],
+    ["240.0.0.0/5", "240.0.0.0/4"],
+    ["192.0.0.192", "192.0.0.192/32"],
+    ["::1", "::1/128"],
+    ["::/127", "0.0.0.0/8"],
+    ["fe80::/64", "fe80::/10"],
+    ["fd00:ec2::254", "fd00:ec2::/32"],
+    ["fd20:ce::254", "fd20:ce::254/128"],
+    ["64:ff9b:1::a9fe:a9fe", "169.254.0.0/16"],
+    ["64:ff9b:1::7f00:0/104", "127.0.0.0/8"],
+  ])("of %s is %s", (text, block) => {
+    expect(blockOf(text)).toBe(block);
+  });
+
+  test.each([
+    "10.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "192.0.2.0/24",
+    "fc00::/7",
+    "fd00::/16",
+    "fd80::1",
+    "2001:db8::/32",
+    "64:ff9b:1::/48",
+    "64:ff9b:1::a00:1",
+  ])("does not exist for %s", (text) => {
+    expect(blockOf(text)).toBeUndefined();
+  });
+
+  test("exists for each single address that no name opens", () => {
+    const octets = fc.tuple(fc.constantFrom(10, 100, 127, 168, 169, 192, 240), fc.nat(255), fc.nat(255), fc.nat(255));
+    fc.assert(
+      fc.property(octets, (parts) => {
+        const address = parts.join(".");
+        expect(blockOf(address) !== undefined).toBe(isClosedTarget(address));
       }),
     );
   });

@@ -1,6 +1,7 @@
 /** Addresses that no resolved name opens, and that no new PRIVATE address may have. */
-import { formatIpAddress } from "./ip-address.ts";
+import { formatIpAddress, type IpVersion } from "./ip-address.ts";
 import { type IpBlock, isWithin, parseIpBlock } from "./ip-block.ts";
+import { formatIpRange, type IpRange, lastAddressOf } from "./ip-ranges.ts";
 import { DEVICE_POOL, nonRoutableBlocks } from "./special-purpose.ts";
 
 /**
@@ -22,6 +23,35 @@ const closedBlocks: readonly IpBlock[] = [
 export function isClosedTarget(address: string, more: readonly IpBlock[] = []): boolean {
   const closed = more.length === 0 ? closedBlocks : [...closedBlocks, ...more];
   return [address, ...embeddedAddresses(address)].some((one) => isWithin(one, closed));
+}
+
+/**
+ * Returns the closed block that a new PRIVATE address or block would open; undefined if there is none. IPv4 addresses
+ * that the range embeds count too. A larger block stays open although it contains metadata services, such as fc00::/7:
+ * sites use such blocks.
+ */
+export function closedBlockOf({ version, first, prefixLength }: IpRange): string | undefined {
+  const range: IpBlock = {
+    family: version,
+    first,
+    last: lastAddressOf({ version, first, prefixLength }),
+    prefixLength,
+  };
+  const low = embeddedBlocks(version, range.first);
+  const high = embeddedBlocks(version, range.last);
+  const closed =
+    closedBlocks.find((block) => covers(block, range)) ??
+    closedBlocks.find((block) => low.some((end) => covers(block, end)) && high.some((end) => covers(block, end)));
+  return closed && formatIpRange({ ...closed, version: closed.family });
+}
+
+function embeddedBlocks(version: IpVersion, bits: bigint): readonly IpBlock[] {
+  if (version === 4) return [];
+  return embeddedAddresses(formatIpAddress({ version, bits })).flatMap((text) => parseIpBlock(text) ?? []);
+}
+
+function covers(outer: IpBlock, inner: IpBlock): boolean {
+  return outer.family === inner.family && outer.first <= inner.first && inner.last <= outer.last;
 }
 
 /**

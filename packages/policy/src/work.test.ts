@@ -122,3 +122,12 @@ test("a suspended comparison gives the same result as one that is not", () => {
   const { gained, lost } = finish(suspended);
   expect({ gained, lost }).toEqual({ gained: other.gained, lost: other.lost });
 });
+
+test("an update copies a table once, however many of its records change", () => {
+  const model = compile(facts);
+  const changes = users.map((user) => ({ kind: "user" as const, facts: { ...user, firstName: "Changed" } }));
+  const [first, second] = [update(model, changes), update(model, changes)];
+  // Tables are numbered in the order of their creation.
+  expect(second.users.generation - first.users.generation).toBe(1);
+  expect(Array.from(first.users.values(), (user) => user.facts.firstName)).toEqual(users.map(() => "Changed"));
+});

@@ -84,6 +84,8 @@ function survey(root: ASTNode): RuleShape {
     if (depth > RULE_LIMITS.treeDepth) deepest ??= node;
     const names = checkNames(node, bound);
     faults.push(...names.faults);
+    if (isUnreadableBytes(node))
+      faults.push({ message: "A byte string can have ASCII characters only.", at: node.pos });
     if (node.op === "id" && node.args === TIME_VARIABLE && !bound.has(TIME_VARIABLE)) readsNow = true;
     const name = asSelection(node)?.name;
     if (name !== undefined) selectedNames.add(name);
@@ -96,6 +98,12 @@ function survey(root: ASTNode): RuleShape {
   }
   const patternSizes = checkPatterns(patterns, faults);
   return { readsNow, selectedNames, patternSizes, faults };
+}
+
+/** The library reads other characters of a byte string as one byte each, instead of as UTF-8. */
+function isUnreadableBytes(node: ASTNode): boolean {
+  if (node.op !== "value" || !(node.args instanceof Uint8Array)) return false;
+  return /\P{ASCII}/u.test(node.input.slice(node.start, node.end));
 }
 
 /** Reads the literal patterns, and stops when they exceed the limit together. */

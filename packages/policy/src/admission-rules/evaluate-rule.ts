@@ -1,9 +1,10 @@
 import { type ASTNode, Environment, serialize } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";
-import { localTime } from "./local-time.ts";
-import { RULE_LIMITS, TIME_PARTS } from "./rule-language.ts";
+import { conversionFunctions, registerTextFunctions, textMethods } from "./cel-text.ts";
+import { Instant, registerTimes, timeFunctions } from "./cel-time.ts";
+import { correctOperator } from "./cel-values.ts";
+import { RULE_LIMITS, TIME_VARIABLE } from "./rule-language.ts";
 import { readPattern } from "./rule-patterns.ts";
-import { positionOf } from "./rule-problems.ts";
 import { walkRule } from "./rule-syntax.ts";
 
 /**
@@ -33,31 +34,29 @@ export interface PreparedRule {
 }
 
 /**
- * Prepares a rule for evaluation, and replaces two kinds of calls. `matches` would run a backtracking engine; the
- * replacement takes linear time (RE2 syntax). Time parts in a zone would query Intl each time; the replacement caches
- * the offset of the zone.
+ * Prepares a rule for evaluation. Where the library deviates from the CEL specification, calls and operators are
+ * replaced (docs/decisions/0085-cel-conformance.md). `matches` would run a backtracking engine; the replacement takes
+ * linear time (RE2 syntax).
  *
  * @throws the library's ParseError for an invalid text
  */
 export function prepareRule(text: string): PreparedRule {
   const { ast } = environment.parse(text);
-  const replacements: (readonly [at: number, name: string])[] = [];
-  walkRule(ast, (node) => {
-    const name = replacementOf(node);
-    if (name !== undefined) replacements.push([positionOf(node), name]);
+  const evaluate = environment.parse(text);
+  let readsTime = false;
+  walkRule(evaluate.ast, (node) => {
+    if (node.op === "id" && node.args === TIME_VARIABLE) readsTime = true;
+    correctCall(node);
+    correctOperator(node);
     return true;
   });
-  if (replacements.length === 0) return prepared(ast, text);
-  let rewritten = text;
-  for (const [at, name] of replacements) {
-    rewritten = rewritten.slice(0, at) + name + rewritten.slice(at + name.length);
-  }
-  return prepared(ast, rewritten);
-}
-
-function prepared(ast: ASTNode, text: string): PreparedRule {
-  const evaluate = environment.parse(text);
-  return { ast, evaluate, hasType: () => evaluate.check().valid };
+  const hasType = () => evaluate.check().valid;
+  if (!readsTime) return { ast, evaluate, hasType };
+  return {
+    ast,
+    evaluate: (context) => evaluate({ ...context, now: new Instant(context.now.getTime()) }),
+    hasType,
+  };
 }
 
 /** Prepares a part of a rule. The part must not read variables of a surrounding comprehension. */
@@ -107,42 +106,19 @@ function bracketsAfter({ input, end }: ASTNode): readonly number[] {
   return [...run].flatMap((character, index) => (character === ")" ? [end + index + 1] : [])).slice(0, maxBrackets);
 }
 
-const linearMatches = "reMatch";
+const linearMatches = "matchesLinear";
 
-/** The replacement of a method: `locHours` for `getHours`. */
-function zonedName(method: string): string {
-  return `loc${method.slice("get".length)}`;
+/** Renames a call to the function that replaces the library's. */
+function correctCall(node: ASTNode): void {
+  if (node.op === "call") {
+    const name = conversionFunctions.get(node.args[0]) ?? timeFunctions.get(node.args[0]);
+    if (name !== undefined) node.args[0] = name;
+  } else if (node.op === "rcall") {
+    const [method] = node.args;
+    const name = method === "matches" ? linearMatches : textMethods.get(method);
+    if (name !== undefined) node.args[0] = name;
+  }
 }
-
-function replacementOf(node: ASTNode): string | undefined {
-  if (node.op !== "rcall") return undefined;
-  const [method, , parameters] = node.args;
-  if (method === "matches" && parameters.length === 1) return linearMatches;
-  // Without a zone, the library's methods are correct except for this one, which uses the host's zone.
-  const isReplaced = TIME_PARTS.has(method) && (parameters.length === 1 || method === "getDayOfYear");
-  return isReplaced ? zonedName(method) : undefined;
-}
-
-const msPerDay = 24 * 60 * 60_000;
-
-/** The day of the year, starting at 0. */
-function dayOfYear(local: Date): number {
-  return Math.floor((local.getTime() - Date.UTC(local.getUTCFullYear(), 0, 1)) / msPerDay);
-}
-
-/** Parts of a time whose UTC fields hold local time (CEL specification, "Timestamp" methods). */
-const timeParts: Readonly<Record<string, (local: Date) => number>> = {
-  getDate: (local) => local.getUTCDate(),
-  getDayOfMonth: (local) => local.getUTCDate() - 1,
-  getDayOfWeek: (local) => local.getUTCDay(),
-  getDayOfYear: dayOfYear,
-  getFullYear: (local) => local.getUTCFullYear(),
-  getHours: (local) => local.getUTCHours(),
-  getMilliseconds: (local) => local.getUTCMilliseconds(),
-  getMinutes: (local) => local.getUTCMinutes(),
-  getMonth: (local) => local.getUTCMonth(),
-  getSeconds: (local) => local.getUTCSeconds(),
-};
 
 /** The maximum number of cached patterns of all rules. */
 const maxPatterns = 2_000;
@@ -183,13 +159,7 @@ function createEnvironment(): Environment {
   created.registerFunction(`string.${linearMatches}(string): bool`, (text: string, pattern: string) =>
     compiledPattern(pattern).matcher(text).find(),
   );
-  for (const [method, part] of Object.entries(timeParts)) {
-    created.registerFunction(`google.protobuf.Timestamp.${zonedName(method)}(string): int`, (at: Date, zone: string) =>
-      BigInt(part(localTime(zone, at.getTime()))),
-    );
-  }
-  created.registerFunction(`google.protobuf.Timestamp.${zonedName("getDayOfYear")}(): int`, (at: Date) =>
-    BigInt(dayOfYear(at)),
-  );
+  registerTimes(created);
+  registerTextFunctions(created);
   return created;
 }

@@ -1,4 +1,5 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
+import { Instant, Span } from "./cel-time.ts";
 import { type Evaluation, preparePart, type RuleContext } from "./evaluate-rule.ts";
 import { nextLocalBoundary, nextQuarterHour } from "./local-time.ts";
 import { TIME_PARTS, TIME_VARIABLE } from "./rule-language.ts";
@@ -115,14 +116,10 @@ function milliseconds(side: Evaluation, context: RuleContext): number {
   try {
     const value = side(context);
     // Only timestamps and durations are comparable.
-    return value instanceof Date || isDuration(value) ? value.valueOf() : Number.NaN;
+    return value instanceof Instant || value instanceof Span ? value.valueOf() : Number.NaN;
   } catch {
     return Number.NaN;
   }
-}
-
-function isDuration(value: unknown): value is { valueOf(): number } {
-  return Object.prototype.toString.call(value) === "[object google.protobuf.Duration]";
 }
 
 // Parts of local time -----------------------------------------------------------------------------------------------

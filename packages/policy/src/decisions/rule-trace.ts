@@ -1,4 +1,5 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
+import { Instant } from "../admission-rules/cel-time.ts";
 import { preparePart, type RuleContext, textOfPart } from "../admission-rules/evaluate-rule.ts";
 import { asFreeVariable, asSelection, walkRule } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
@@ -93,7 +94,7 @@ function isPath(node: ASTNode, bound: ReadonlySet<string>): boolean {
 function seenValue(node: ASTNode, context: RuleContext): { readonly value: unknown } | { readonly error: string } {
   try {
     const value = preparePart(node)(context);
-    return { value: value instanceof Date ? value.toISOString() : value };
+    return { value: value instanceof Instant ? value.toString() : value };
   } catch (error) {
     return { error: messageOf(error) };
   }

@@ -47,7 +47,7 @@ export class ChainComparison {
   readonly #entryPass: EntryPass;
   readonly #sharedPass: SharedPass;
   readonly #scratch: UserScratch;
-  /** Groups to reuse, as many as any user had so far. */
+  /** Reused objects. The number is the largest number of groups of a user. */
   readonly #groups: SubjectGroup[] = [];
 
   constructor(chain: PolicyChain, certainties: RuleCertainties) {

@@ -4,7 +4,7 @@ import { compile } from "../model/model.ts";
 import { destinationsOf } from "./destinations.ts";
 
 const protocols = [{ protocol: "TCP" as const, port: "443" }];
-const resource = (number: number, type: "PRIVATE" | "INTERNET", ...addresses: readonly string[]) => ({
+const resource = (number: number, type: "PRIVATE" | "SAAS" | "INTERNET", ...addresses: readonly string[]) => ({
   id: `0199aaaa-0000-7000-8000-00000000000${number}`,
   name: `Resource ${number}`,
   type,
@@ -31,4 +31,12 @@ test("a gateway with a wildcard knows the private addresses of all resources, wh
   expect([...destinations.keys()].sort()).toEqual(["*.dev.example.com", "10.0.0.0/16", "10.1.0.5/32"]);
   expect(destinations.get("10.0.0.0/16")).toEqual({ services: [], otherwise: "drop" });
   expect([...destinationsOf(model, carried(named), false).keys()]).toEqual(["app.example.com"]);
+});
+
+test("only names of nothing but SAAS resources have answers of the internet alone", () => {
+  const saas = resource(6, "SAAS", "crm.example.com", "shared.example.com", "*.example.net", "198.51.100.7");
+  const both = resource(7, "PRIVATE", "shared.example.com", "git.example.com");
+  const all = destinationsOf(compile({ ...none, resources: [saas, both] }), () => true, true);
+  const global = [...all].flatMap(([key, { answers }]) => (answers === "global" ? [key] : []));
+  expect(global.sort()).toEqual(["*.example.net", "crm.example.com"]);
 });

@@ -53,6 +53,8 @@ function collectTenantAddresses(resources: Table<CompiledResource>): ReadonlyMap
 }
 
 interface ParsedAddress {
+  /** The address as it is stored. */
+  readonly address: string;
   readonly key: string;
   readonly range: IpRange | undefined;
   readonly services: readonly Service[];
@@ -73,7 +75,7 @@ export function addressesOf(resource: CompiledResource): readonly ParsedAddress[
         const [first = "", last = first] = port.split("-");
         return { protocol, ports: [Number(first), Number(last)] };
       });
-      return [{ key: range === undefined ? reading.value.text : formatIpRange(range), range, services }];
+      return [{ address, key: range === undefined ? reading.value.text : formatIpRange(range), range, services }];
     });
     parsedAddresses.set(resource, addresses);
   }
@@ -133,7 +135,7 @@ function isFull({ version, prefixLength }: IpRange): boolean {
 }
 
 function destinationAt(
-  { offers }: TenantAddress,
+  { range, offers }: TenantAddress,
   carried: (resource: CompiledResource) => boolean,
   internet: boolean,
 ): Destination {
@@ -147,5 +149,7 @@ function destinationAt(
   }
   // Omit services at the end that would be dropped anyway.
   while (otherwise === "drop" && services.length > 0 && services.at(-1)?.resource === undefined) services.pop();
-  return { services, otherwise };
+  // A name of a private resource too may have private addresses.
+  const isSaas = range === undefined && offers.every(({ resource }) => resource.type === "SAAS");
+  return { services, otherwise, ...(isSaas ? { answers: "global" } : {}) };
 }

@@ -4,7 +4,7 @@ import { CompiledDevice } from "./compiled-device.ts";
 import { CompiledResource } from "./compiled-resource.ts";
 import { CompiledRule } from "./compiled-rule.ts";
 import { CompiledUser } from "./compiled-user.ts";
-import type { FactChange, GatewayFacts, GroupFacts, ResourceFacts, TenantFacts } from "./facts.ts";
+import type { FactChange, FactsByKind, GatewayFacts, GroupFacts, ResourceFacts, TenantFacts } from "./facts.ts";
 import { PolicyList } from "./policy-list.ts";
 import { Table } from "./table.ts";
 
@@ -43,60 +43,87 @@ export function compile(facts: TenantFacts): Model {
 
 /** Applies changes in order. The result equals a model compiled from the new facts. */
 export function update(model: Model, changes: readonly FactChange[]): Model {
-  return changes.reduce(updated, model);
+  let updated = model;
+  for (let start = 0; start < changes.length; ) {
+    const kind = changes[start]?.kind;
+    let end = start + 1;
+    while (end < changes.length && changes[end]?.kind === kind) end += 1;
+    updated = withChangesOfKind(updated, changes.slice(start, end));
+    start = end;
+  }
+  return updated;
 }
 
-function updated(model: Model, change: FactChange): Model {
+/** Applies changes of one kind. Each change of a table copies its overlay, so a table is changed once. */
+function withChangesOfKind(model: Model, changes: readonly FactChange[]): Model {
+  const kind = changes[0]?.kind;
+  switch (kind) {
+    case undefined:
+      return model;
+    case "policy":
+    case "policy-order":
+      return changes.reduce(withPolicyChange, model);
+    case "user":
+      return { ...model, users: model.users.with(entriesOf(changes, kind, (user) => new CompiledUser(user))) };
+    case "group":
+      return { ...model, groups: model.groups.with(entriesOf(changes, kind, (group) => group)) };
+    case "device":
+      return {
+        ...model,
+        devices: model.devices.with(entriesOf(changes, kind, (device) => new CompiledDevice(device))),
+      };
+    case "gateway":
+      return { ...model, gateways: model.gateways.with(entriesOf(changes, kind, (gateway) => gateway)) };
+    case "resource":
+      return withResources(
+        model,
+        entriesOf(changes, kind, (resource) => resource),
+      );
+    case "rule":
+      return { ...model, rules: model.rules.with(entriesOf(changes, kind, (rule) => new CompiledRule(rule))) };
+  }
+}
+
+/** The last value of each changed record of a kind; undefined for a deleted one. */
+function entriesOf<Kind extends keyof FactsByKind, Value>(
+  changes: readonly FactChange[],
+  kind: Kind,
+  compiled: (facts: FactsByKind[Kind]) => Value,
+): ReadonlyMap<string, Value | undefined> {
+  const entries = new Map<string, Value | undefined>();
+  for (const change of changes) {
+    if (change.kind !== kind) continue;
+    if ("gone" in change) entries.set(change.gone, undefined);
+    else if ("facts" in change) entries.set(change.facts.id, compiled(change.facts as FactsByKind[Kind])); // facts of this kind
+  }
+  return entries;
+}
+
+function withPolicyChange(model: Model, change: FactChange): Model {
   if (change.kind === "policy-order") {
     const list = model.policies[change.type].inOrder(change.ids);
     return { ...model, policies: { ...model.policies, [change.type]: list } };
   }
-  if ("gone" in change) return withoutFacts(model, change.kind, change.gone);
-  const { kind, facts } = change;
-  const { id } = facts;
-  switch (kind) {
-    case "user":
-      return { ...model, users: model.users.with([[id, new CompiledUser(facts)]]) };
-    case "group":
-      return { ...model, groups: model.groups.with([[id, facts]]) };
-    case "device":
-      return { ...model, devices: model.devices.with([[id, new CompiledDevice(facts)]]) };
-    case "gateway":
-      return { ...model, gateways: model.gateways.with([[id, facts]]) };
-    case "resource":
-      return withResource(model, id, facts);
-    case "rule":
-      return { ...model, rules: model.rules.with([[id, new CompiledRule(facts)]]) };
-    case "policy":
-      return { ...model, policies: { ...model.policies, [facts.type]: model.policies[facts.type].withPolicy(facts) } };
-  }
+  if (change.kind !== "policy") return model;
+  if ("gone" in change) return { ...model, policies: policyLists((type) => model.policies[type].without(change.gone)) };
+  const { facts } = change;
+  return { ...model, policies: { ...model.policies, [facts.type]: model.policies[facts.type].withPolicy(facts) } };
 }
 
-function withoutFacts(model: Model, kind: Exclude<FactChange["kind"], "policy-order">, id: string): Model {
-  switch (kind) {
-    case "user":
-      return { ...model, users: model.users.with([[id, undefined]]) };
-    case "group":
-      return { ...model, groups: model.groups.with([[id, undefined]]) };
-    case "device":
-      return { ...model, devices: model.devices.with([[id, undefined]]) };
-    case "gateway":
-      return { ...model, gateways: model.gateways.with([[id, undefined]]) };
-    case "resource":
-      return withResource(model, id, undefined);
-    case "rule":
-      return { ...model, rules: model.rules.with([[id, undefined]]) };
-    case "policy":
-      return { ...model, policies: policyLists((type) => model.policies[type].without(id)) };
+function withResources(model: Model, entries: ReadonlyMap<string, ResourceFacts | undefined>): Model {
+  const before: ResourceFacts[] = [];
+  const after: ResourceFacts[] = [];
+  const compiled = new Map<string, CompiledResource | undefined>();
+  for (const [id, facts] of entries) {
+    const former = model.resources.get(id);
+    if (former !== undefined) before.push(former.facts);
+    if (facts !== undefined) after.push(facts);
+    compiled.set(id, facts === undefined ? undefined : new CompiledResource(facts));
   }
-}
-
-function withResource(model: Model, id: string, facts: ResourceFacts | undefined): Model {
-  const before = model.resources.get(id)?.facts;
   return {
     ...model,
-    resources: model.resources.with([[id, facts === undefined ? undefined : new CompiledResource(facts)]]),
-    addresses: model.addresses.with(before === undefined ? [] : [before], facts === undefined ? [] : [facts]),
+    resources: model.resources.with(compiled),
+    addresses: model.addresses.with(before, after),
   };
 }
 
