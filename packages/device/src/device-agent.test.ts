@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "@gatehouse/agent-core/clock";
 import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { formatLogLine, type Log } from "@gatehouse/agent-core/log";
+import { generatedKeys } from "@gatehouse/agent-core/testing/generated-keys";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { waitLimitMs } from "../../../test/wait-limit.ts";
@@ -65,7 +66,7 @@ describe("a device's agent", () => {
       device,
       agent,
       state: { trust: agent.pinned, used: agent.signed },
-      publicKey,
+      keys: { ...generatedKeys(), publicKey },
       agentVersion: "1",
       clock: systemClock,
       log: say,

@@ -124,6 +124,11 @@ export class DeviceAgent {
     return this.#queue.run(() => this.#apply(given, true));
   }
 
+  /** Resolves once all operations that are queued now are done. */
+  async performed(): Promise<void> {
+    await this.#queue.run(async () => undefined);
+  }
+
   /** Returns the gateways that are peers, with their last handshakes. */
   async report(): Promise<DeviceHeartbeat["gateways"]> {
     const gateways = this.configuration?.gateways ?? [];

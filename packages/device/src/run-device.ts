@@ -8,6 +8,7 @@ import { type Log, lineLog } from "@gatehouse/agent-core/log";
 import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
 import { checkRights } from "@gatehouse/agent-core/state/private-file";
 import { type ProgramRunner, printingPrograms, systemPrograms } from "@gatehouse/agent-core/system/program-runner";
+import { ServiceManager } from "@gatehouse/agent-core/system/service-manager";
 import { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import { DeviceFolder, type Enrolment } from "./configuration/device-folder.ts";
 import { isDeviceConfiguration } from "./configuration/validate-device-configuration.ts";
@@ -64,7 +65,8 @@ export async function runDevice(
   const { url, device } = enrolled;
   const log = lineLog(writeLog);
   const folder = new DeviceFolder(stateFolder);
-  const publicKey = await folder.publicKey();
+  const keys = await folder.keys();
+  const { publicKey } = keys;
   await checkRights(stateFolder, folder.privateKeyFile);
   const releaseFolder = await lockFolder(stateFolder);
   const wireGuard = new WireGuardInterface(interfaceName, programs, folder.privateKeyFile);
@@ -75,7 +77,7 @@ export async function runDevice(
   const drainTunnel = new DrainTunnel(drainInterface, programs);
   // These checks come before any change: interfaces of other programs must stay.
   try {
-    for (const each of [wireGuard, drainInterface]) await each.checkOwn(publicKey);
+    for (const each of [wireGuard, drainInterface]) await each.checkOwn(publicKey, keys.formerKey);
     await tunnel.checkRoutes(drainInterface.name);
   } catch (error) {
     releaseFolder();
@@ -83,6 +85,7 @@ export async function runDevice(
   }
   const agent = new DeviceAgent({ device, url, tunnel, drainTunnel, folder, names, hosts, clock, log });
   const dns = place === undefined ? undefined : serveDns(place, { agent, folder, names, clock, log });
+  const service = new ServiceManager({ environment: process.env, pid: process.pid, clock, log });
   let link: DeviceLink | undefined;
   try {
     if (dns !== undefined && place !== undefined) {
@@ -97,7 +100,7 @@ export async function runDevice(
       device,
       agent,
       state: { trust: agent.pinned, used: agent.signed },
-      publicKey,
+      keys,
       agentVersion,
       clock,
       log,
@@ -107,8 +110,10 @@ export async function runDevice(
       if (configuration === undefined) opened.expired();
     });
     if (!stopped.aborted) link.start();
+    await service.ready(() => agent.performed());
     await untilAborted(stopped);
   } finally {
+    await service.stop();
     link?.stop();
     dns?.stop();
     await agent.stop();

@@ -147,6 +147,11 @@ export class Agent {
     return this.#queue.run(() => this.#apply(given, true));
   }
 
+  /** Resolves once all operations that are queued now are done. */
+  async performed(): Promise<void> {
+    await this.#queue.run(async () => undefined);
+  }
+
   async report(): Promise<Report> {
     const content = this.#enforced?.configuration.content;
     const live = content === undefined ? new Map() : await this.#parts.wireGuard.livePeers();
@@ -317,7 +322,7 @@ export class Agent {
   /** Returns the wanted table for the addresses that names and hosts have now. */
   #table(policy: PolicyPart, content: ConfigurationContent): NftState {
     const { names, filter, hosts } = this.#parts;
-    const named = names.named(content, filter.forFilters());
+    const named = names.named(content, filter.forFilters(content));
     return withNames(policy, content, named, (host) => hosts.addressesOf(host));
   }
 

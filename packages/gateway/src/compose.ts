@@ -94,7 +94,10 @@ export function composeAgent({
   return {
     agent,
     folder,
-    checkInterface: async () => wireGuard.checkOwn(await folder.publicKey()),
+    checkInterface: async () => {
+      const { publicKey, formerKey } = await folder.keys();
+      await wireGuard.checkOwn(publicKey, formerKey);
+    },
     stop: async () => {
       endpoints.stop();
       dns.stop();

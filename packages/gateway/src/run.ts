@@ -6,7 +6,9 @@ import { isSigningKey } from "@gatehouse/agent-core/crypto/signatures";
 import { standardErrorLog } from "@gatehouse/agent-core/log";
 import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
 import { checkRights } from "@gatehouse/agent-core/state/private-file";
+import { ServiceManager } from "@gatehouse/agent-core/system/service-manager";
 import { type ComposedAgent, composeAgent, interfaceNamePattern } from "./compose.ts";
+import { StateFolder } from "./configuration/state-folder.ts";
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
 import { dryRun } from "./dry-run.ts";
 import { GatewayLink } from "./link/gateway-link.ts";
@@ -15,6 +17,7 @@ export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
 
 const help = `Usage: gatehouse-gateway --url URL --token-file FILE [options]
        gatehouse-gateway --configuration FILE --signing-key KEY [options]
+       gatehouse-gateway --replace-key [--state-folder PATH]
 
 Enforces the access policies of a Gatehouse control plane with WireGuard and nftables. Requires Linux.
 
@@ -25,6 +28,7 @@ Enforces the access policies of a Gatehouse control plane with WireGuard and nft
   --interface NAME      name of the WireGuard interface (default gatehouse0)
   --state-folder PATH   folder for keys and the last configuration (default /var/lib/gatehouse-gateway)
   --keep-source         do not masquerade devices; the site needs a route back to their addresses
+  --replace-key         replace the WireGuard key of the stopped agent, and keep the former one to prove it
   --dry-run             print the commands for --configuration without running them
   --help                show this help
 `;
@@ -45,6 +49,7 @@ export async function run(args: readonly string[]): Promise<number> {
   try {
     const options = readOptions(args);
     if (options.help) process.stdout.write(help);
+    else if (options.replacesKey) await replaceKey(options);
     else if (options.dryRun) await printDryRun(options);
     else await serve(options);
     return exitCodes.ok;
@@ -62,6 +67,7 @@ interface Options {
   readonly url: string | undefined;
   readonly tokenFile: string | undefined;
   readonly keepsSource: boolean;
+  readonly replacesKey: boolean;
   readonly dryRun: boolean;
   readonly help: boolean;
 }
@@ -92,10 +98,18 @@ async function serve({
     const outcome = await composed.agent.applyConfiguration(await readJson(configuration));
     if (outcome.state === "failed" && composed.agent.enforces === undefined) throw new Error(outcome.message);
   }
+  const service = new ServiceManager({
+    environment: process.env,
+    pid: process.pid,
+    clock: systemClock,
+    log: standardErrorLog,
+  });
+  await service.ready(() => composed.agent.performed());
   const link = url === undefined || tokenFile === undefined ? undefined : await openLink(composed, url, tokenFile);
   await new Promise<void>((resolveStopped) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolveStopped());
   });
+  await service.stop();
   link?.stop();
   await composed.stop();
 }
@@ -110,7 +124,7 @@ async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile
     token: () => readFile(tokenFile, "utf8"),
     agent,
     state: { trust, configuration },
-    publicKey: await folder.publicKey(),
+    keys: await folder.keys(),
     agentVersion,
     clock: systemClock,
     log: standardErrorLog,
@@ -120,6 +134,12 @@ async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile
   });
   link.start();
   return link;
+}
+
+/** @throws Error if the agent is running */
+async function replaceKey({ stateFolder }: Options): Promise<void> {
+  const publicKey = await new StateFolder(stateFolder).replaceKey();
+  process.stdout.write(`The new public key is ${publicKey}. Start the agent.\n`);
 }
 
 async function printDryRun({ configuration, interfaceName, keepsSource }: Options): Promise<void> {
@@ -137,7 +157,9 @@ async function printDryRun({ configuration, interfaceName, keepsSource }: Option
 function readOptions(args: readonly string[]): Options {
   const values = parse(args);
   const isComplete =
-    values.configuration !== undefined || (values.url !== undefined && values["token-file"] !== undefined);
+    values["replace-key"] === true ||
+    values.configuration !== undefined ||
+    (values.url !== undefined && values["token-file"] !== undefined);
   if (values.help !== true && !isComplete) {
     throw new UsageError("Use --url and --token-file, or --configuration. See gatehouse-gateway --help.");
   }
@@ -165,6 +187,7 @@ function readOptions(args: readonly string[]): Options {
     url: values.url,
     tokenFile: values["token-file"],
     keepsSource: values["keep-source"] === true,
+    replacesKey: values["replace-key"] === true,
     dryRun: values["dry-run"] === true,
     help: values.help === true,
   };
@@ -185,6 +208,7 @@ function parse(args: readonly string[]) {
     interface: text,
     "state-folder": text,
     "keep-source": flag,
+    "replace-key": flag,
     "dry-run": flag,
     help: flag,
   } as const;

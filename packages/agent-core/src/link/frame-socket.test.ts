@@ -9,7 +9,7 @@ async function attempt(url: string, token: string): Promise<{ readonly logged: s
   const socket = new FrameSocket({
     url,
     path: "/link",
-    subprotocol: "test",
+    subprotocols: ["test"],
     frames: {},
     token: () => Promise.resolve(token),
     tokenRemedy: "",

@@ -22,7 +22,8 @@ export interface FrameSocketOptions<Message> {
   /** `https://…` of the control plane. The log warns about `http://` beyond this machine. */
   readonly url: string;
   readonly path: string;
-  readonly subprotocol: string;
+  /** The subprotocols that the agent supports, the preferred one first. */
+  readonly subprotocols: readonly string[];
   /** The schemas of the server's frames, by type. One of them is `part`. */
   readonly frames: Readonly<Record<string, object>>;
   /** Read for each connection, so that a token can be replaced without a restart. */
@@ -59,7 +60,7 @@ export class FrameSocket<Message extends { readonly type: string }> {
   }
 
   async connect(): Promise<void> {
-    const { url, path, subprotocol, token, tokenRemedy, log, connected, cut } = this.#options;
+    const { url, path, subprotocols, token, tokenRemedy, log, connected, cut } = this.#options;
     let presented: string;
     try {
       presented = (await token()).trim();
@@ -76,7 +77,7 @@ export class FrameSocket<Message extends { readonly type: string }> {
     }
     let socket: WebSocket;
     try {
-      socket = new WebSocket(linkUrl(url, path), subprotocol, {
+      socket = new WebSocket(linkUrl(url, path), [...subprotocols], {
         headers: { authorization: `Bearer ${presented}` },
         perMessageDeflate: false,
         maxPayload: longestFrameBytes,

@@ -13,6 +13,7 @@ import type {
   WelcomeIdentity,
 } from "@gatehouse/agent-protocol/link/agent-link";
 import { type HeartbeatAnswer, heartbeatIntervalMs, heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
+import type { Challenge, KeyProof } from "@gatehouse/agent-protocol/link/key-proof";
 import type { Clock } from "../clock.ts";
 import { isSignedBy, sha256 } from "../crypto/signatures.ts";
 import type { Log } from "../log.ts";
@@ -21,17 +22,20 @@ import { clockErrorMinutes } from "./link-messages.ts";
 
 /** Frames that every server sends. */
 type CommonFrame =
+  | Challenge
   | ({ readonly type: "welcome"; readonly heartbeatIntervalMs: number; readonly now: number } & WelcomeIdentity)
   | HeartbeatAnswer
   | { readonly type: "goodbye"; readonly reason: string; readonly retryAfterMs?: number };
 
 /** The differences between the links of gateways and devices. */
 export interface LinkClientKind<Frame, Message, Configuration, Reason, Report>
-  extends Pick<FrameSocketOptions<never>, "path" | "subprotocol" | "frames" | "tokenRemedy"> {
+  extends Pick<FrameSocketOptions<never>, "path" | "subprotocols" | "frames" | "tokenRemedy"> {
   readonly step: StepAgentLink<Message, Configuration, Reason>;
   /** The frame's configuration message. */
   readonly messageIn: (frame: Frame) => Message;
   readonly hello: (enforced: VerifiedConfiguration<Configuration> | undefined) => object;
+  /** Answers a challenge. @throws Error if it cannot be answered safely */
+  readonly prove: (challenge: Challenge) => KeyProof;
   readonly apply: (configuration: Configuration) => Promise<{ readonly state: "applied" } | Failure>;
   /** Persists the identity of the server. @throws Error if another one is pinned */
   readonly pin: (identity: WelcomeIdentity) => Promise<void>;
@@ -85,7 +89,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     options: LinkClientOptions,
   ) {
     const { url, token, clock, log, random = Math.random } = options;
-    const { path, subprotocol, frames, tokenRemedy } = kind;
+    const { path, subprotocols, frames, tokenRemedy } = kind;
     this.#kind = kind;
     this.#options = options;
     this.#link = link;
@@ -93,7 +97,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     this.#socket = new FrameSocket({
       url,
       path,
-      subprotocol,
+      subprotocols,
       frames,
       token,
       tokenRemedy,
@@ -143,6 +147,9 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
       case "hello":
         this.#socket.say(this.#kind.hello(output.enforced));
         break;
+      case "prove":
+        this.#prove(output.challenge);
+        break;
       case "send":
         this.#socket.say(output.message);
         break;
@@ -173,6 +180,8 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     this.#heardAt = clock.now();
     if (!isCommon(frame)) {
       this.#step({ type: "configuration", message: this.#kind.messageIn(frame) });
+    } else if (frame.type === "challenge") {
+      this.#step({ type: "challenge", message: frame });
     } else if (frame.type === "welcome") {
       this.#step({ type: "welcome", message: frame });
       if (this.#link.phase !== "open") return;
@@ -185,6 +194,15 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     } else {
       log("control plane closed the link", { reason: frame.reason, remedy: this.#kind.remedies[frame.reason] });
       this.#step({ type: "goodbye", message: frame });
+    }
+  }
+
+  #prove(challenge: Challenge): void {
+    try {
+      this.#socket.say(this.#kind.prove(challenge));
+    } catch (err) {
+      this.#options.log("failed to prove the WireGuard key; reconnecting", { err });
+      this.#step({ type: "overdue" });
     }
   }
 
@@ -248,6 +266,13 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
   }
 }
 
+const commonTypes: ReadonlySet<string> = new Set<CommonFrame["type"]>([
+  "challenge",
+  "welcome",
+  "heartbeat-answer",
+  "goodbye",
+]);
+
 function isCommon<Frame extends { readonly type: string }>(frame: Frame | CommonFrame): frame is CommonFrame {
-  return frame.type === "welcome" || frame.type === "heartbeat-answer" || frame.type === "goodbye";
+  return commonTypes.has(frame.type);
 }

@@ -5,13 +5,14 @@ import { closedObject, oneOf, Uuid } from "@gatehouse/contract/schema";
 import Type, { type Static } from "typebox";
 import { ConfigurationName, SigningKey } from "../link/envelope.ts";
 import { counter, HeartbeatAnswer, Part } from "../link/frames.ts";
+import { Challenge, KeyProof } from "../link/key-proof.ts";
 import { SigningKeyHandovers } from "../link/signing-key-handover.ts";
 import { SignedDeviceConfiguration } from "./configuration.ts";
 
 /** The path of the WebSocket, which requires the device's token as `Authorization: Bearer`. */
 export const deviceLinkPath = "/device/v1/link";
-/** The subprotocol of the WebSocket. Its number is the version of the frames. */
-export const deviceLinkSubprotocol = "gatehouse.device.1";
+/** The subprotocols of the WebSocket, the latest first. The number is the version of the frames. */
+export const deviceLinkSubprotocols = ["gatehouse.device.2", "gatehouse.device.1"] as const;
 
 /** Why a device does not use a configuration. */
 export const deviceFailureReasons = [
@@ -93,7 +94,7 @@ export type DeviceConfigure = Static<typeof DeviceConfigure>;
 export const deviceGoodbyeReasons = [
   "token_revoked",
   "device_gone",
-  /** The public key is not the enrolled one. */
+  /** The key is not the enrolled one, or the agent did not prove what it has to prove. */
   "other_key",
   "replaced",
   "shutting_down",
@@ -110,19 +111,21 @@ export const DeviceGoodbye = closedObject({
 });
 export type DeviceGoodbye = Static<typeof DeviceGoodbye>;
 
-export type DeviceMessage = DeviceHello | DeviceApplied | DeviceFailed | DeviceHeartbeat;
-export type DeviceServerMessage = DeviceWelcome | DeviceConfigure | HeartbeatAnswer | DeviceGoodbye;
+export type DeviceMessage = DeviceHello | KeyProof | DeviceApplied | DeviceFailed | DeviceHeartbeat;
+export type DeviceServerMessage = Challenge | DeviceWelcome | DeviceConfigure | HeartbeatAnswer | DeviceGoodbye;
 export type DeviceFrame = DeviceMessage | Part;
 
 /** The schemas of frames by type, for validation. */
 export const deviceFrames = {
   hello: DeviceHello,
+  proof: KeyProof,
   applied: DeviceApplied,
   failed: DeviceFailed,
   heartbeat: DeviceHeartbeat,
   part: Part,
 } as const;
 export const deviceServerFrames = {
+  challenge: Challenge,
   welcome: DeviceWelcome,
   configuration: DeviceConfigure,
   "heartbeat-answer": HeartbeatAnswer,

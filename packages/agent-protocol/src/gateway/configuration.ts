@@ -133,6 +133,8 @@ export const Destination = closedObject({
   services: Type.Array(Service, { maxItems: 10_000 }),
   /** If no service matches: drop, or decide as internet traffic. */
   otherwise: oneOf(["drop", "internet"]),
+  /** Present for names of SAAS resources only: the name opens no addresses but globally reachable ones. */
+  answers: Type.Optional(oneOf(["global"])),
 });
 export type Destination = Static<typeof Destination>;
 

@@ -5,6 +5,7 @@ import { closedObject, oneOf } from "@gatehouse/contract/schema";
 import Type, { type Static } from "typebox";
 import { ConfigurationName, Sha256, SigningKey } from "../link/envelope.ts";
 import { counter, HeartbeatAnswer, Part } from "../link/frames.ts";
+import { Challenge, KeyProof } from "../link/key-proof.ts";
 import { SigningKeyHandovers } from "../link/signing-key-handover.ts";
 import {
   ConfigurationContent,
@@ -16,8 +17,8 @@ import {
 
 /** The path of the WebSocket, which requires the gateway's token as `Authorization: Bearer`. */
 export const gatewayLinkPath = "/gateway/v1/link";
-/** The subprotocol of the WebSocket. Its number is the version of the frames. */
-export const gatewayLinkSubprotocol = "gatehouse.gateway.1";
+/** The subprotocols of the WebSocket, the latest first. The number is the version of the frames. */
+export const gatewayLinkSubprotocols = ["gatehouse.gateway.2", "gatehouse.gateway.1"] as const;
 
 /** The configuration that a gateway enforces, with the fields that decide whether it needs another one. */
 export const EnforcedConfiguration = closedObject({
@@ -159,18 +160,20 @@ export const Goodbye = closedObject({
 });
 export type Goodbye = Static<typeof Goodbye>;
 
-export type AgentMessage = Hello | Applied | Failed | Heartbeat;
-export type ServerMessage = Welcome | Whole | Difference | HeartbeatAnswer | Goodbye;
+export type AgentMessage = Hello | KeyProof | Applied | Failed | Heartbeat;
+export type ServerMessage = Challenge | Welcome | Whole | Difference | HeartbeatAnswer | Goodbye;
 
 /** The schemas of frames by type, for validation. */
 export const agentFrames = {
   hello: Hello,
+  proof: KeyProof,
   applied: Applied,
   failed: Failed,
   heartbeat: Heartbeat,
   part: Part,
 } as const;
 export const serverFrames = {
+  challenge: Challenge,
   welcome: Welcome,
   whole: Whole,
   difference: Difference,

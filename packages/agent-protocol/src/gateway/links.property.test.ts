@@ -95,7 +95,7 @@ class World {
   wantedConfiguration(): WantedConfiguration {
     const content = pool[this.knownContent];
     if (content === undefined) throw new Error("There is no such content.");
-    return { generation: this.isKnown, content, lastsUntil: this.now + lifeMs / 2 };
+    return { generation: this.isKnown, content, lastsUntil: this.now + lifeMs / 2, lastsAtMost: this.now + 2 * lifeMs };
   }
 
   receiveUpdate(): void {

@@ -13,6 +13,8 @@ export interface WantedConfiguration {
   readonly content: ContentTree;
   /** Milliseconds since 1970. A configuration that expires earlier is renewed. */
   readonly lastsUntil: number;
+  /** Milliseconds since 1970. A configuration that expires later is replaced: the tenant shortened its lifetime. */
+  readonly lastsAtMost: number;
 }
 
 /** A configuration that was sent or is enforced. */
@@ -213,7 +215,9 @@ function later(link: ServerLink, wanted: WantedConfiguration): WantedConfigurati
 function offered(link: ServerLink, { sha256, seal }: ServerLinkFunctions): ServerLinkStep {
   const { wanted, enforced } = link;
   const root = contentRoot(wanted.content, sha256);
-  const isEnforced = enforced?.root === root && enforced.expiresAt >= wanted.lastsUntil;
+  const { lastsUntil, lastsAtMost } = wanted;
+  const hasLifetime = enforced !== undefined && enforced.expiresAt >= lastsUntil && enforced.expiresAt <= lastsAtMost;
+  const isEnforced = enforced?.root === root && hasLifetime;
   if (isEnforced || (enforced !== undefined && enforced.name.generation > wanted.generation)) {
     return { link: { ...link, phase: "settled" }, outputs: [] };
   }

@@ -2,8 +2,10 @@
  * The agent's end of a link as a state machine without time, sockets or a kernel: gateway/SPEC.md, "The agent's end".
  * Gateways and devices share the machine; they differ in how they verify a configuration.
  */
+import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
 import { type ConfigurationName, configurationName, type NamedHeader, type VerifyText } from "./envelope.ts";
 import type { HashText } from "./hash-tree.ts";
+import type { Challenge } from "./key-proof.ts";
 import { leadsTo, type SigningKeyHandover } from "./signing-key-handover.ts";
 
 /** A configuration that passed verification. */
@@ -47,7 +49,7 @@ export interface LinkKind<Message, Configuration, Reason extends string> {
   readonly explanations: Readonly<Record<Reason, string>>;
 }
 
-export const agentLinkPhases = ["away", "connecting", "settling", "greeting", "open"] as const;
+export const agentLinkPhases = ["away", "connecting", "settling", "greeting", "proving", "open"] as const;
 export type AgentLinkPhase = (typeof agentLinkPhases)[number];
 
 export interface AgentLink<Configuration> {
@@ -70,6 +72,7 @@ export type AgentLinkEvent<Message> =
   | { readonly type: "connected" }
   | { readonly type: "cut" }
   | { readonly type: "retry" }
+  | { readonly type: "challenge"; readonly message: Challenge }
   | { readonly type: "welcome"; readonly message: WelcomeIdentity }
   | { readonly type: "configuration"; readonly message: Message }
   | { readonly type: "goodbye"; readonly message: { readonly retryAfterMs?: number } }
@@ -97,6 +100,8 @@ export type AgentLinkReport<Reason> =
 export type AgentLinkOutput<Configuration, Reason> =
   | { readonly do: "connect" }
   | { readonly do: "hello"; readonly enforced: VerifiedConfiguration<Configuration> | undefined }
+  /** Prove possession of the WireGuard key. */
+  | { readonly do: "prove"; readonly challenge: Challenge }
   | { readonly do: "send"; readonly message: AgentLinkReport<Reason> }
   /** Apply atomically, then report `applied` or `failed`. */
   | { readonly do: "apply"; readonly configuration: Configuration }
@@ -188,12 +193,25 @@ export function agentLink<Message, Configuration extends object, Reason extends 
   const reconnectAfterExpiry: Handler<"expired"> = (link, _, { random }) =>
     reconnectLater({ ...link, enforced: undefined }, random());
 
+  /**
+   * A proof is valid for one tenant and agent only, so the agent proves nothing for others. One challenge is answered
+   * per link.
+   */
+  const handleChallenge: Handler<"challenge"> = (link, { message }, { random }) => {
+    if (isLowOrderKey(message.ephemeralKey)) return reconnectLater(link, random());
+    const alarm =
+      link.tenant !== undefined && link.tenant !== message.tenant
+        ? "tenant"
+        : link.agent !== undefined && link.agent !== message.agent
+          ? "device"
+          : undefined;
+    if (alarm !== undefined) return leaveAlarmed(link, alarm, random());
+    return { link: { ...link, phase: "proving" }, outputs: [{ do: "prove", challenge: message }] };
+  };
+
   const handleWelcome: Handler<"welcome"> = (link, { message }, { random, verify }) => {
     const alarm = alarmAbout(link, message, verify);
-    if (alarm !== undefined) {
-      const left = reconnectLater<Configuration, Reason>(link, random(), longestDelayMs);
-      return { link: left.link, outputs: [{ do: "alarm", about: alarm }, ...left.outputs] };
-    }
+    if (alarm !== undefined) return leaveAlarmed(link, alarm, random());
     const { signingKey, tenant = link.tenant } = message;
     const isPinned = link.signingKey === signingKey && link.tenant === tenant;
     return {
@@ -247,6 +265,7 @@ export function agentLink<Message, Configuration extends object, Reason extends 
       connected: ignore,
       cut: ignore,
       retry: connect,
+      challenge: ignore,
       welcome: ignore,
       configuration: ignore,
       goodbye: ignore,
@@ -259,6 +278,7 @@ export function agentLink<Message, Configuration extends object, Reason extends 
       connected: greetOrSettle,
       cut: handleCut,
       retry: ignore,
+      challenge: disconnect,
       welcome: disconnect,
       configuration: disconnect,
       goodbye: disconnectAsTold,
@@ -271,6 +291,7 @@ export function agentLink<Message, Configuration extends object, Reason extends 
       connected: ignore,
       cut: handleCut,
       retry: ignore,
+      challenge: disconnect,
       welcome: disconnect,
       configuration: disconnect,
       goodbye: disconnectAsTold,
@@ -283,6 +304,20 @@ export function agentLink<Message, Configuration extends object, Reason extends 
       connected: ignore,
       cut: handleCut,
       retry: ignore,
+      challenge: handleChallenge,
+      welcome: handleWelcome,
+      configuration: disconnect,
+      goodbye: disconnectAsTold,
+      applied: ignore,
+      failed: ignore,
+      expired: reconnectAfterExpiry,
+      overdue: disconnect,
+    },
+    proving: {
+      connected: ignore,
+      cut: handleCut,
+      retry: ignore,
+      challenge: disconnect,
       welcome: handleWelcome,
       configuration: disconnect,
       goodbye: disconnectAsTold,
@@ -295,6 +330,7 @@ export function agentLink<Message, Configuration extends object, Reason extends 
       connected: ignore,
       cut: handleCut,
       retry: ignore,
+      challenge: disconnect,
       welcome: disconnect,
       configuration: handleConfiguration,
       goodbye: disconnectAsTold,
@@ -325,6 +361,16 @@ function alarmAbout(
 
 function greet<Configuration, Reason>(link: AgentLink<Configuration>): AgentLinkStep<Configuration, Reason> {
   return { link: { ...link, phase: "greeting" }, outputs: [{ do: "hello", enforced: link.enforced }] };
+}
+
+/** The server is not the one that the agent first connected to: the agent waits long before it tries again. */
+function leaveAlarmed<Configuration, Reason>(
+  link: AgentLink<Configuration>,
+  about: LinkAlarm,
+  random: number,
+): AgentLinkStep<Configuration, Reason> {
+  const left = reconnectLater<Configuration, Reason>(link, random, longestDelayMs);
+  return { link: left.link, outputs: [{ do: "alarm", about }, ...left.outputs] };
 }
 
 function reconnectLater<Configuration, Reason>(

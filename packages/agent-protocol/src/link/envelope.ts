@@ -6,9 +6,6 @@ import { canonicalJson } from "./canonical-json.ts";
 import { counter } from "./frames.ts";
 import type { HashText } from "./hash-tree.ts";
 
-/** How long an agent may enforce a configuration without the control plane. */
-export const defaultValidityMs = 24 * 3_600_000;
-
 /** SHA-256 in lower-case hexadecimal. */
 export const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
 /** An Ed25519 signature in base64. */

@@ -37,8 +37,9 @@ const destination: fc.Arbitrary<Destination> = fc.record(
   {
     services: fc.constant<Destination["services"]>([]),
     otherwise: fc.constantFrom("drop" as const, "internet" as const),
+    answers: fc.constant("global" as const),
   },
-  { noNullPrototype: true },
+  { noNullPrototype: true, requiredKeys: ["services", "otherwise"] },
 );
 const settings: fc.Arbitrary<Settings> = fc.constantFrom(51820, 51821).map((listenPort) => ({
   interface: { listenPort, ipv4: "100.127.255.254", ipv6: "fd00::1", pools: ["100.64.0.0/10"] },

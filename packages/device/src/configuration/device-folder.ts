@@ -2,8 +2,9 @@
 import { chmod, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isSigningKey } from "@gatehouse/agent-core/crypto/signatures";
+import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
 import { readIfExists, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
-import { publicKeyOf } from "@gatehouse/agent-core/wireguard/wireguard-key";
+import { type AgentKeys, publicKeyOf, readAgentKeys, replaceKey } from "@gatehouse/agent-core/wireguard/wireguard-key";
 import type { UnreadConfiguration } from "@gatehouse/agent-protocol/device/envelope";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { isUnreadConfiguration } from "./validate-device-configuration.ts";
@@ -60,6 +61,20 @@ export class DeviceFolder {
   /** Returns the public key, base64. Creates the key pair if there is none. */
   publicKey(): Promise<string> {
     return publicKeyOf(this.privateKeyFile);
+  }
+
+  keys(): Promise<AgentKeys> {
+    return readAgentKeys(this.privateKeyFile);
+  }
+
+  /** Replaces the key pair. @returns the new public key @throws Error if the agent is running */
+  async replaceKey(): Promise<string> {
+    const release = await lockFolder(this.path);
+    try {
+      return await replaceKey(this.privateKeyFile);
+    } finally {
+      release();
+    }
   }
 
   async privateKey(): Promise<string> {

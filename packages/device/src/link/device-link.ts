@@ -2,6 +2,7 @@
 
 import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
 import { LinkClient, type LinkClientKind, type LinkClientOptions } from "@gatehouse/agent-core/link/link-client";
+import type { AgentKeys } from "@gatehouse/agent-core/wireguard/wireguard-key";
 import { deviceAgentLink } from "@gatehouse/agent-protocol/device/agent-link";
 import {
   deviceConfigurationFormat,
@@ -13,7 +14,7 @@ import {
   type DeviceGoodbye,
   type DeviceHeartbeat,
   deviceLinkPath,
-  deviceLinkSubprotocol,
+  deviceLinkSubprotocols,
   deviceServerFrames,
 } from "@gatehouse/agent-protocol/device/frames";
 import { newAgentLink } from "@gatehouse/agent-protocol/link/agent-link";
@@ -36,8 +37,8 @@ export interface DeviceLinkOptions extends LinkClientOptions {
   readonly agent: LinkedDevice;
   /** The state that the agent persisted: the pinned identity and the configuration in use. */
   readonly state: { readonly trust: DeviceTrust | undefined; readonly used: SignedDeviceConfiguration | undefined };
-  /** The public key of the WireGuard interface, base64. */
-  readonly publicKey: string;
+  /** The keys of the WireGuard interface. */
+  readonly keys: AgentKeys;
   readonly agentVersion: string;
 }
 
@@ -58,7 +59,8 @@ const remedies: Partial<Record<DeviceGoodbye["reason"], string>> = {
   token_revoked: "The token was replaced. Enrol the device again.",
   device_gone: "The device was deleted. Enrol it again.",
   replaced: "Another agent is connected with this device's token. Stop one of them.",
-  other_key: "The public key differs from the enrolled one. Enrol the device again.",
+  other_key:
+    "The control plane refused the WireGuard key. If the key is new, reset the device's key in Gatehouse. If the agent is older than before, update it. Otherwise, enrol the device again.",
 };
 
 type Report = DeviceHeartbeat["gateways"];
@@ -81,20 +83,21 @@ export class DeviceLink extends LinkClient<
 
 function deviceKind({
   agent,
-  publicKey,
+  keys,
   agentVersion,
 }: DeviceLinkOptions): LinkClientKind<UnreadConfigure, UnreadConfiguration, SignedDeviceConfiguration, Reason, Report> {
   return {
     path: deviceLinkPath,
-    subprotocol: deviceLinkSubprotocol,
+    subprotocols: deviceLinkSubprotocols,
     frames: { ...deviceServerFrames, configuration: configureFrame },
     tokenRemedy: "The device was deleted, or its token was replaced. Enrol it again.",
     step: deviceAgentLink({ sha256, verify: isSignedBy, hasForm: isDeviceConfiguration }),
     messageIn: ({ configuration }) => configuration,
     hello: (enforced) => {
       const uses = enforced?.name ?? null;
-      return { type: "hello", agentVersion, publicKey, uses, format: deviceConfigurationFormat };
+      return { type: "hello", agentVersion, publicKey: keys.publicKey, uses, format: deviceConfigurationFormat };
     },
+    prove: (challenge) => keys.prove("device", challenge),
     apply: (configuration) => agent.applyConfiguration(configuration),
     pin: ({ tenant, signingKey, handovers = [] }) => {
       if (tenant === undefined) throw new Error("The control plane did not name its tenant.");

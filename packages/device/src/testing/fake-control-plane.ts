@@ -17,7 +17,7 @@ import {
   type DeviceHeartbeat,
   type DeviceHello,
   deviceLinkPath,
-  deviceLinkSubprotocol,
+  deviceLinkSubprotocols,
 } from "@gatehouse/agent-protocol/device/frames";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { handoverText, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
@@ -44,7 +44,7 @@ export class FakeControlPlane {
     this.device = device;
     this.token = token;
     this.#server = createServer((_, response) => response.writeHead(404).end());
-    this.#sockets = new WebSocketServer({ noServer: true, handleProtocols: () => deviceLinkSubprotocol });
+    this.#sockets = new WebSocketServer({ noServer: true, handleProtocols: () => deviceLinkSubprotocols[1] });
     this.#server.on("upgrade", (request, socket, head) => {
       socket.on("error", () => {});
       if (request.url !== deviceLinkPath || request.headers.authorization !== `Bearer ${this.token}`) {

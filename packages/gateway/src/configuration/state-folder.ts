@@ -3,8 +3,9 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isSigningKey } from "@gatehouse/agent-core/crypto/signatures";
 import { errorMessage } from "@gatehouse/agent-core/log";
-import { readIfExists, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
-import { publicKeyOf } from "@gatehouse/agent-core/wireguard/wireguard-key";
+import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
+import { checkRights, readIfExists, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
+import { type AgentKeys, publicKeyOf, readAgentKeys, replaceKey } from "@gatehouse/agent-core/wireguard/wireguard-key";
 import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
 import { validateConfiguration } from "./validate-configuration.ts";
 import type { Trust } from "./verify-configuration.ts";
@@ -30,6 +31,22 @@ export class StateFolder {
   async publicKey(): Promise<string> {
     await mkdir(this.#path, { recursive: true, mode: 0o700 });
     return publicKeyOf(this.privateKeyFile);
+  }
+
+  keys(): Promise<AgentKeys> {
+    return readAgentKeys(this.privateKeyFile);
+  }
+
+  /** Replaces the key pair. @returns the new public key @throws Error if the agent is running */
+  async replaceKey(): Promise<string> {
+    await this.publicKey();
+    await checkRights(this.#path, this.privateKeyFile);
+    const release = await lockFolder(this.#path);
+    try {
+      return await replaceKey(this.privateKeyFile);
+    } finally {
+      release();
+    }
   }
 
   /** @returns undefined if no key is pinned yet */

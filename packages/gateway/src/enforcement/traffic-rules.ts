@@ -5,7 +5,6 @@
  * packet passes because its connection is established. The transaction that removes a device from a set therefore also
  * ends its connections, without a second step that could fail or be late.
  */
-import { createHash } from "node:crypto";
 import { disjointRanges, type Range } from "@gatehouse/addresses/disjoint-ranges";
 import { formatIpAddress } from "@gatehouse/addresses/ip-address";
 import { type Family, type IpBlock, parseIpBlock } from "@gatehouse/addresses/ip-block";
@@ -17,18 +16,17 @@ import {
   type Destination,
   type DeviceRule,
   everyDevice,
-  type Service,
   type SiteRule,
 } from "@gatehouse/agent-protocol/gateway/configuration";
 import { isOpen } from "../configuration/time-windows.ts";
 import type { HostAddresses } from "../names/endpoint-hosts.ts";
+import { type Chain, destinationChain, hashOf, offerChain, resourceChain, sharedChain } from "./destination-chains.ts";
 import type { NftSet, NftState } from "./nft-state.ts";
 import { relayChains, relayedPackets, relayedSource, relaySets } from "./relay-rules.ts";
 
 const families = [4, 6] as const;
 const addressType = { 4: "ipv4_addr", 6: "ipv6_addr" } as const;
 const word = { 4: "ip", 6: "ip6" } as const;
-const icmp = { 4: "icmp", 6: "ipv6-icmp" } as const;
 /** ICMP errors about packets that were allowed. */
 const errorTypes = {
   4: "icmp type { destination-unreachable, time-exceeded, parameter-problem }",
@@ -53,8 +51,6 @@ export interface PolicyPart extends Parts {
   /** Returns the destination of the longest block that contains an address. */
   readonly blockOf: (address: string) => Destination | undefined;
 }
-
-type Chain = readonly [name: string, lines: readonly string[]];
 
 /** The machine's settings for forwarding, which are not part of the configuration. */
 export interface ForwardingSettings {
@@ -337,24 +333,6 @@ function addResolvers({ settings }: ConfigurationContent, sets: Map<string, NftS
   }
 }
 
-/**
- * Returns the chain of an address with several names, whose packets do not reveal the name. Each resource that offers
- * the service may allow the device. A denial by one resource does not close the others.
- */
-function sharedChain(destinations: readonly Destination[], isKnown: (resource: string) => boolean): Chain {
-  const lines = new Set<string>();
-  for (const { services } of destinations) {
-    for (const service of services) {
-      const { resource } = service;
-      if (resource === undefined || !isKnown(resource)) continue;
-      for (const match of serviceMatches(service)) lines.add(`${match} jump ${offerChain(resource)}`);
-    }
-  }
-  const isInternet = destinations.length > 0 && destinations.every(({ otherwise }) => otherwise === "internet");
-  const all = [...lines, isInternet ? "goto internet" : "goto refused"];
-  return [`destination_${hashOf(all.join("\n"))}`, all];
-}
-
 /** Returns the chains of resources at a shared address. They return where a resource's own chain drops. */
 function offerChains(
   destinations: readonly Destination[],
@@ -372,26 +350,6 @@ function offerChains(
     ];
     return [[offerChain(id), lines]];
   });
-}
-
-/** Returns a destination's chain. Its name is a hash of its rules, so that equal destinations share a chain. */
-function destinationChain({ services, otherwise }: Destination, isKnown: (resource: string) => boolean): Chain {
-  const lines: string[] = [];
-  for (const service of services) {
-    const { resource } = service;
-    const verdict = resource === undefined || !isKnown(resource) ? "goto refused" : `goto ${resourceChain(resource)}`;
-    lines.push(...serviceMatches(service).map((match) => `${match} ${verdict}`));
-  }
-  lines.push(otherwise === "internet" ? "goto internet" : "goto refused");
-  return [`destination_${hashOf(lines.join("\n"))}`, lines];
-}
-
-function serviceMatches({ protocol, ports }: Service): readonly string[] {
-  if (protocol === "ICMP") return families.map((family) => `meta l4proto ${icmp[family]}`);
-  const transport = `meta l4proto ${protocol === "TCP" ? "tcp" : "udp"}`;
-  if (ports === undefined) return [transport];
-  const [first, last] = ports;
-  return [`${transport} ct original proto-dst ${first === last ? first : `${first}-${last}`}`];
 }
 
 function addBaseChains(
@@ -473,14 +431,6 @@ function throughTunnel(interfaceName: string, hook: string, verdict: string): re
   return hook === "input" ? [into] : [into, `oifname "${interfaceName}" ${verdict}`];
 }
 
-function resourceChain(id: string): string {
-  return `resource_${id}`;
-}
-
-function offerChain(id: string): string {
-  return `offer_${id}`;
-}
-
 function set(kind: NftSet["kind"], type: string, isInterval: boolean, elements: ReadonlyMap<string, string>): NftSet {
   return { kind, type, isInterval, elements };
 }
@@ -501,8 +451,4 @@ function validBlock(text: string): IpBlock {
   const block = parseIpBlock(text);
   if (block === undefined) throw new Error(`${JSON.stringify(text)} is not an address block`);
   return block;
-}
-
-function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { formatLogLine } from "@gatehouse/agent-core/log";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
-import { gatewayLinkSubprotocol } from "@gatehouse/agent-protocol/gateway/frames";
+import { gatewayLinkSubprotocols } from "@gatehouse/agent-protocol/gateway/frames";
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -24,7 +24,7 @@ beforeEach(async () => {
   hellos = [];
   log = [];
   const server = createServer();
-  const sockets = new WebSocketServer({ server, handleProtocols: () => gatewayLinkSubprotocol });
+  const sockets = new WebSocketServer({ server, handleProtocols: () => gatewayLinkSubprotocols[1] });
   sockets.on("connection", (opened) => {
     socket = opened;
     opened.on("message", (text) => {
@@ -42,7 +42,13 @@ beforeEach(async () => {
       report: () => Promise.resolve({ enforces: null, load: 0, peers: [], warnings: [] }),
     },
     state: {},
-    publicKey: key,
+    keys: {
+      publicKey: key,
+      formerKey: undefined,
+      prove: () => {
+        throw new Error("the server challenges nobody");
+      },
+    },
     agentVersion: "1",
     clock,
     log: (message, fields) => void log.push(formatLogLine(message, fields)),

@@ -2,6 +2,7 @@
 
 import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
 import { LinkClient, type LinkClientKind, type LinkClientOptions } from "@gatehouse/agent-core/link/link-client";
+import type { AgentKeys } from "@gatehouse/agent-core/wireguard/wireguard-key";
 import {
   enforcedConfiguration,
   type GatewayConfiguration,
@@ -14,7 +15,7 @@ import {
   type FailureReason,
   type Goodbye,
   gatewayLinkPath,
-  gatewayLinkSubprotocol,
+  gatewayLinkSubprotocols,
   longestWarning,
   type PeerReport,
   serverFrames,
@@ -37,8 +38,8 @@ export interface GatewayLinkOptions extends LinkClientOptions {
   readonly agent: LinkedAgent;
   /** The state that the agent persisted: the pinned identity and the enforced configuration. */
   readonly state: { readonly trust?: Trust | undefined; readonly configuration?: SignedConfiguration | undefined };
-  /** The public key of the WireGuard interface, base64. */
-  readonly publicKey: string;
+  /** The keys of the WireGuard interface. */
+  readonly keys: AgentKeys;
   readonly agentVersion: string;
 }
 
@@ -50,7 +51,7 @@ const remedies: Partial<Record<Goodbye["reason"], string>> = {
   token_revoked: "The token was replaced. Put the new token into the token file.",
   gateway_gone: "The gateway was deleted. Stop its agent.",
   key_refused:
-    "Another gateway or a device has this agent's WireGuard key, for example because the machine was cloned. Delete the state folder and restart the agent.",
+    "The control plane refused the WireGuard key. If the machine was cloned, delete the state folder and restart the agent. If the key is new, reset the gateway's key in Gatehouse. The gateway's error has the reason.",
   replaced: "Another agent is connected with this gateway's token. Stop one of them.",
 };
 
@@ -74,7 +75,7 @@ export class GatewayLink extends LinkClient<Configure, Configure, GatewayConfigu
 
 function gatewayKind({
   agent,
-  publicKey,
+  keys,
   agentVersion,
 }: GatewayLinkOptions): LinkClientKind<Configure, Configure, GatewayConfiguration, Reason, Report> {
   /** The last report of each peer on this link. */
@@ -94,15 +95,16 @@ function gatewayKind({
 
   return {
     path: gatewayLinkPath,
-    subprotocol: gatewayLinkSubprotocol,
+    subprotocols: gatewayLinkSubprotocols,
     frames: serverFrames,
     tokenRemedy: "Put the gateway's current token into the token file. If the gateway was deleted, stop the agent.",
     step: gatewayAgentLink(sha256, isSignedBy),
     messageIn: (frame) => frame,
     hello: (enforced) => {
       const enforces = enforcedConfiguration(enforced);
-      return { type: "hello", agentVersion, publicKey, enforces, format: configurationFormat };
+      return { type: "hello", agentVersion, publicKey: keys.publicKey, enforces, format: configurationFormat };
     },
+    prove: (challenge) => keys.prove("gateway", challenge),
     apply: ({ envelope, content }) => agent.applyConfiguration({ envelope, content: contentOf(content) }),
     pin: ({ signingKey, handovers = [] }) => agent.trustSigningKey(signingKey, handovers),
     opened: () => {

@@ -1,7 +1,9 @@
 /** Decides which addresses a resolved name may open: SPEC.md, "DNS". */
 import { networkInterfaces } from "node:os";
 import { embeddedAddresses, isClosedTarget } from "@gatehouse/addresses/closed-targets";
+import { parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { canonicalAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { isReachableUnicast } from "@gatehouse/addresses/reachable-unicast";
 import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 
@@ -21,23 +23,25 @@ export class AnswerFilter {
   }
 
   /**
-   * Returns a check of addresses that were just resolved.
+   * Returns a check of addresses that were just resolved for a name.
    *
+   * @param key the key of the name's destination
    * @returns a function that returns whether the address may be answered and opened
    */
-  forAnswers({ settings }: ConfigurationContent): (address: string) => boolean {
-    const pools = settings.interface.pools.flatMap((pool) => parseIpBlock(pool) ?? []);
-    const isOpen = this.forFilters();
+  forAnswers(content: ConfigurationContent, key: string): (address: string) => boolean {
+    const pools = content.settings.interface.pools.flatMap((pool) => parseIpBlock(pool) ?? []);
+    const isOpen = this.forFilters(content);
     return (address) =>
       !isClosedTarget(address, pools) &&
-      [address, ...embeddedAddresses(address)].every((one) => isOpen(canonicalAddress(one) ?? one));
+      isOpen(canonicalAddress(address) ?? address, key) &&
+      embeddedAddresses(address).every((one) => isOpen(canonicalAddress(one) ?? one, key));
   }
 
-  /** Returns a check of addresses that passed `forAnswers` earlier, in canonical form. */
-  forFilters(): (address: string) => boolean {
+  /** Returns a check of addresses that passed `forAnswers` earlier, in canonical form, for a destination. */
+  forFilters({ destinations }: ConfigurationContent): (address: string, key: string) => boolean {
     const all = [...this.#closed.own(), ...this.#closed.controlPlane()];
     const closed = new Set(all.map((address) => canonicalAddress(address) ?? address));
-    return (address) => !closed.has(address);
+    return (address, key) => !closed.has(address) && (destinations[key]?.answers !== "global" || isGlobal(address));
   }
 
   /** Returns a check of answers for names of the internet, which open nothing. */
@@ -45,6 +49,11 @@ export class AnswerFilter {
     const pools = settings.interface.pools.flatMap((pool) => parseIpBlock(pool) ?? []);
     return (address) => !isWithin(address, [...nonRoutableBlocks, ...pools]);
   }
+}
+
+function isGlobal(text: string): boolean {
+  const address = parseIpAddress(text);
+  return address !== undefined && isReachableUnicast(address);
 }
 
 /** Returns the addresses of all interfaces. */

@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { DnsMessage } from "@gatehouse/agent-core/dns/dns-message";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
+import type { ConfigurationContent, Destination } from "@gatehouse/agent-protocol/gateway/configuration";
 import packet from "dns-packet";
 import { describe, expect, test, vi } from "vitest";
 import { waitLimitMs } from "../../../../test/wait-limit.ts";
@@ -21,14 +22,15 @@ function serverWith(
     refuses = false,
     echoes = false,
     filter = noneClosed,
-  }: { refuses?: boolean; echoes?: boolean; filter?: AnswerFilter } = {},
+    enforced = content,
+  }: { refuses?: boolean; echoes?: boolean; filter?: AnswerFilter; enforced?: ConfigurationContent } = {},
 ) {
   const events: string[] = [];
   const used = new Set<string>();
   const clock = new StoppedClock();
   const names = new LearnedNames();
   const server = new DnsServer({
-    content: () => content,
+    content: () => enforced,
     names,
     filter,
     usedAddresses: () => Promise.resolve(used),
@@ -115,6 +117,37 @@ describe("DNS for devices", () => {
     expect(await ask("git.internal.example.com")).toEqual({ rcode: "NOERROR", answers: [] });
     expect(await ask("git.internal.example.com", "AAAA")).toEqual({ rcode: "NOERROR", answers: [] });
     expect(names.named(content, everything).size).toBe(0);
+  });
+
+  test("opens globally reachable addresses only for a name of a SAAS resource", async () => {
+    const [global, translated] = ["8.8.8.8", "64:ff9b::808:808"];
+    const closed = ["10.80.0.7", "192.168.1.1", "203.0.113.1", "198.18.0.1"];
+    const closed6 = ["fd80::7", "64:ff9b::a00:1", "2001:db8::1", "2002:808:808::1"];
+    const key = "*.internal.example.com";
+    const services = content.destinations[key]?.services ?? [];
+    const saas = { services, otherwise: "drop", answers: "global" } as const;
+    const enforced = { ...content, destinations: { ...content.destinations, [key]: saas } };
+    const { ask, names } = serverWith(
+      [
+        ...[...closed, global].map((data) => ({ ...record, data })),
+        ...[...closed6, translated].map((data) => ({ ...record, type: "AAAA", data })),
+      ],
+      { enforced },
+    );
+    expect((await ask("git.internal.example.com"))?.answers).toMatchObject([{ data: global }]);
+    expect((await ask("git.internal.example.com", "AAAA"))?.answers).toHaveLength(1);
+    const named = names.named(enforced, noneClosed.forFilters(enforced));
+    expect([...named.keys()].sort()).toEqual([translated, global]);
+  });
+
+  test("closes the addresses of a name that now belongs to a SAAS resource", async () => {
+    const { ask, names } = serverWith([record]);
+    await ask("git.internal.example.com");
+    const key = "*.internal.example.com";
+    const saas: Destination = { services: [], otherwise: "drop", answers: "global" };
+    const next = { ...content, destinations: { [key]: saas } };
+    expect(names.named(content, noneClosed.forFilters(content)).size).toBe(1);
+    expect(names.named(next, noneClosed.forFilters(next)).size).toBe(0);
   });
 
   test("opens no more addresses of an answer than it returns", async () => {

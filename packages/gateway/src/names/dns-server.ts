@@ -238,8 +238,9 @@ export class DnsServer {
 
   /** Returns the answers without closed addresses, and without more addresses than the filters retain. */
   #permitted(content: ConfigurationContent, name: string, answers: readonly Answer[]): readonly Answer[] {
-    const isDestination = destinationOfName(content, name) !== undefined;
-    const permits = isDestination ? this.#parts.filter.forAnswers(content) : AnswerFilter.forInternet(content);
+    const key = destinationOfName(content, name);
+    const isDestination = key !== undefined;
+    const permits = isDestination ? this.#parts.filter.forAnswers(content, key) : AnswerFilter.forInternet(content);
     let left = isDestination ? nameLimits.addressesOfAnswer : Number.POSITIVE_INFINITY;
     return answers.filter((one) => {
       if (!("data" in one) || !addressTypes.has(one.type)) return true;
