@@ -1,4 +1,5 @@
 /** An authenticated request to an operation: its caller, its parameters, and the transactions that it can run. */
+import { createHash } from "node:crypto";
 import {
   type BodyOf,
   type FlagsOf,
@@ -17,11 +18,12 @@ import type { Scope, Transaction } from "./db/database.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { ListQuery } from "./list-query.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
-import type { Outcome, RecordOutcome } from "./outcome.ts";
-import type { CachedRecord } from "./record-cache.ts";
+import type { ResolveTxt } from "./outbound/resolve-txt.ts";
+import type { Outcome } from "./outcome.ts";
+import { type HoldSecret, PreparedAnswer } from "./prepared-answer.ts";
 import type { RecordReferences } from "./record-references.ts";
 import type { AccessImpact } from "./tenancy/access-ledger.ts";
-import { readGeneration } from "./tenancy/generation.queries.ts";
+import { readTenantState } from "./tenancy/generation.queries.ts";
 import type { TenantModel } from "./tenancy/tenant-models.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
@@ -49,11 +51,11 @@ export interface RequestFinder {
 export interface FoundRequest {
   readonly operation: Operation;
   /**
-   * Validates the request against the operation's declaration. Trims strings of the body in place.
+   * Validates the request against the operation's declaration, in slices. Trims strings of the body in place.
    *
-   * @throws AppError invalid_parameter, invalid_body, invalid_json
+   * @throws the work: AppError invalid_parameter, invalid_body, invalid_json
    */
-  check(body: unknown): CheckedRequest;
+  check(body: unknown): Work<CheckedRequest>;
   /** @throws AppError like the request itself */
   perform(call: Call<Operation>): Promise<Outcome>;
 }
@@ -86,6 +88,10 @@ export interface CallOptions<O extends Operation> {
   readonly permissions: ReadonlySet<Permission>;
   /** Undefined for the operator, who has no limits. */
   readonly limits: KeyLimits | undefined;
+  /** The session in which a person acts; undefined for keys. */
+  readonly session?: { readonly id: string; readonly userId: string } | undefined;
+  /** Refuses a person who has not authenticated recently. */
+  readonly requireRecentAuthentication: () => void;
   /** Undefined for the operator. */
   readonly tenantId: string | undefined;
   readonly requestId: string;
@@ -94,6 +100,8 @@ export interface CallOptions<O extends Operation> {
   /** The caller's reason for overriding access tests. */
   readonly overrideReason: string | undefined;
   readonly idempotency: IdempotencyRequest | undefined;
+  /** The id of the event that the request reverts; undefined if it is not part of a revert. */
+  readonly reverts?: string | undefined;
   readonly now: Date;
 }
 
@@ -137,9 +145,10 @@ export class Call<O extends Operation> {
    * The call of a request inside this request: the same caller, in a batch.
    *
    * @param checked the result of the request's check
+   * @param reverts the id of the event that the request reverts
    * @throws AppError permission_denied
    */
-  inner(operation: Operation, checked: CheckedRequest, batch: CommandBatch): Call<Operation> {
+  inner(operation: Operation, checked: CheckedRequest, batch: CommandBatch, reverts?: string): Call<Operation> {
     const { access } = operation;
     if (access === "operator" || access === "any-key")
       throw new Error(`${operation.id} is not an operation inside a tenant`);
@@ -152,6 +161,7 @@ export class Call<O extends Operation> {
       ifMatch: checked.ifMatch,
       overrideReason: takesOverrideReason(operation) ? this.overrideReason : undefined,
       idempotency: undefined,
+      reverts,
       batch,
     };
     // The body was checked against the operation's declaration.
@@ -220,6 +230,20 @@ export class Call<O extends Operation> {
     return this.#options.limits;
   }
 
+  /** The session in which a person acts; undefined for keys. */
+  get session(): { readonly id: string; readonly userId: string } | undefined {
+    return this.#options.session;
+  }
+
+  /**
+   * Refuses a person who has not authenticated recently: for requests whose content is dangerous.
+   *
+   * @throws AppError recent_authentication_required
+   */
+  requireRecentAuthentication(): void {
+    this.#options.requireRecentAuthentication();
+  }
+
   /** The tenant that the caller's key belongs to. */
   get tenantId(): string {
     const { tenantId, operation } = this.#options;
@@ -241,9 +265,29 @@ export class Call<O extends Operation> {
     return this.#options.runner.webhookNetworks;
   }
 
+  /** Networks outside the internet that identity providers can be in. */
+  get providerNetworks(): AllowedNetworks {
+    return this.#options.runner.providerNetworks;
+  }
+
+  /** Whether the server sends mail. */
+  get sendsMail(): boolean {
+    return this.#options.runner.sendsMail;
+  }
+
+  /** Reads the TXT records that prove the ownership of domains. */
+  get resolveTxt(): ResolveTxt {
+    return this.#options.runner.resolveTxt;
+  }
+
+  /** The address at which browsers reach the server. */
+  get publicUrl(): string {
+    return this.#options.runner.publicUrl();
+  }
+
   get origin(): Origin {
-    const { actor, operation, requestId, sourceAddress, now, overrideReason: reason } = this.#options;
-    return { actor, operation: operation.id, requestId, sourceAddress, at: now, reason };
+    const { actor, operation, requestId, sourceAddress, now, overrideReason: reason, reverts } = this.#options;
+    return { actor, operation: operation.id, requestId, sourceAddress, at: now, reason, reverts };
   }
 
   get idempotency(): IdempotencyRequest | undefined {
@@ -266,38 +310,39 @@ export class Call<O extends Operation> {
   }
 
   /**
-   * Reads a record that only commands change. The row is read once while nothing in the tenant changes. Not for records
-   * whose content depends on the time.
+   * Reads an answer that is cached while nothing in the tenant changes. The caller's permissions and the request select
+   * the cached answer. No secret is cached in plain text.
    *
-   * @param read.secret whether this caller sees secrets: then only the row with encrypted secrets is cached
    * @param read.load like the `work` of `read`
+   * @param read.present returns the body, with `hold` for each secret
+   * @param read.until the time at which the answer changes although nothing is written, in milliseconds
    * @throws AppError not_found
    */
-  async readRecord<Row extends object>(read: {
-    readonly secret: boolean;
-    readonly load: (tx: TenantTx) => Promise<Row | undefined>;
-    readonly present: (row: Row) => RecordOutcome;
+  async readAnswer<Rows>(read: {
+    readonly load: (tx: TenantTx) => Promise<Rows | undefined>;
+    readonly present: (rows: Rows, hold: HoldSecret) => { readonly body: unknown; readonly version?: number };
+    readonly until?: (rows: Rows) => number;
   }): Promise<Outcome> {
-    const { operation, parameters, runner } = this.#options;
-    const { secret, load, present } = read;
-    const key = [this.tenantId, operation.id, ...Object.values(parameters), secret].join(" ");
-    const known = runner.records.find(key);
-    const current = known !== undefined && (await runner.generations.current(this.tenantId)) === known.generation;
-    runner.records.noteLookUp(current);
-    if (current) {
-      const { kept } = known;
-      return kept.kind === "answer" ? kept.outcome : present(JSON.parse(kept.text) as Row); // as stored under this key below
-    }
-    const [generation, row] = await this.read((tx) => Promise.all([readGeneration(tx), load(tx)]));
-    if (row === undefined) throw new AppError("not_found");
-    const outcome = present(row);
-    if (generation !== undefined) {
-      const { body, ...rest } = outcome;
-      const text = JSON.stringify(secret ? row : body);
-      const kept = secret ? { kind: "row", text } : { kind: "answer", outcome: { ...rest, body: undefined, text } };
-      runner.records.remember(key, generation, kept as CachedRecord); // the two kinds of cached records
-    }
-    return outcome;
+    const { runner, batch } = this.#options;
+    const { load, present, until = () => Number.POSITIVE_INFINITY } = read;
+    const assemble = async () => {
+      const [state, rows] = await this.read((tx) => Promise.all([readTenantState(tx), load(tx)]));
+      if (rows === undefined) throw new AppError("not_found");
+      return { state, until: until(rows), answer: PreparedAnswer.of((hold) => present(rows, hold)) };
+    };
+    // Only the batch's own transaction sees its earlier changes.
+    if (batch !== undefined) return { kind: "prepared", answer: (await assemble()).answer };
+    const current = () => runner.generations.state(this.tenantId);
+    const answer = await runner.answers.answer({ key: this.#question, now: this.now, current, load: assemble });
+    return { kind: "prepared", answer };
+  }
+
+  /** Identifies everything that the answer to a read depends on, except for the state of the tenant and the time. */
+  get #question(): string {
+    const { operation, parameters, listQuery, query, permissions } = this.#options;
+    const { limit, offset, sort = [], filters = [] } = listQuery ?? {};
+    const asked = [Object.values(parameters), limit, offset, sort, filters, Object.entries(query)];
+    return `${this.tenantId} ${operation.id} ${fingerprintOf(permissions)} ${JSON.stringify(asked)}`;
   }
 
   /**
@@ -388,15 +433,42 @@ export class Call<O extends Operation> {
    * @throws AppError precondition_failed
    */
   requireVersion(version: number): void {
+    this.#requireTag(version, "the record's ETag");
+  }
+
+  /**
+   * Like `requireVersion`, for operations whose If-Match is the tenant's generation.
+   *
+   * @throws AppError precondition_failed
+   */
+  requireGeneration(generation: number): void {
+    this.#requireTag(generation, "the tenant's generation");
+  }
+
+  #requireTag(version: number, what: string): void {
     const { ifMatch } = this.#options;
     if (ifMatch === undefined || ifMatch.trim() === "*") return;
     const current = entityTag(version);
     // Strong comparison (RFC 9110, section 13.1.1): a weak tag matches nothing.
     if (ifMatch.split(",").some((tag) => tag.trim() === current)) return;
     throw new AppError("precondition_failed", {
-      detail: `If-Match is ${ifMatch.slice(0, 200)}, but the record's ETag is now ${current}.`,
+      detail: `If-Match is ${ifMatch.slice(0, 200)}, but ${what} is now ${current}.`,
     });
   }
+}
+
+const fingerprints = new WeakMap<ReadonlySet<Permission>, string>();
+
+/** Equal for equal sets of permissions. */
+function fingerprintOf(permissions: ReadonlySet<Permission>): string {
+  let fingerprint = fingerprints.get(permissions);
+  if (fingerprint === undefined) {
+    fingerprint = createHash("sha256")
+      .update([...permissions].sort().join(" "))
+      .digest("base64url");
+    fingerprints.set(permissions, fingerprint);
+  }
+  return fingerprint;
 }
 
 /** The ETag of a record's version. */

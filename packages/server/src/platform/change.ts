@@ -1,4 +1,5 @@
 import type { TargetType } from "@gatehouse/contract/event-types";
+import type { ActorType } from "@gatehouse/contract/records/event";
 import { AppError, bodyField } from "./app-error.ts";
 
 /** A change to one record, as the audit entry and the outbox tell it. */
@@ -15,7 +16,8 @@ export interface Change {
 
 /** The author of a change. */
 export interface Actor {
-  readonly type: "api-key" | "operator" | "system";
+  readonly type: ActorType;
+  /** Undefined for the operator and the system. */
   readonly id?: string;
   readonly name: string;
 }
@@ -30,6 +32,8 @@ export interface Origin {
   readonly at: Date;
   /** The caller's reason for overriding access tests. */
   readonly reason?: string | undefined;
+  /** The id of the event that the changes revert. */
+  readonly reverts?: string | undefined;
 }
 
 /**
@@ -38,22 +42,25 @@ export interface Origin {
  */
 const directionControls = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-/** Whether a name contains characters that change the direction of text. */
-export function hasDirectionControls(name: string): boolean {
-  return directionControls.test(name);
+/** Text in which a reader sees nothing: spaces, ignorable characters such as U+200B and U+FEFF, and blank Braille. */
+const invisibleText = /^[\s\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]*$/u;
+
+/** The reason for which a new record cannot have a name. Undefined if it can. */
+export function problemOfNewName(name: string): string | undefined {
+  if (directionControls.test(name)) return "must not contain characters that change the direction of text";
+  return invisibleText.test(name) ? "must contain a visible character" : undefined;
 }
 
 /**
- * Rejects a new name with direction controls. Existing names stay valid.
+ * Rejects a new name that cannot be read. Existing names stay valid.
  *
  * @throws AppError invalid_name
  */
 export function requireReadableName({ before, after }: Change): void {
   const name = nameOf(after);
-  if (name === undefined || !hasDirectionControls(name) || name === nameOf(before)) return;
-  throw new AppError("invalid_name", {
-    errors: [bodyField("/name", "must not contain characters that change the direction of text")],
-  });
+  const problem = name === undefined ? undefined : problemOfNewName(name);
+  if (problem === undefined || name === nameOf(before)) return;
+  throw new AppError("invalid_name", { errors: [bodyField("/name", problem)] });
 }
 
 function nameOf(record: object | undefined): string | undefined {

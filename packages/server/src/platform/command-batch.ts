@@ -4,7 +4,9 @@ import { AppError } from "./app-error.ts";
 import { type Change, type Origin, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import type { Database } from "./db/database.ts";
+import { isStatementTimeout } from "./db/database-errors.ts";
 import { checkDeferredConstraints } from "./db/deferred-constraints.queries.ts";
+import { limitStatements } from "./db/statement-timeout.queries.ts";
 import { newId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
 import type { AccessChange, AccessImpact, AccessLedger } from "./tenancy/access-ledger.ts";
@@ -66,6 +68,34 @@ export class CommandBatch {
   }
 
   /**
+   * Reads with a time limit for each statement: the time for which the batch may still start commands.
+   *
+   * @throws AppError with the code `tooLong`
+   */
+  async readInTime<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    const { tx, tooLong } = this.#options;
+    this.requireTime();
+    const [former] = await limitStatements(tx, `${Math.max(1, Math.round(this.#remainingMs))}ms`);
+    try {
+      const result = await work(tx);
+      if (former !== undefined) await limitStatements(tx, former.former);
+      return result;
+    } catch (error) {
+      if (isStatementTimeout(error)) throw new AppError(tooLong, { cause: error });
+      throw error;
+    }
+  }
+
+  /** @throws AppError with the code `tooLong` if the batch must not start anything more */
+  requireTime(): void {
+    if (this.#remainingMs < 0) throw new AppError(this.#options.tooLong);
+  }
+
+  get #remainingMs(): number {
+    return this.#startedAtMs + maxHoldMs - this.#options.clock.elapsedMs();
+  }
+
+  /**
    * Performs one operation of the batch.
    *
    * @param work runs the operation, whose commands call `perform`
@@ -80,8 +110,8 @@ export class CommandBatch {
 
   /** @throws AppError with the code `tooLong`, and the errors of the command */
   async perform(origin: Origin, work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
-    const { tx, recorded, clock, tooLong } = this.#options;
-    if (clock.elapsedMs() - this.#startedAtMs > maxHoldMs) throw new AppError(tooLong);
+    const { tx, recorded } = this.#options;
+    this.requireTime();
     const outcome = await work({
       tenantId: tx.tenantId,
       query: tx.query,
@@ -89,6 +119,8 @@ export class CommandBatch {
         requireReadableName(change);
         recorded.push({ id: newId(), origin, change });
       },
+      // The effect of a batch is evaluated after its last command.
+      announce: () => undefined,
       atEnd: (check) => this.#checks.push(check),
     });
     // A command that violates a deferred constraint would not have committed.
@@ -101,6 +133,7 @@ export class CommandBatch {
     const impact = this.#impact;
     return {
       evaluate: () => Promise.reject(new Error("only the whole batch is evaluated")),
+      begin: () => Promise.reject(new Error("only the whole batch is evaluated")),
       preview: (tx, changes) => impact.preview(tx, [...this.changes, ...changes]),
     };
   }

@@ -1,26 +1,35 @@
 /** The only way to change data: a transaction with its audit entry, its outbox entry and its stored reply. */
-import { appendToRecord } from "./audit/audit.queries.ts";
+import { finish as finishWork } from "@gatehouse/policy/work";
+import type { AnswerCache } from "./answer-cache.ts";
+import { appendToRecord, type SerializedEntries, serializeEntries, storeEarlyEntries } from "./audit/audit.queries.ts";
 import type { AuditKeys } from "./audit/audit-keys.ts";
-import { type Entry, newEntry } from "./audit/entry.ts";
+import { newEntry } from "./audit/entry.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
 import type { HeadGuard } from "./audit/head-guard.ts";
-import { type Origin, requireReadableName } from "./change.ts";
+import { type Change, type Origin, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { CommandBatch, type RecordedChange } from "./command-batch.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import type { Evaluator } from "./evaluation/evaluator.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
 import { newId } from "./ids.ts";
+import { hasLargeBody, withSerializedBody } from "./json-slices.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
+import type { ResolveTxt } from "./outbound/resolve-txt.ts";
 import type { Outcome } from "./outcome.ts";
-import type { RecordCache } from "./record-cache.ts";
 import type { RecordReferences } from "./record-references.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
-import { type AccessImpact, type AccessLedger, concernsAccess, type EvaluatedImpact } from "./tenancy/access-ledger.ts";
+import {
+  type AccessImpact,
+  type AccessLedger,
+  concernsAccess,
+  type EvaluatedImpact,
+  type EvaluateImpact,
+} from "./tenancy/access-ledger.ts";
 import type { GenerationReader } from "./tenancy/generation-reader.ts";
 import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
 import type { TenantModels } from "./tenancy/tenant-models.ts";
-import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
+import type { CommandTx, CreatedRecord, TenantTx } from "./tenancy/tenant-tx.ts";
 
 /** The encryption of everything that is stored encrypted. */
 export interface Secrets {
@@ -28,6 +37,12 @@ export interface Secrets {
   readonly replies: SecretBox;
   readonly gatewayTokens: SecretBox;
   readonly webhookSecrets: SecretBox;
+  /** The secrets of clients at identity providers. */
+  readonly providerSecrets: SecretBox;
+  /** Challenges that a browser holds until it answers them. */
+  readonly signInChallenges: SecretBox;
+  /** The codes of enrolment links, and the tokens of links that are sent by mail. */
+  readonly enrolmentLinks: SecretBox;
   /** The private keys that sign gateway configurations. */
   readonly signingKeys: SecretBox;
   /** A known text that reveals a start with the wrong master key. */
@@ -38,8 +53,10 @@ export interface Secrets {
 export interface CommandRunner {
   readonly clock: Clock;
   readonly database: Database;
+  /** Returns the address at which browsers reach the server, without a trailing slash. Known once the port is open. */
+  readonly publicUrl: () => string;
   readonly secrets: Secrets;
-  readonly records: RecordCache;
+  readonly answers: AnswerCache;
   readonly generations: GenerationReader;
   readonly models: TenantModels;
   /** Evaluates access, in slices that are shared fairly. */
@@ -51,6 +68,12 @@ export interface CommandRunner {
   readonly audit: { readonly keys: AuditKeys; readonly guard: HeadGuard; readonly streams: EventStreams };
   /** Networks outside the internet that webhooks can reach. */
   readonly webhookNetworks: AllowedNetworks;
+  /** Networks outside the internet that identity providers can be in. */
+  readonly providerNetworks: AllowedNetworks;
+  /** Whether the server sends mail. */
+  readonly sendsMail: boolean;
+  /** Reads the TXT records that prove the ownership of domains. */
+  readonly resolveTxt: ResolveTxt;
   /** Called after each commit, with the number of new audit entries. */
   readonly committed: (auditEntries: number) => void;
 }
@@ -65,6 +88,8 @@ export interface CommandScope {
   readonly alone?: boolean;
   /** Whether the command can change access. Then its access impact is stored with it. */
   readonly changesAccess?: boolean;
+  /** Whether the command stores a late effect, which its seal then covers. */
+  readonly storesLateEffect?: boolean;
 }
 
 /** A command's outcome, and whether it is the stored outcome of an earlier request. */
@@ -84,7 +109,7 @@ export function runCommand(
   work: (tx: CommandTx) => Promise<Outcome>,
 ): Promise<Outcome & Replayed> {
   const { origin } = command;
-  return runRecorded(runner, command, async ({ tx, recorded }) => {
+  return runRecorded(runner, command, async ({ tx, recorded, announce }) => {
     const checks: (() => Promise<void>)[] = [];
     const outcome = await work({
       ...tx,
@@ -92,6 +117,7 @@ export function runCommand(
         requireReadableName(change);
         recorded.push({ id: newId(), origin, change });
       },
+      announce,
       atEnd: (check) => checks.push(check),
     });
     for (const check of checks) await check();
@@ -118,11 +144,16 @@ export function runBatch(
   );
 }
 
+/** So few entries are serialized at once. */
+const fewEntries = 8;
+
 interface Recording {
   readonly tx: TenantTx;
   /** Receives the changes, in order. */
   readonly recorded: RecordedChange[];
   readonly impact: AccessImpact | undefined;
+  /** See `CommandTx.announce`. */
+  readonly announce: (created: readonly CreatedRecord[]) => void;
 }
 
 async function runRecorded(
@@ -130,13 +161,23 @@ async function runRecorded(
   command: CommandScope,
   work: (recording: Recording) => Promise<Outcome>,
 ): Promise<Outcome & Replayed> {
-  const { scope, tenantId, origin, idempotency, alone = false, changesAccess = false } = command;
+  const {
+    scope,
+    tenantId,
+    origin,
+    idempotency,
+    alone = false,
+    changesAccess = false,
+    storesLateEffect = false,
+  } = command;
   const impact = changesAccess ? await runner.ledger.open(tenantId) : undefined;
-  let entries: readonly Entry[] = [];
+  let entries: SerializedEntries | undefined;
+  let entryCount = 0;
   let effect: EvaluatedImpact | undefined;
 
   const perform = async (transaction: Transaction): Promise<Outcome & Replayed> => {
-    entries = [];
+    entries = undefined;
+    entryCount = 0;
     effect = undefined;
     if (alone) {
       // The time limit of a batch starts when it holds the lock.
@@ -161,14 +202,42 @@ async function runRecorded(
     }
     const tx = { tenantId, query: transaction.query };
     const recorded: RecordedChange[] = [];
-    const outcome = await work({ tx, recorded, impact });
-    entries = recorded.map(({ id, origin: author, change }) => newEntry(id, author, change));
+    let announced:
+      | { readonly created: readonly CreatedRecord[]; readonly evaluation: Promise<EvaluateImpact> }
+      | undefined;
+    const announce = (created: readonly CreatedRecord[]) => {
+      const changes = created.map((change) => ({ ...change, after: {} }));
+      if (impact === undefined || !concernsAccess(changes)) return;
+      const evaluation = impact.begin(tx, changes);
+      // Awaited only if the work succeeds.
+      evaluation.catch(() => undefined);
+      announced = { created, evaluation };
+    };
+    const performed = await work({ tx, recorded, impact, announce });
+    // Only a reply that is stored must be serialized before the commit.
+    const outcome =
+      idempotency?.storesReply === true && hasLargeBody(performed)
+        ? await runner.evaluator.decide(tenantId, withSerializedBody(performed))
+        : performed;
+    const [first] = recorded;
+    if (first === undefined) return outcome;
+    entryCount = recorded.length;
     const changes = recorded.map(({ change }) => change);
-    if (!concernsAccess(changes)) return outcome;
-    if (impact === undefined) throw new Error(`${origin.operation} changes access without declaring changesAccess`);
-    effect = await impact.evaluate(tx, changes, origin.reason);
-    const [first] = entries;
-    return first === undefined ? outcome : { ...outcome, event: first.id };
+    const concerned = concernsAccess(changes);
+    if (concerned) {
+      if (impact === undefined) throw new Error(`${origin.operation} changes access without declaring changesAccess`);
+      if (announced === undefined) effect = await impact.evaluate(tx, changes, origin.reason);
+      else {
+        requireSameRecords(announced.created, changes);
+        effect = await (await announced.evaluation)(origin.reason);
+      }
+    }
+    const authored = recorded.map(({ id, origin: author, change }) => newEntry(id, author, change));
+    const serializing = serializeEntries(authored);
+    entries =
+      authored.length <= fewEntries ? finishWork(serializing) : await runner.evaluator.decide(tenantId, serializing);
+    await storeEarlyEntries(tx, origin, entries);
+    return concerned ? { ...outcome, event: first.id } : outcome;
   };
 
   const finish = (transaction: Transaction, outcome: Outcome & Replayed): Promise<unknown> => {
@@ -177,14 +246,25 @@ async function runRecorded(
       // First, because it throws for a reply that is too large: then nothing else may have been sent.
       idempotency === undefined ? undefined : storeReply(transaction, runner.secrets.replies, idempotency, outcome),
       effect?.write({ tenantId, query: transaction.query }),
-      entries.length === 0 ? undefined : appendToRecord(transaction, tenantId, origin, entries, effect !== undefined),
+      entries === undefined
+        ? undefined
+        : appendToRecord(transaction, tenantId, origin, entries, storesLateEffect || effect !== undefined),
     ]);
   };
 
   const outcome = await runner.database.transaction(scope, perform, finish);
   if (outcome.replayed !== true) {
     effect?.committed();
-    runner.committed(entries.length);
+    runner.committed(entryCount);
   }
   return outcome;
+}
+
+/** @throws Error if a command announced other changes than it recorded: their effect would be wrong */
+function requireSameRecords(announced: readonly CreatedRecord[], recorded: readonly Change[]): void {
+  const keys = new Set(announced.map(({ type, id }) => `${type} ${id}`));
+  const known = recorded.filter(({ type, id, before }) => before === undefined && keys.has(`${type} ${id}`));
+  if (known.length !== recorded.length || keys.size !== recorded.length) {
+    throw new Error("a command recorded other changes than it announced");
+  }
 }

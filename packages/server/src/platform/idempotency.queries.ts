@@ -146,13 +146,22 @@ export function storeReply(
 ): Promise<unknown> {
   const key = [request.tenantId, request.callerId, request.keyHash] as const;
   if (!request.storesReply) return transaction.query(store, ...key, null, rowBytes, "question");
-  const text = JSON.stringify(outcome);
+  const text = replyText(outcome);
   const packed = text.length > maxReplyLength ? undefined : packedText(text);
   if (packed === undefined || packed.length > maxReplyBytes) {
     throw new AppError("reply_too_large");
   }
   const ciphertext = replies.seal(packed, contextOf(request));
   return transaction.query(store, ...key, ciphertext, ciphertext.length + rowBytes, "reply");
+}
+
+/** @throws AppError reply_too_large */
+function replyText(outcome: Outcome): string {
+  if (outcome.kind !== "record" || outcome.bytes === undefined) return JSON.stringify(outcome);
+  const { bytes, ...rest } = outcome;
+  // Serializing it again would block the process.
+  if (bytes.length > maxReplyLength) throw new AppError("reply_too_large");
+  return JSON.stringify(rest);
 }
 
 /** Compressed replies are in base64, which no JSON object looks like. */

@@ -14,8 +14,8 @@ export interface LinkTransport {
 /** Receives the events of an open connection from its transport. */
 export interface LinkReceiver {
   received(text: string): void;
-  /** Whether the agent has not said hello yet, so that its data is limited. */
-  readonly awaitsHello: boolean;
+  /** Whether the agent is not admitted yet, so that its data is limited. */
+  readonly isPending: boolean;
   /** Received data that is not text, or is too long. */
   violated(): void;
   closed(): void;
@@ -25,6 +25,9 @@ export interface LinkReceiver {
 export interface LinkListener<Presented = unknown> {
   /** @throws AppError the kind's error for an invalid token; too_many_links, database_unavailable */
   authenticate(token: string): Promise<Presented>;
-  /** @param sourceAddress source address of the connection; arbitrary if the connection is already closed */
-  open(presented: Presented, transport: LinkTransport, sourceAddress: string): LinkReceiver;
+  /**
+   * @param sourceAddress source address of the connection; arbitrary if the connection is already closed
+   * @param subprotocol the subprotocol that the server has selected
+   */
+  open(presented: Presented, transport: LinkTransport, sourceAddress: string, subprotocol: string): LinkReceiver;
 }

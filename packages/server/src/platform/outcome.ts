@@ -1,4 +1,5 @@
 import type { Page } from "@gatehouse/contract/list";
+import type { PreparedAnswer } from "./prepared-answer.ts";
 
 /** A record, or another complete response body. */
 export interface RecordOutcome {
@@ -6,6 +7,8 @@ export interface RecordOutcome {
   readonly body: unknown;
   /** The body as JSON, if it was serialized before. */
   readonly text?: string;
+  /** The body as JSON in UTF-8, if it is large and was serialized in slices. */
+  readonly bytes?: Buffer;
   /** Becomes the ETag. */
   readonly version?: number;
   /** The path of what was created. */
@@ -28,6 +31,8 @@ export interface StreamOutcome {
 export type Outcome = (
   | RecordOutcome
   | { readonly kind: "page"; readonly page: Page<unknown> }
+  /** A record or a page that was serialized before. */
+  | { readonly kind: "prepared"; readonly answer: PreparedAnswer }
   | { readonly kind: "array"; readonly batches: AsyncIterable<readonly unknown[]> }
   | StreamOutcome
   | { readonly kind: "empty"; readonly version?: number }
@@ -39,6 +44,17 @@ export type Outcome = (
 /** A record that was read or changed. */
 export function record(body: object, version: number): RecordOutcome {
   return { kind: "record", body, version };
+}
+
+/** A body and its JSON. */
+export interface Serialized {
+  readonly body: object;
+  readonly bytes: Buffer;
+}
+
+/** A record or a computed result that may be large. */
+export function serialized({ body, bytes }: Serialized, version?: number): RecordOutcome {
+  return version === undefined ? { kind: "record", body, bytes } : { kind: "record", body, bytes, version };
 }
 
 /** A record that was created. */

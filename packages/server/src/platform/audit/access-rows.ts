@@ -15,6 +15,18 @@ export interface EffectRow {
   readonly summary: string | null;
 }
 
+/** An access effect that was computed after the commit of its command. */
+export interface LateEffectRow {
+  /** The generation of the command. */
+  readonly generation: number;
+  /** The generation whose seal covers the row. */
+  readonly sealedIn: number;
+  /** ISO 8601. */
+  readonly computedAt: string;
+  /** JSON as stored. */
+  readonly summary: string;
+}
+
 /** The facts of a record as a command left them. */
 export interface FactRow {
   readonly generation: number;
@@ -40,7 +52,8 @@ function int64(value: number): Buffer {
 const hashOf = (text: string | null) => (text === null ? Buffer.alloc(0) : sha256(text));
 
 /**
- * Hashes rows in the order in which they are added: effects by generation, then facts by generation, kind and record.
+ * Hashes rows in the order in which they are added: effects by generation, then facts by generation, kind and record,
+ * then late effects by generation.
  */
 export class AccessRowsHash {
   readonly #hash = createHash("sha256");
@@ -54,6 +67,11 @@ export class AccessRowsHash {
   fact({ generation, firstGeneration, kind, record, facts }: FactRow): void {
     this.#isEmpty = false;
     this.#hash.update(sha256(sha256(kind), sha256(record), int64(generation), int64(firstGeneration), hashOf(facts)));
+  }
+
+  lateEffect({ generation, computedAt, summary }: LateEffectRow): void {
+    this.#isEmpty = false;
+    this.#hash.update(sha256(int64(generation), int64(Date.parse(computedAt)), sha256(summary)));
   }
 
   /** @returns hexadecimal; undefined without rows */

@@ -101,3 +101,27 @@ test("the role that serves requests can neither change nor delete entries, nor p
     await application.end();
   }
 });
+
+test("a command with more entries than one statement writes has one seal over all of them, in order", async () => {
+  const tenant = await server.newTenant();
+  const { body: document } = await tenant.client.get("/tenants/configuration");
+  const groups = Array.from({ length: 1_300 }, (_, index) => ({
+    name: `Group ${index}`,
+    description: "x".repeat(300),
+  }));
+  const applied = await tenant.client.post("/tenants/configuration/apply", {
+    ...document,
+    groups: [...document.groups, ...groups],
+  });
+  expect(applied.status, applied.text).toBe(200);
+  const report = await verifyTenant(server.database, { tenantId: tenant.id, signatures });
+  expect(report).toMatchObject({ findings: [], events: 5 + 1_300 });
+  const { rows } = await owner.query(
+    `SELECT count(DISTINCT generation)::integer AS seals, max(position)::integer AS last,
+            (SELECT cardinality(array_agg(DISTINCT record)) FROM access_history
+             WHERE tenant_id = $1 AND kind = 'group' AND generation = 2) AS versions
+     FROM audit_events WHERE tenant_id = $1 AND generation = 2`,
+    [tenant.id],
+  );
+  expect(rows).toEqual([{ seals: 1, last: 1_305, versions: 1_300 }]);
+}, 60_000);

@@ -19,6 +19,7 @@ export interface EntryRow {
   readonly request_id: string;
   readonly source_address: string | null;
   readonly reason: string | null;
+  readonly reverts: string | null;
 }
 
 const entryColumnNames = [
@@ -38,6 +39,7 @@ const entryColumnNames = [
   "request_id",
   "source_address",
   "reason",
+  "reverts",
 ];
 
 /** The columns of an EntryRow, for a row named `item`. */
@@ -61,6 +63,7 @@ export function eventView(row: EntryRow): Event {
     requestId: row.request_id,
     ...(row.source_address === null ? {} : { sourceAddress: row.source_address }),
     ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(row.reverts === null ? {} : { reverts: row.reverts }),
   };
 }
 
@@ -75,7 +78,7 @@ export interface Entry extends Omit<Event, "position" | "generation" | "before" 
 
 /** @returns the entry in the form that `eventView` returns after it is stored */
 export function newEntry(id: string, origin: Origin, change: Change): Entry {
-  const { actor, sourceAddress, reason } = origin;
+  const { actor, sourceAddress, reason, reverts } = origin;
   return {
     id,
     createdAt: origin.at.toISOString(),
@@ -90,7 +93,8 @@ export function newEntry(id: string, origin: Origin, change: Change): Entry {
     ...(change.after === undefined ? {} : { after: change.after }),
     requestId: origin.requestId,
     ...(sourceAddress === undefined ? {} : { sourceAddress }),
-    // Without a reason the field is absent, not null, so that entries from before the field existed keep their hashes.
+    // Without a value these fields are absent, not null, so that entries from before they existed keep their hashes.
     ...(reason === undefined ? {} : { reason }),
+    ...(reverts === undefined ? {} : { reverts }),
   };
 }

@@ -28,6 +28,7 @@ export const eventSource: ListSource = {
     "target.id": { value: "item.target_id" },
     "target.type": { value: "item.target_type" },
     "target.name": { value: "item.target_name" },
+    reverts: { value: "item.reverts" },
   },
 };
 

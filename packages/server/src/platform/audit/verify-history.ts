@@ -1,6 +1,6 @@
 /** Verifies that the access effects and facts in the database are those that the chain covers. */
 import type { TenantTx } from "../tenancy/tenant-tx.ts";
-import { readSealedEffects, readSealedFacts } from "./access-rows.queries.ts";
+import { readSealedEffects, readSealedFacts, readSealedLateEffects } from "./access-rows.queries.ts";
 import { AccessRowsHash } from "./access-rows.ts";
 import type { HistoryBaseline } from "./history-baseline.ts";
 import { noEnd, readSeals } from "./record.queries.ts";
@@ -45,6 +45,7 @@ async function hashThrough(tx: TenantTx, through: number): Promise<string | null
   const hash = new AccessRowsHash();
   for await (const row of readSealedEffects(tx, -1, through)) hash.effect(row);
   for await (const row of readSealedFacts(tx, -1, through)) hash.fact(row);
+  for await (const row of readSealedLateEffects(tx, -1, through)) hash.lateEffect(row);
   return hash.digest() ?? null;
 }
 
@@ -57,5 +58,6 @@ async function hashesBySeal(tx: TenantTx, after: number, through: number): Promi
   };
   for await (const row of readSealedEffects(tx, after, through)) hashOf(row.sealedIn).effect(row);
   for await (const row of readSealedFacts(tx, after, through)) hashOf(row.generation).fact(row);
+  for await (const row of readSealedLateEffects(tx, after, through)) hashOf(row.sealedIn).lateEffect(row);
   return new Map([...hashes].map(([generation, hash]) => [generation, hash.digest()]));
 }

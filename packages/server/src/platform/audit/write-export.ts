@@ -109,6 +109,7 @@ const csvColumns: Readonly<Record<string, (event: Event) => string | number | un
   before: (event) => (event.before === undefined ? undefined : JSON.stringify(event.before)),
   after: (event) => (event.after === undefined ? undefined : JSON.stringify(event.after)),
   reason: (event) => event.reason,
+  reverts: (event) => event.reverts,
 };
 
 /** CSV text (RFC 4180). Values that a spreadsheet would evaluate as formulas get a leading apostrophe. */

@@ -11,12 +11,17 @@ export interface Granted<P extends Permission> {
   readonly [proof]: P;
 }
 
+/** The permissions of a person, which follow from the person's roles. Others are permissions of keys. */
+export class RolePermissions extends Set<Permission> {}
+
 /** @throws AppError permission_denied with the missing permission */
 export function authorize<P extends Permission>(held: ReadonlySet<Permission>, permission: P): Granted<P> {
   if (!held.has(permission)) {
-    throw new AppError("permission_denied", {
-      detail: `The API key lacks the permission ${permission}. Use a key that holds it.`,
-    });
+    const detail =
+      held instanceof RolePermissions
+        ? `Your roles do not include the permission ${permission}. Ask an administrator for a role that includes it.`
+        : `The API key lacks the permission ${permission}. Use a key that holds it.`;
+    throw new AppError("permission_denied", { detail });
   }
   // The proof exists only as a type and has no value at run time.
   return granted as Granted<P>;

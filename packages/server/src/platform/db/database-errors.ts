@@ -13,6 +13,7 @@ const failedTransaction = "25P02";
 /** Characters that the database's encoding cannot represent, such as NUL. */
 const unstorableText = new Set(["22021", "22P05"]);
 const undefinedColumn = "42703";
+const queryCanceled = "57014";
 
 /**
  * Classes and codes of temporary failures: connection problems, exhausted resources, timeouts, shutdown and startup.
@@ -49,6 +50,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 export function isUnwritable(error: unknown): boolean {
   if (error instanceof AppError) return isUnwritable(error.cause);
   return error instanceof pg.DatabaseError && (error.code === diskFull || error.code === readOnlyTransaction);
+}
+
+/** Whether a statement reached its time limit. */
+export function isStatementTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === queryCanceled;
 }
 
 /** Whether a statement was refused only because an earlier statement of its transaction had failed. */

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { DatabaseProxy } from "../../testing/faults/database-proxy.ts";
 import { Database, type Scope } from "./database.ts";
@@ -230,4 +231,38 @@ describe("a tenant", () => {
     again.leave();
     await Promise.all(again.work);
   });
+});
+
+test("a transaction writes to its connection once for each turn in which it asks", async () => {
+  let writes = 0;
+  class CountingSocket extends Socket {
+    override _write(...args: Parameters<Socket["_write"]>): void {
+      writes += 1;
+      super._write(...args);
+    }
+    override _writev(...args: Parameters<NonNullable<Socket["_writev"]>>): void {
+      writes += 1;
+      super._writev?.(...args);
+    }
+  }
+  const connection = { ...inject("database"), stream: () => new CountingSocket() };
+  const counting = new Database({ connection, poolSize: 1 });
+  try {
+    const work = () =>
+      counting.transaction(
+        scope,
+        async (tx) => {
+          await Promise.all([tx.query(select, name), tx.query(select, name), tx.query(select, name)]);
+          await tx.query(select, name);
+        },
+        (tx) => Promise.all([tx.query(insert, randomUUID()), tx.query(insert, randomUUID())]),
+      );
+    await work();
+    writes = 0;
+    await work();
+    // BEGIN with the first queries, the next query, and the last queries with COMMIT.
+    expect(writes).toBe(3);
+  } finally {
+    await counting.close();
+  }
 });

@@ -18,7 +18,10 @@ import { TenantShares } from "./tenant-shares.ts";
 export const applicationRole = "gatehouse_app";
 
 /** The connection settings of the database, as `pg` takes them. */
-export type Connection = Pick<pg.ClientConfig, "connectionString" | "host" | "port" | "user" | "database" | "ssl">;
+export type Connection = Pick<
+  pg.ClientConfig,
+  "connectionString" | "host" | "port" | "user" | "database" | "ssl" | "stream"
+>;
 
 /** The rows that a transaction can access. The policies in `migrations/` read these settings. */
 export type Scope =
@@ -229,6 +232,7 @@ export class Database {
   ): Promise<T> {
     const beginning = begin(mode, scope);
     const { client, release } = await this.#connect(scope);
+    writeTogether(client);
     const begun = client.query(timed({ text: beginning }, this.#answerTimeoutMs));
     const worked = this.#perform(client, work, finish, ending);
     return this.#finish(
@@ -260,6 +264,7 @@ export class Database {
     try {
       const result = await work(transaction);
       const finished = finish(transaction, result);
+      writeTogether(client);
       // A failed query of `finish` turns this COMMIT into a rollback, so the queries need not be awaited first.
       ended = client.query(timed({ text: ending }, timeoutMs));
       const [, { command }] = await Promise.all([finished, ended]);
@@ -343,6 +348,7 @@ async function send<Row, Parameters extends readonly unknown[]>(
   const { name, text } = statement;
   const query: pg.QueryConfig = name === undefined ? { text, values } : { name, text, values };
   const answered = onQuery?.(name ?? "list");
+  writeTogether(client);
   try {
     const result = await client.query(timeoutMs === undefined ? query : timed(query, timeoutMs));
     answered?.();
@@ -361,6 +367,25 @@ function timed(query: pg.QueryConfig, timeoutMs: number): pg.QueryConfig {
 /** The client's connection, which the package's types omit. */
 function wireOf(client: pg.PoolClient): { readonly stream: Pick<Duplex, "cork" | "uncork"> } {
   return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
+}
+
+/** Clients whose messages wait for the end of the turn. */
+const gathering = new WeakSet<pg.PoolClient>();
+
+/**
+ * Sends everything that the rest of this turn of the event loop writes to the connection in one write. Each write is a
+ * system call and wakes PostgreSQL, which costs more than most statements.
+ */
+function writeTogether(client: pg.PoolClient): void {
+  if (gathering.has(client)) return;
+  gathering.add(client);
+  const { stream } = wireOf(client);
+  stream.cork();
+  // Runs after all promise callbacks of this turn.
+  process.nextTick(() => {
+    gathering.delete(client);
+    stream.uncork();
+  });
 }
 
 /** Calls `work` at once and converts a synchronous exception to a rejection. */

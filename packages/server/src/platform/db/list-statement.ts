@@ -4,7 +4,7 @@
  */
 import type { Page } from "@gatehouse/contract/list";
 import type { Filter, ListQuery } from "../list-query.ts";
-import { type Statement, unprepared } from "./statement.ts";
+import { type Statement, statement, unprepared } from "./statement.ts";
 
 /** The SQL expressions of a field of a list. */
 export interface ListColumn {
@@ -26,6 +26,8 @@ export interface ListSource {
   readonly table: string;
   /** One entry for each field that the list's declaration allows for sorting or filtering. */
   readonly columns: Readonly<Record<string, ListColumn>>;
+  /** Distinguishes the sources of one table that select different columns. */
+  readonly variant?: string;
   /** The columns to select from each row of the page. */
   readonly select: string;
   /** False for tables of the operator, which belong to no tenant. */
@@ -130,6 +132,45 @@ export function pageStatement<Row>(source: ListSource, query: ListQuery): ListSt
   const order = orderOf(source, query);
   const page = `SELECT item.* FROM ${source.table} AS item ${where} ${order} LIMIT ${query.limit} OFFSET ${query.offset}`;
   return { statement: unprepared(`SELECT ${source.select} FROM (${page}) AS item ${order}`), parameters };
+}
+
+/** The ids of the page that `pageIdsStatement` has selected, in their order. For statements without parameters. */
+export const pageIds = "unnest(current_setting('app.page')::uuid[]) WITH ORDINALITY AS page (id, place)";
+
+/**
+ * Selects the page and leaves its ids to the next statements of the transaction. Only this statement is planned for
+ * each request, because its best plan depends on the values, and it reads only an index if the order has one.
+ *
+ * The next statements look records up by their ids. They are planned once per connection, possibly while their tables
+ * are still empty, so the planner must not choose to read a whole table.
+ */
+export function pageIdsStatement(source: ListSource, query: ListQuery): ListStatement<never> {
+  const parameters: unknown[] = [];
+  const where = whereOf(source, query.filters, parameters);
+  const page = `SELECT item.id FROM ${source.table} AS item ${where} ${orderOf(source, query)} LIMIT ${query.limit} OFFSET ${query.offset}`;
+  const settings = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map(
+    (name) => `set_config('${name}', 'off', true)`,
+  );
+  const ids = "'{' || coalesce(string_agg(page.id::text, ','), '') || '}'";
+  const text = `SELECT set_config('app.page', ${ids}, true), ${settings.join(", ")} FROM (${page}) AS page`;
+  return { statement: unprepared(text), parameters };
+}
+
+const rowStatements = new WeakMap<ListSource, Statement<unknown, []>>();
+
+/** The rows of the page that `pageIdsStatement` has selected. */
+export function pageRowsStatement<Row>(source: ListSource): Statement<Row, []> {
+  let known = rowStatements.get(source);
+  if (known === undefined) {
+    const { table, variant, select } = source;
+    known = statement(
+      `lists.${variant ?? table}`,
+      `SELECT ${select} FROM ${pageIds}
+       JOIN ${table} AS item ON item.tenant_id = current_tenant() AND item.id = page.id ORDER BY page.place`,
+    );
+    rowStatements.set(source, known);
+  }
+  return known as Statement<Row, []>; // the source's queries declare the type
 }
 
 /**

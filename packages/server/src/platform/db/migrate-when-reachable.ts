@@ -5,6 +5,7 @@ import type { Connection } from "./database.ts";
 import { isDatabaseUnavailable } from "./database-errors.ts";
 import { placeOfDatabase } from "./database-url.ts";
 import { MigrationError, migrate } from "./migrations.ts";
+import { connectionOf } from "./primary-locator.ts";
 import { requireOwnSessions } from "./session-settings.ts";
 
 /** The time that a database may need to start, in milliseconds, because containers start in any order. */
@@ -15,6 +16,7 @@ const retryAfterMs = 1_000;
  * Applies the migrations to an external database, and waits for the database for a limited time.
  *
  * @param waitMs how long to wait for a database that does not answer, in milliseconds
+ * @param connection the connection settings of the URL
  * @returns the names of the migrations that were applied now
  * @throws StartError, MigrationError; the reason of the signal if it is aborted
  */
@@ -23,8 +25,8 @@ export async function migrateWhenReachable(
   log: Log,
   signal: AbortSignal,
   waitMs = defaultWaitMs,
+  connection: Connection = connectionOf(databaseUrl),
 ): Promise<readonly string[]> {
-  const connection: Connection = { connectionString: databaseUrl };
   const deadline = performance.now() + waitMs;
   const database = placeOfDatabase(databaseUrl);
   let loggedReason: string | undefined;

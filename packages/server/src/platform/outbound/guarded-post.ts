@@ -1,16 +1,11 @@
 /** Sends a request to a tenant's URL without trusting the URL, its name or its server. */
-import { type LookupAddress, lookup } from "node:dns";
-import { type ClientRequest, request as requestPlain } from "node:http";
-import { request as requestSecure } from "node:https";
-import type { LookupFunction } from "node:net";
+import type { ClientRequest } from "node:http";
 import type { Clock } from "../clock.ts";
-import { type AllowedNetworks, literalAddress, mayConnect } from "./outbound-networks.ts";
+import { openGuardedRequest, problemOf, type ResolveHost } from "./guarded-request.ts";
+import type { AllowedNetworks } from "./outbound-networks.ts";
 
 /** The bytes of a response body that are read before the connection is closed. */
 const maxResponseBytes = 4096;
-
-/** Resolves a host name to all of its addresses. */
-export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export interface GuardedPost {
   readonly url: URL;
@@ -43,8 +38,6 @@ type Ending =
   | { readonly kind: "failed"; readonly problem: string }
   | { readonly kind: "aborted" };
 
-class ForbiddenAddressError extends Error {}
-
 const forbidden = "the host has no address that webhooks can be sent to";
 
 /**
@@ -59,15 +52,15 @@ export async function guardedPost(post: GuardedPost): Promise<PostOutcome> {
 }
 
 function send(post: GuardedPost): Promise<Ending> {
-  const { url, networks, signal } = post;
-  const secure = url.protocol === "https:";
-  const literal = literalAddress(url);
-  if (literal !== undefined && !mayConnect(literal, secure, networks)) {
-    return Promise.resolve({ kind: "failed", problem: forbidden });
+  const { signal, body } = post;
+  let outgoing: ClientRequest;
+  try {
+    if (signal.aborted) return Promise.resolve({ kind: "aborted" });
+    outgoing = openGuardedRequest({ ...post, method: "POST", bodyBytes: Buffer.byteLength(body) });
+  } catch (error) {
+    return Promise.resolve({ kind: "failed", problem: problemOf(error as Error, forbidden) }); // a ForbiddenAddressError
   }
-  if (signal.aborted) return Promise.resolve({ kind: "aborted" });
   return new Promise((resolve) => {
-    const outgoing = openRequest(post, secure);
     let answer: Ending | undefined;
     const finish = (ending: Ending) => {
       clearTimeout(timer);
@@ -82,7 +75,7 @@ function send(post: GuardedPost): Promise<Ending> {
       post.timeoutMs,
     );
     signal.addEventListener("abort", abort);
-    outgoing.on("error", (error) => finish({ kind: "failed", problem: problemOf(error) }));
+    outgoing.on("error", (error) => finish({ kind: "failed", problem: problemOf(error, forbidden) }));
     outgoing.on("close", () => finish({ kind: "failed", problem: "the connection was closed without a response" }));
     outgoing.on("response", (response) => {
       answer = {
@@ -99,64 +92,6 @@ function send(post: GuardedPost): Promise<Ending> {
       response.on("end", () => finish(ending));
       response.on("error", () => finish(ending));
     });
-    outgoing.end(post.body);
+    outgoing.end(body);
   });
 }
-
-function openRequest(post: GuardedPost, secure: boolean): ClientRequest {
-  const { url, headers, body, resolveHost = systemLookup, networks } = post;
-  const allowed = async (hostname: string) => {
-    const addresses = await resolveHost(hostname);
-    const usable = addresses.filter(({ address }) => mayConnect(address, secure, networks));
-    if (usable.length === 0) throw new ForbiddenAddressError(forbidden);
-    return usable;
-  };
-  const lookupAllowed: LookupFunction = (hostname, options, callback) => {
-    allowed(hostname).then(
-      (usable) => {
-        const [first] = usable;
-        if (options.all === true) callback(null, [...usable]);
-        else callback(null, first?.address ?? "", first?.family);
-      },
-      (error: NodeJS.ErrnoException) => callback(error, "", 0),
-    );
-  };
-  const options = {
-    method: "POST",
-    headers: { ...headers, "content-length": String(Buffer.byteLength(body)), connection: "close" },
-    lookup: lookupAllowed,
-    // Every request has its own connection, because a reused one was checked against an old resolution.
-    agent: false,
-  } as const;
-  // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
-  return secure ? requestSecure(url, { ...options, rejectUnauthorized: true }) : requestPlain(url, options);
-}
-
-const systemLookup: ResolveHost = (hostname) =>
-  new Promise((resolve, reject) => {
-    lookup(hostname, { all: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error)));
-  });
-
-/** Describes an error from a table, because error messages contain addresses. */
-function problemOf(error: Error): string {
-  if (error instanceof ForbiddenAddressError) return forbidden;
-  const { code = "" }: NodeJS.ErrnoException = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
-  const known = problems[code];
-  if (known !== undefined) return known;
-  if (/^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|ERR_SSL|EPROTO)/.test(code)) {
-    return `the TLS connection failed (${code})`;
-  }
-  if (code.startsWith("HPE_")) return `the response is not HTTP (${code})`;
-  return code === "" ? "the connection failed" : `the connection failed (${code})`;
-}
-
-const problems: Readonly<Record<string, string>> = {
-  ENOTFOUND: "the host name cannot be resolved",
-  EAI_AGAIN: "the host name cannot be resolved at the moment",
-  ECONNREFUSED: "the connection was refused",
-  ECONNRESET: "the connection was closed without a response",
-  EPIPE: "the connection was closed without a response",
-  ETIMEDOUT: "the connection timed out",
-  EHOSTUNREACH: "the host is unreachable",
-  ENETUNREACH: "the host is unreachable",
-};

@@ -18,9 +18,12 @@ export interface SecretBox {
 
 export type SecretPurpose =
   | "audit-key"
+  | "enrolment-link"
   | "gateway-token"
   | "idempotent-reply"
   | "master-key-check"
+  | "provider-secret"
+  | "sign-in-challenge"
   | "signing-key"
   | "webhook-secret";
 

@@ -16,7 +16,14 @@ type Replace = ReturnType<typeof statement<{ replaced: boolean }, [key: string, 
 /** The statements for one table, inside a tenant or in the operator's scope. */
 export interface SecretTable {
   readonly name: string;
-  readonly purpose: "audit-key" | "gateway-token" | "idempotent-reply" | "signing-key" | "webhook-secret";
+  readonly purpose:
+    | "audit-key"
+    | "enrolment-link"
+    | "gateway-token"
+    | "idempotent-reply"
+    | "provider-secret"
+    | "signing-key"
+    | "webhook-secret";
   /** Secrets after a key, in the order of their keys. */
   readonly select: Select;
   /** Replaces a secret unless it was changed meanwhile. */
@@ -61,6 +68,30 @@ const replies = {
 
 /** The secrets of a tenant. */
 export const tenantSecrets: readonly SecretTable[] = [
+  secretTable({
+    name: "identity_providers",
+    purpose: "provider-secret",
+    from: "identity_providers",
+    column: "client_secret_ciphertext",
+    key: "id::text",
+    context: "('identity-provider:' || tenant_id || ':' || id)",
+  }),
+  secretTable({
+    name: "enrolment_codes",
+    purpose: "enrolment-link",
+    from: "enrolment_links",
+    column: "code_ciphertext",
+    key: "id::text",
+    context: "('enrolment-code:' || tenant_id || ':' || id)",
+  }),
+  secretTable({
+    name: "enrolment_mails",
+    purpose: "enrolment-link",
+    from: "enrolment_links",
+    column: "mailed_token_ciphertext",
+    key: "id::text",
+    context: "('enrolment-mail:' || tenant_id || ':' || id)",
+  }),
   secretTable({
     name: "gateways",
     purpose: "gateway-token",

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 
 /**
  * The kinds of tokens with their prefixes. The prefixes are fixed and distinctive, so that secret scanners can find
- * leaked tokens: `gatehouse_(key|gw|device|op|session)_[0-9A-Za-z]{49}`.
+ * leaked tokens: `gatehouse_(key|gw|device|op|session|enrol|access|refresh|code)_[0-9A-Za-z]{49}`.
  */
 export const tokenPrefixes = {
   apiKey: "gatehouse_key_",
@@ -11,6 +11,10 @@ export const tokenPrefixes = {
   device: "gatehouse_device_",
   operator: "gatehouse_op_",
   session: "gatehouse_session_",
+  enrolmentLink: "gatehouse_enrol_",
+  access: "gatehouse_access_",
+  refresh: "gatehouse_refresh_",
+  code: "gatehouse_code_",
 } as const;
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

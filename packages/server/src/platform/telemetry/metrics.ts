@@ -53,10 +53,14 @@ const rateLimitOf: Readonly<Record<string, string>> = {
 };
 const rejections = new Set(["missing_api_key", "invalid_api_key", "source_address_not_allowed"]);
 
+/** Default gauges with the suffix of counters. The metrics without the suffix have the same figures by type. */
+const misnamedMetrics = ["handles", "requests", "resources"].map((noun) => `nodejs_active_${noun}_total`);
+
 export function openMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  for (const name of misnamedMetrics) registry.removeSingleMetric(name);
   const durations = new Histogram({
     name: "gatehouse_http_request_duration_seconds",
     help: "Duration of requests by method, route template and status.",

@@ -3,11 +3,19 @@
  * propagated with Gatehouse's own AsyncLocalStorage, and nothing is registered globally.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
-import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  type Resource,
+  resourceFromAttributes,
+} from "@opentelemetry/resources";
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
 import type { RequestOutcome } from "./request-outcome.ts";
 import type { RequestSpan, Tracing } from "./tracing.ts";
 
@@ -22,13 +30,59 @@ const headerGetter = {
   keys: (headers: Readonly<Record<string, unknown>>) => Object.keys(headers),
 };
 
-export function openTracing(): Tracing {
+/**
+ * Opens the exporter for a protocol of OpenTelemetry's specification. The default is protobuf.
+ *
+ * @throws Error for a protocol that Gatehouse does not support
+ */
+async function openExporter(protocol: string): Promise<SpanExporter> {
+  switch (protocol) {
+    case "http/protobuf": {
+      const { OTLPTraceExporter } = await import("@opentelemetry/exporter-trace-otlp-proto");
+      return new OTLPTraceExporter();
+    }
+    case "http/json": {
+      const { OTLPTraceExporter } = await import("@opentelemetry/exporter-trace-otlp-http");
+      return new OTLPTraceExporter();
+    }
+    default:
+      throw new Error(
+        `OTEL_EXPORTER_OTLP_PROTOCOL is ${JSON.stringify(protocol)}. Use "http/protobuf" or "http/json".`,
+      );
+  }
+}
+
+/** This module is as deep below the package's folder in `src` as in `dist`. */
+const packageFile = new URL("../../../package.json", import.meta.url);
+
+/** Attributes of the replica that sends spans. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence. */
+async function ownResource(): Promise<Resource> {
+  const { version }: { readonly version: string } = JSON.parse(await readFile(packageFile, "utf8"));
+  const attributes = {
+    "service.name": "gatehouse",
+    "service.version": version,
+    // A new id for each process, so that replicas on one host differ.
+    "service.instance.id": randomUUID(),
+    "host.name": hostname(),
+    "host.arch": process.arch,
+    "os.type": process.platform,
+    "process.pid": process.pid,
+    "process.runtime.name": "nodejs",
+    "process.runtime.version": process.versions.node,
+  };
+  return defaultResource()
+    .merge(resourceFromAttributes(attributes))
+    .merge(detectResources({ detectors: [envDetector] }));
+}
+
+/**
+ * @param protocol the protocol to the collector: http/protobuf or http/json
+ * @throws Error for another protocol
+ */
+export async function openTracing(protocol: string): Promise<Tracing> {
   const provider = new BasicTracerProvider({
-    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
-    resource: defaultResource()
-      .merge(resourceFromAttributes({ "service.name": "gatehouse" }))
-      .merge(detectResources({ detectors: [envDetector] })),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    resource: await ownResource(),
+    spanProcessors: [new BatchSpanProcessor(await openExporter(protocol))],
   });
   const tracer = provider.getTracer("gatehouse");
   const propagator = new W3CTraceContextPropagator();

@@ -10,9 +10,18 @@ function isConfigured(environment: Environment): boolean {
   return Boolean(environment.OTEL_EXPORTER_OTLP_ENDPOINT || environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
 }
 
-/** Starts tracing; undefined if tracing is not configured. */
+/** The protocol to the collector, as OpenTelemetry's specification selects it. */
+function protocolOf(environment: Environment): string {
+  return environment.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || environment.OTEL_EXPORTER_OTLP_PROTOCOL || "http/protobuf";
+}
+
+/**
+ * Starts tracing; undefined if tracing is not configured.
+ *
+ * @throws Error if the configured protocol is not supported
+ */
 export async function startTracing(environment: Environment): Promise<Tracing | undefined> {
   if (!isConfigured(environment)) return undefined;
   const { openTracing } = await import("./open-telemetry.ts");
-  return openTracing();
+  return openTracing(protocolOf(environment));
 }

@@ -18,19 +18,20 @@ interface OtlpSpan {
 
 /** A fake OpenTelemetry collector. */
 let collector: Server;
-let received: { readonly path: string; readonly body: string }[];
+let received: { readonly path: string; readonly type: string | undefined; readonly body: string }[];
 let endpoint: string;
 
 beforeEach(async () => {
   received = [];
   collector = createServer(async (request, response) => {
-    received.push({ path: request.url ?? "", body: await text(request) });
+    received.push({ path: request.url ?? "", type: request.headers["content-type"], body: await text(request) });
     response.writeHead(200, { "Content-Type": "application/json" }).end("{}");
   });
   collector.listen(0, "127.0.0.1");
   await once(collector, "listening");
   endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`; // it listens on TCP
   vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
+  vi.stubEnv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json");
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
@@ -99,20 +100,58 @@ test("a malformed traceparent starts a new trace", async () => {
   expect(span?.parentSpanId ?? "").toBe("");
 });
 
+/** A request that ended. */
+const request = {
+  requestId: "id",
+  method: "GET",
+  route: "/docs",
+  status: 200,
+  durationMs: 1,
+  tenantId: undefined,
+  actorId: undefined,
+  code: undefined,
+  aborted: false,
+};
+
+test("spans are sent as protobuf by default", async () => {
+  vi.stubEnv("OTEL_EXPORTER_OTLP_PROTOCOL", "");
+  const tracing = await startTracing(process.env);
+  tracing?.startRequest("GET", {}).end(request);
+  await tracing?.close();
+  expect(received).toMatchObject([{ path: "/v1/traces", type: "application/x-protobuf" }]);
+  expect(received[0]?.body).toContain("GET /docs");
+});
+
+test("the resource names the service, its version, its instance, the host and the process", async () => {
+  vi.stubEnv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=staging,service.instance.id=replica-1");
+  const tracing = await startTracing(process.env);
+  tracing?.startRequest("GET", {}).end(request);
+  await tracing?.close();
+  const [{ resource }] = JSON.parse(received[0]?.body ?? "").resourceSpans;
+  const attributes = Object.fromEntries(
+    resource.attributes.map(({ key, value }: { key: string; value: object }) => [key, Object.values(value)[0]]),
+  );
+  expect(attributes).toMatchObject({
+    "service.name": "gatehouse",
+    "service.version": expect.stringMatching(/^\d+\.\d+\.\d+/),
+    "service.instance.id": "replica-1",
+    "deployment.environment.name": "staging",
+    "host.name": expect.any(String),
+    "process.pid": process.pid,
+    "process.runtime.name": "nodejs",
+    "telemetry.sdk.language": "nodejs",
+  });
+});
+
+test("an unsupported protocol is refused at the start", async () => {
+  vi.stubEnv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+  await expect(startTracing(process.env)).rejects.toThrow('Use "http/protobuf" or "http/json"');
+});
+
 test("stopping does not wait for an unavailable collector", async () => {
   collector.close();
   const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
-  tracing?.startRequest("GET", {}).end({
-    requestId: "id",
-    method: "GET",
-    route: "/docs",
-    status: 200,
-    durationMs: 1,
-    tenantId: undefined,
-    actorId: undefined,
-    code: undefined,
-    aborted: false,
-  });
+  tracing?.startRequest("GET", {}).end(request);
   await tracing?.close();
 });
 

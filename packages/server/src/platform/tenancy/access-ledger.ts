@@ -26,6 +26,13 @@ export interface AccessImpact {
    */
   evaluate(tx: TenantTx, changes: readonly Change[], overrideReason: string | undefined): Promise<EvaluatedImpact>;
   /**
+   * Starts all queries of `evaluate` at once. The transaction must write nothing afterwards.
+   *
+   * @param changes only their types and ids matter if they create records
+   * @returns the function that evaluates, and that refuses the command as `evaluate` does
+   */
+  begin(tx: TenantTx, changes: readonly Change[]): Promise<EvaluateImpact>;
+  /**
    * Reads the state before and after the changes of a transaction so far, like `evaluate`.
    *
    * @param changes the changes that the transaction recorded; without any, both states are equal
@@ -33,6 +40,9 @@ export interface AccessImpact {
    */
   preview(tx: TenantTx, changes: readonly Change[]): Promise<() => AccessChange>;
 }
+
+/** @throws AppError if the command is refused */
+export type EvaluateImpact = (overrideReason: string | undefined) => Promise<EvaluatedImpact>;
 
 /** The models before and after a change. */
 export interface AccessChange {

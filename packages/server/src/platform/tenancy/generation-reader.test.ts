@@ -1,12 +1,16 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
+import type { TenantState } from "./generation.queries.ts";
 import { GenerationReader } from "./generation-reader.ts";
 
 /** A reader whose queries the test answers. */
 function byHand() {
   const asked: { readonly tenantId: string; readonly answer: (generation: number) => void }[] = [];
   const reader = new GenerationReader(
-    (tenantId) => new Promise((answer) => asked.push({ tenantId, answer: (generation) => answer(generation) })),
+    (tenantId) =>
+      new Promise((answer) => {
+        asked.push({ tenantId, answer: (generation) => answer({ generation, observations: 0 }) });
+      }),
   );
   return { asked, reader };
 }
@@ -37,7 +41,9 @@ test("a request after the query was sent does not get its answer", async () => {
 
 test("a query that fails, fails for all requests that share it, and the next request starts another", async () => {
   let fail = true;
-  const reader = new GenerationReader(() => (fail ? Promise.reject(new Error("away")) : Promise.resolve(1)));
+  const reader = new GenerationReader(() =>
+    fail ? Promise.reject(new Error("away")) : Promise.resolve<TenantState>({ generation: 1, observations: 0 }),
+  );
   const shared = await Promise.allSettled([reader.current("a"), reader.current("a")]);
   expect(shared.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   fail = false;

@@ -1,6 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
+import { touchHeardGateways } from "../../agents/gateways/link-state.queries.ts";
+import { makeId } from "../../testing/operations/test-records.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
-import { currentGeneration } from "./generation.queries.ts";
+import { currentState } from "./generation.queries.ts";
 
 let server: TestServer;
 let tenants: readonly [TestTenant, TestTenant];
@@ -12,15 +14,15 @@ beforeAll(async () => {
 
 test("a tenant's generation is read inside its own fence, and increases with each command", async () => {
   const [tenant, other] = tenants;
-  const before = await currentGeneration(server.database, tenant.id);
-  const others = await currentGeneration(server.database, other.id);
+  const before = await currentState(server.database, tenant.id);
+  const others = await currentState(server.database, other.id);
   expect((await tenant.client.post("/tenants/groups", { name: "Rising" })).status).toBe(201);
-  expect(await currentGeneration(server.database, tenant.id)).toBe((before ?? 0) + 1);
-  expect(await currentGeneration(server.database, other.id)).toBe(others);
+  expect((await currentState(server.database, tenant.id))?.generation).toBe((before?.generation ?? 0) + 1);
+  expect(await currentState(server.database, other.id)).toEqual(others);
 });
 
 test("a tenant that does not exist has no generation", async () => {
-  expect(await currentGeneration(server.database, "00000000-0000-4000-8000-000000000000")).toBeUndefined();
+  expect(await currentState(server.database, "00000000-0000-4000-8000-000000000000")).toBeUndefined();
 });
 
 test("a cached record is returned only until something in its tenant changes", async () => {
@@ -33,4 +35,17 @@ test("a cached record is returned only until something in its tenant changes", a
   expect((await client.get(path)).body.name).toBe("Changed");
   expect((await client.delete(path)).status).toBe(204);
   expect((await client.get(path)).status).toBe(404);
+});
+
+test("a cached record shows when its gateway was last heard, although no command stores that", async () => {
+  const { id: tenantId, client } = tenants[0];
+  const gateway = await makeId("gateway", client);
+  const path = `/tenants/resources/${await makeId("resource", client)}`;
+  await client.must.put(`${path}/gateways/${gateway}`);
+  for (const at of ["2026-01-02T03:04:05.000Z", "2026-01-02T03:04:35.000Z"]) {
+    await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+      touchHeardGateways({ tenantId, query }, [{ id: gateway, at }]),
+    );
+    expect((await client.get(path)).body.gateways[0].lastOnline).toBe(at);
+  }
 });

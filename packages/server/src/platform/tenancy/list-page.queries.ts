@@ -1,4 +1,10 @@
-import { countStatement, type ListSource, pageStatement } from "../db/list-statement.ts";
+import {
+  countStatement,
+  type ListSource,
+  pageIdsStatement,
+  pageRowsStatement,
+  pageStatement,
+} from "../db/list-statement.ts";
 import { statement } from "../db/statement.ts";
 import type { ListQuery } from "../list-query.ts";
 import type { TenantTx } from "./tenant-tx.ts";
@@ -17,13 +23,30 @@ export async function listPage<Row>(
   source: ListSource,
   query: ListQuery,
 ): Promise<{ readonly rows: Row[]; readonly total: number }> {
+  const page = pageIdsStatement(source, query);
+  const count = countStatement(source, query);
+  // The page's ids are selected after the count, whose plan they must not influence.
+  const [counts, , rows] = await Promise.all([
+    query.filters.length === 0
+      ? tx.query(selectKeptCount, tx.tenantId, source.table)
+      : tx.query(count.statement, ...count.parameters),
+    tx.query(page.statement, ...page.parameters),
+    tx.query(pageRowsStatement<Row>(source)),
+  ]);
+  return { rows, total: counts[0]?.count ?? 0 };
+}
+
+/** A page of a list whose table has no count in `record_counts`: the matching rows are counted each time. */
+export async function listCountedPage<Row>(
+  tx: TenantTx,
+  source: ListSource,
+  query: ListQuery,
+): Promise<{ readonly rows: Row[]; readonly total: number }> {
   const page = pageStatement<Row>(source, query);
   const count = countStatement(source, query);
   const [rows, counts] = await Promise.all([
     tx.query(page.statement, ...page.parameters),
-    query.filters.length === 0
-      ? tx.query(selectKeptCount, tx.tenantId, source.table)
-      : tx.query(count.statement, ...count.parameters),
+    tx.query(count.statement, ...count.parameters),
   ]);
   return { rows, total: counts[0]?.count ?? 0 };
 }

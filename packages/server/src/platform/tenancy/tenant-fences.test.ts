@@ -3,6 +3,8 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nilUuid } from "../../testing/operations/operation-case.ts";
 import { make, makeId, unique } from "../../testing/operations/test-records.ts";
+import { insertSignInRows } from "../../testing/sign-in-rows.queries.ts";
+import { ownerOf, signInAs } from "../../testing/signed-in-person.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import {
   missingFences,
@@ -13,7 +15,7 @@ import {
 } from "../../testing/tenant-fences.queries.ts";
 import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase } from "../../testing/test-database.ts";
-import { startTestServer, type TestTenant } from "../../testing/test-server.ts";
+import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { applicationRole } from "../db/database.ts";
 import { migrate } from "../db/migrations.ts";
@@ -43,8 +45,8 @@ beforeAll(async () => {
   // Creates old entries, which a stub replaces, and new ones.
   clock.advance(2 * 24 * 60 * 60_000);
   const url = await server.listen();
-  await fill(ours, url, () => clock.now().getTime());
-  await fill(theirs, url, () => clock.now().getTime());
+  await fill(server, ours, url, () => clock.now().getTime());
+  await fill(server, theirs, url, () => clock.now().getTime());
   await server.links.flush();
   for (const task of ["audit-retention", "audit-checkpoints"]) await server.tasks.get(task)?.runNow();
   await server.close();
@@ -62,7 +64,11 @@ afterAll(async () => {
 });
 
 /** Inserts at least one row into every table. */
-async function fill({ client, key }: TestTenant, url: string, now: () => number): Promise<void> {
+async function fill(server: TestServer, tenant: TestTenant, url: string, now: () => number): Promise<void> {
+  const { client, key } = tenant;
+  const { id: ownerId } = await ownerOf(tenant);
+  await signInAs(server, tenant.id, ownerId);
+  await insertSignInRows(server.database, tenant.id, ownerId);
   expect((await client.post("/console/session", undefined, { apikey: key })).status).toBe(201);
   const resource = await make("resource", client);
   const gateway = await makeId("gateway", client);
@@ -73,6 +79,7 @@ async function fill({ client, key }: TestTenant, url: string, now: () => number)
   await client.must.post(`/tenants/gateways/${gateway}/rotate-token`);
   await client.must.post(`/tenants/devices/${await makeId("device", client)}/rotate-token`);
   await make("access-test", client);
+  await makeId("domain", client);
   await client.must.post("/tenants/signing-key/rotate");
   const policy = {
     name: unique("Policy"),

@@ -1,0 +1,163 @@
+/**
+ * A cache of answers, so that records are not assembled again while nothing in their tenant changes. An answer is used
+ * only if the tenant's state, read inside the fence for this request, is still the state of the answer. A reader
+ * therefore never sees less than what any replica had committed before the request.
+ */
+import type { PreparedAnswer } from "./prepared-answer.ts";
+import type { TenantState } from "./tenancy/generation.queries.ts";
+
+export interface LoadedAnswer {
+  /** The tenant's state in the snapshot of the answer; undefined if the tenant was deleted. */
+  readonly state: TenantState | undefined;
+  readonly answer: PreparedAnswer;
+  /** The time at which the answer changes although nothing is written, in milliseconds; Infinity if never. */
+  readonly until: number;
+}
+
+export interface Question {
+  /** Identifies the tenant, the operation, its parameters, and what the caller may see. */
+  readonly key: string;
+  /** The time of the request. */
+  readonly now: Date;
+  /** Reads the tenant's state, at least as new as this call. */
+  readonly current: () => Promise<TenantState | undefined>;
+  readonly load: () => Promise<LoadedAnswer>;
+}
+
+interface Entry extends LoadedAnswer {
+  readonly state: TenantState;
+  /** The time at which the answer was assembled, in milliseconds. */
+  readonly from: number;
+  size: number;
+}
+
+/** The part of the capacity that a single answer can use. */
+const largestPart = 1 / 8;
+/** Longer questions are not cached. */
+const maxKeyLength = 2_000;
+const entryBytes = 300;
+
+export class AnswerCache {
+  /** Ordered by last use, the least recent first. */
+  readonly #entries = new Map<string, Entry>();
+  /** Answers that are being assembled. */
+  readonly #loading = new Map<string, Promise<LoadedAnswer>>();
+  readonly #capacity: number;
+  #size = 0;
+  /** Raised by `clear`. */
+  #epoch = 0;
+  #hits = 0;
+  #misses = 0;
+
+  /** @param capacity the most memory of all answers together, in bytes; 0 caches nothing */
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get state(): { readonly hits: number; readonly misses: number; readonly entries: number; readonly bytes: number } {
+    return { hits: this.#hits, misses: this.#misses, entries: this.#entries.size, bytes: this.#size };
+  }
+
+  /** @throws what `current` and `load` throw */
+  async answer(question: Question): Promise<PreparedAnswer> {
+    const { key, now, current } = question;
+    if (this.#capacity === 0 || key.length > maxKeyLength) return (await question.load()).answer;
+    if (this.#entries.has(key) || this.#loading.has(key)) {
+      const state = await current();
+      const found = state === undefined ? undefined : await this.#find(key, state, now.getTime());
+      if (found !== undefined) {
+        this.#hits += 1;
+        return found;
+      }
+    }
+    this.#misses += 1;
+    return this.#load(question);
+  }
+
+  /** Clears the cache after generations may have restarted, when a database was restored from a backup. */
+  clear(): void {
+    this.#entries.clear();
+    this.#loading.clear();
+    this.#size = 0;
+    this.#epoch += 1;
+  }
+
+  /** @param state the tenant's state, read for this request */
+  async #find(key: string, state: TenantState, now: number): Promise<PreparedAnswer | undefined> {
+    const known = this.#entries.get(key);
+    if (known !== undefined && isSame(known.state, state) && known.from <= now && now < known.until) {
+      this.#entries.delete(key);
+      this.#entries.set(key, known);
+      return known.answer;
+    }
+    // An answer that began before this request may miss later commits. Any that begins after `state` was read does not.
+    const epoch = this.#epoch;
+    for (;;) {
+      const loading = this.#loading.get(key);
+      if (loading === undefined) return undefined;
+      const loaded = await loading.catch(() => undefined);
+      if (loaded?.state === undefined || this.#epoch !== epoch) return undefined;
+      if (isAtLeast(loaded.state, state) && now < loaded.until) return loaded.answer;
+      if (this.#loading.get(key) === loading) return undefined;
+    }
+  }
+
+  async #load({ key, now, load }: Question): Promise<PreparedAnswer> {
+    const loading = load();
+    this.#loading.set(key, loading);
+    try {
+      const { state, answer, until } = await loading;
+      // `clear` ends what is being assembled too.
+      if (state !== undefined && this.#loading.get(key) === loading) {
+        this.#remember(key, { state, answer, until, from: now.getTime(), size: sizeOf(key, answer) });
+      }
+      return answer;
+    } finally {
+      if (this.#loading.get(key) === loading) this.#loading.delete(key);
+    }
+  }
+
+  #remember(key: string, entry: Entry): void {
+    this.#forget(key);
+    if (entry.size > this.#capacity * largestPart) return;
+    this.#entries.set(key, entry);
+    entry.answer.grown = () => this.#measure(key, entry);
+    this.#size += entry.size;
+    this.#evict();
+  }
+
+  /** Accounts for memory that an answer has grown by. */
+  #measure(key: string, entry: Entry): void {
+    if (this.#entries.get(key) !== entry) return;
+    const size = sizeOf(key, entry.answer);
+    this.#size += size - entry.size;
+    entry.size = size;
+    this.#evict();
+  }
+
+  #evict(): void {
+    for (const oldest of this.#entries.keys()) {
+      if (this.#size <= this.#capacity) break;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#size -= entry.size;
+    this.#entries.delete(key);
+  }
+}
+
+function sizeOf(key: string, answer: PreparedAnswer): number {
+  return key.length + answer.size + entryBytes;
+}
+
+function isSame(one: TenantState, other: TenantState): boolean {
+  return one.generation === other.generation && one.observations === other.observations;
+}
+
+function isAtLeast(one: TenantState, other: TenantState): boolean {
+  return one.generation >= other.generation && one.observations >= other.observations;
+}

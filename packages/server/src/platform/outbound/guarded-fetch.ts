@@ -1,0 +1,100 @@
+/** Reads a document from a tenant's URL, under the same guard as webhooks. */
+import { openGuardedRequest, problemOf, type ResolveHost } from "./guarded-request.ts";
+import type { AllowedNetworks } from "./outbound-networks.ts";
+
+/** Longer responses are an error. */
+const maxResponseBytes = 512 * 1024;
+const timeoutMs = 10_000;
+
+export interface GuardedFetchOptions {
+  readonly networks: AllowedNetworks;
+  /** The time limit for the whole exchange, in milliseconds. */
+  readonly timeoutMs?: number;
+  /** Defaults to the system's resolver. */
+  readonly resolveHost?: ResolveHost;
+}
+
+export interface GuardedFetchRequest {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+}
+
+/** The request failed. The message is shown to the tenant and reveals no internal addresses. */
+export class GuardedFetchError extends Error {
+  constructor(problem: string) {
+    super(problem);
+    this.name = "GuardedFetchError";
+  }
+}
+
+const forbidden = "the host has no address that Gatehouse can connect to";
+
+/**
+ * Sends a request and returns the whole response, of any status. Follows no redirect, uses no proxy, and always
+ * verifies certificates.
+ *
+ * @throws GuardedFetchError
+ */
+export function guardedFetch(
+  url: string,
+  { method, headers, body }: GuardedFetchRequest,
+  options: GuardedFetchOptions,
+): Promise<Response> {
+  const limitMs = options.timeoutMs ?? timeoutMs;
+  return new Promise((resolve, reject) => {
+    const fail = (problem: string) => {
+      clearTimeout(timer);
+      reject(new GuardedFetchError(problem));
+      outgoing?.destroy();
+    };
+    const timer = setTimeout(() => fail(`no response within ${limitMs / 1000} seconds`), limitMs);
+    let outgoing: ReturnType<typeof openGuardedRequest> | undefined;
+    try {
+      outgoing = openGuardedRequest({
+        url: new URL(url),
+        method: method === "POST" ? "POST" : "GET",
+        headers: { ...headers, "accept-encoding": "identity" },
+        bodyBytes: body === undefined ? undefined : Buffer.byteLength(body),
+        networks: options.networks,
+        resolveHost: options.resolveHost,
+      });
+    } catch (error) {
+      fail(problemOf(error as Error, forbidden)); // a ForbiddenAddressError
+      return;
+    }
+    outgoing.on("error", (error) => fail(problemOf(error, forbidden)));
+    outgoing.on("close", () => fail("the connection was closed without a response"));
+    outgoing.on("response", (incoming) => {
+      const chunks: Buffer[] = [];
+      let received = 0;
+      incoming.on("data", (chunk: Buffer) => {
+        received += chunk.length;
+        if (received > maxResponseBytes) fail(`the response has more than ${maxResponseBytes / 1024} KiB`);
+        else chunks.push(chunk);
+      });
+      incoming.on("error", (error) => fail(problemOf(error, forbidden)));
+      incoming.on("end", () => {
+        clearTimeout(timer);
+        const status = incoming.statusCode ?? 0;
+        if (status < 200 || status > 599) return fail("the response is not HTTP");
+        const type = incoming.headers["content-type"];
+        const empty = [204, 205, 304].includes(status);
+        resolve(
+          new Response(empty ? null : Buffer.concat(chunks), {
+            status,
+            headers: {
+              ...(type === undefined ? {} : { "content-type": type }),
+              ...authenticationChallenge(incoming.headers["www-authenticate"]),
+            },
+          }),
+        );
+      });
+    });
+    outgoing.end(body);
+  });
+}
+
+function authenticationChallenge(header: string | undefined): Readonly<Record<string, string>> {
+  return header === undefined ? {} : { "www-authenticate": header };
+}
