@@ -1,6 +1,6 @@
 /** The HTTP server: every operation of the contract, the documentation, and the health checks. */
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import { errorDefinitions } from "@gatehouse/contract/errors";
 import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
@@ -13,23 +13,33 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { AppError } from "../platform/app-error.ts";
+import type { AuthorizationServer } from "./authorization-server.ts";
 import { readBodies } from "./bodies.ts";
 import type { Sessions } from "./caller.ts";
 import { mountConsole } from "./console.ts";
+import { mountConsoleAuthorization } from "./console-authorization.ts";
+import { mountConsoleOidc } from "./console-oidc.ts";
 import { mountConsoleSession } from "./console-session.ts";
+import { mountConsoleSignIn } from "./console-sign-in.ts";
 import { mountDecisionPoint } from "./decision-point.ts";
 import { mountDocumentation } from "./documentation.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
 import { type LinkSocket, mountLinks } from "./link-sockets.ts";
 import { type MountOptions, mount } from "./mount.ts";
+import { mountOAuth } from "./oauth.ts";
 import { type ObservationOptions, observeRequests, requestIdOf } from "./observation.ts";
+import type { DemoSignIn, PeopleSignIn } from "./people.ts";
 import { plannedRequests } from "./planned-requests.ts";
 import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
+import type { ProviderSignIn } from "./provider-sign-in.ts";
 import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
 import { guardEveryResponse } from "./response-headers.ts";
 import type { Route } from "./route.ts";
+import type { TlsCertificate } from "./tls-certificate.ts";
+import { createTlsServer, replaceCertificate } from "./tls-server.ts";
 
 const defaultRequestTimeoutMs = 30_000;
+const keepAliveMs = 65_000;
 /**
  * Length of the accept queue, if the system allows it (Linux: `net.core.somaxconn`, 4096 by default). Thousands of
  * agents reconnect at once after a restart; connections beyond the queue are refused or hang.
@@ -42,6 +52,11 @@ export interface AppOptions
     ObservationOptions {
   readonly routes: readonly Route[];
   readonly sessions: Sessions;
+  readonly people: PeopleSignIn;
+  /** Undefined unless the server runs in demo mode. */
+  readonly demo?: DemoSignIn | undefined;
+  readonly providers: ProviderSignIn;
+  readonly authorizations: AuthorizationServer;
   /** The folder of the built console; undefined to serve none. */
   readonly consoleFolder?: string | undefined;
   /** Addresses and CIDRs of proxies whose X-Forwarded-For is trusted. */
@@ -49,23 +64,29 @@ export interface AppOptions
   /** The time limit for receiving a complete request, in milliseconds. */
   readonly requestTimeoutMs?: number;
   readonly rateLimits: Omit<RateLimitOptions, "clock">;
+  /** Terminates TLS with this certificate; undefined for plain HTTP. */
+  readonly tls?: TlsCertificate | undefined;
   /** The WebSocket endpoints of agents. */
   readonly links?: readonly LinkSocket[];
 }
 
 export function createApp(options: AppOptions): FastifyInstance {
-  const { requestTimeoutMs = defaultRequestTimeoutMs } = options;
+  const { requestTimeoutMs = defaultRequestTimeoutMs, tls } = options;
+  const times = { requestTimeoutMs, idleTimeoutMs: keepAliveMs };
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger, // pino's logger, which Fastify's type describes only in part
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
-    genReqId: (request) => requestIdOf(request as IncomingMessage), // HTTP/2 is not used
+    genReqId: (request) => requestIdOf(request as IncomingMessage), // requests of HTTP/2 have the same headers
     bodyLimit: defaultBodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     // The interval at which Node checks for late requests.
     http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 5 },
     connectionTimeout: 0,
-    keepAliveTimeout: 65_000,
+    keepAliveTimeout: keepAliveMs,
     forceCloseConnections: "idle",
+    ...(tls === undefined
+      ? {}
+      : { serverFactory: (handler: RequestListener) => createTlsServer(handler, { pair: tls.pair, ...times }) }),
     return503OnClosing: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     // Longer than any header. The parameter checks decide whether a parameter is an id.
@@ -77,7 +98,8 @@ export function createApp(options: AppOptions): FastifyInstance {
       replyWithProblem(error, request, reply);
     },
   });
-  readBodies(app);
+  tls?.onReplaced((pair) => replaceCertificate(app.server, pair));
+  readBodies(app, options.runner.evaluator);
   app.decorateRequest("caller", undefined);
   const observe = observeRequests(app, options);
   guardEveryResponse(app);
@@ -102,6 +124,10 @@ export function createApp(options: AppOptions): FastifyInstance {
   const planned = plannedRequests(options.routes);
   for (const route of options.routes) mount(app, route, { ...options, limits, plannedRequests: planned });
   mountConsoleSession(app, { ...options, limits });
+  mountConsoleSignIn(app, { ...options, limits });
+  mountConsoleOidc(app, { ...options, limits });
+  mountConsoleAuthorization(app, { ...options, limits });
+  mountOAuth(app, { ...options, limits });
   mountConsole(app, options.consoleFolder);
   mountLinks(app, limits, options.links ?? []);
   mountHealth(app, options);

@@ -1,9 +1,12 @@
 /** Authenticates a request: source address, key or session, permission and rate limit. Runs before the body is read. */
-import type { Access, Operation } from "@gatehouse/contract/operation";
+import { type Access, type Operation, takesOverrideReason } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize } from "../platform/authorization/granted.ts";
+import { requireRecentAuthentication } from "../platform/authorization/recent-authentication.ts";
+import type { Clock } from "../platform/clock.ts";
+import { tokenPrefixes } from "../platform/secrets/tokens.ts";
 import { type Authenticator, type Caller, type Credential, presentedCredential, presentedKey } from "./caller.ts";
 import { within } from "./observation.ts";
 import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
@@ -13,6 +16,7 @@ import { operationHeaders } from "./response-headers.ts";
 export interface AuthenticationOptions {
   readonly authenticator: Authenticator;
   readonly limits: RateLimits;
+  readonly clock: Clock;
 }
 
 /** Returns the hook that sets the caller of a request to the operation, or fails with 401, 403 or 429. */
@@ -20,20 +24,22 @@ export function authenticationOf(operation: Operation, options: AuthenticationOp
   return (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     request.operation = operation;
     reply.headers(operationHeaders);
-    return within(request, () => authenticate(request, reply, { ...options, access: operation.access }));
+    return within(request, () => authenticate(request, reply, { ...options, access: operation.access, operation }));
   };
 }
 
 export interface AuthenticationAsk extends AuthenticationOptions {
   /** The required access. `sign-in` accepts any key of a tenant, but no session. */
   readonly access: Access | "sign-in";
+  /** The operation; undefined for the console's own routes. */
+  readonly operation?: Operation;
 }
 
 /** Sets the caller of a request, or fails with 401, 403 or 429. */
 export async function authenticate(
   request: FastifyRequest,
   reply: FastifyReply,
-  { access, authenticator, limits }: AuthenticationAsk,
+  { access, operation, authenticator, limits, clock }: AuthenticationAsk,
 ): Promise<void> {
   let credential: Credential | undefined;
   try {
@@ -57,12 +63,20 @@ export async function authenticate(
   // Rejected requests count too. A missing permission is reported before an exceeded limit.
   if (isPermission(access)) authorize(caller.permissions, access);
   if (exceeded !== undefined) throw exceeded;
+  if (isDangerous(request, operation)) requireRecentAuthentication(caller, clock.now());
 
   async function noteRefusal(error: unknown): Promise<never> {
     if (error instanceof AppError && isFailedAuthentication(error))
       await limits.countFailure(request, credential?.text);
     throw error;
   }
+}
+
+/** Whether the request needs a recent authentication: by its operation, or because it overrides access tests. */
+function isDangerous({ headers }: FastifyRequest, operation: Operation | undefined): boolean {
+  if (operation === undefined) return false;
+  if (operation.dangerous === true) return true;
+  return takesOverrideReason(operation) && headers["gatehouse-override-reason"] !== undefined;
 }
 
 /**
@@ -97,6 +111,10 @@ function identify(
   authenticator: Authenticator,
 ): Caller | Promise<Caller> {
   if (access === "operator") return authenticator.operatorKey(text);
+  // A token of a program stands for a person, and therefore does not sign in as a key.
+  if (kind === "key" && access !== "sign-in" && text.startsWith(tokenPrefixes.access)) {
+    return authenticator.accessToken(text);
+  }
   if (kind === "key") return authenticator.tenantKey(text, request.ip);
   requireOwnOrigin(request);
   // A separate object, so that the addresses of the session and of its key are tracked separately.

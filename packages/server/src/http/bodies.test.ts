@@ -57,6 +57,33 @@ describe("a body", () => {
     expect(reply.body.detail).toContain(detail);
   });
 
+  test("over 256 KiB is parsed and validated like a smaller one", async () => {
+    const groups = Array.from({ length: 4_000 }, (_, index) => ({
+      name: `Group ${index}`,
+      description: "x".repeat(100),
+    }));
+    const plan = (document: unknown) => tenant.client.post("/tenants/configuration/plan", document);
+    const { body: current } = await tenant.client.get("/tenants/configuration");
+    const planned = await plan({ version: 1, groups: [...current.groups, ...groups] });
+    expect(planned).toMatchObject({ status: 200, body: { summary: { created: 4_000, updated: 0, deleted: 0 } } });
+    expect(await plan({ version: 1, groups: [...groups, { name: "A", description: "a\0" }] })).toMatchObject({
+      status: 400,
+      body: { code: "invalid_body", errors: [{ pointer: "/groups/4000/description" }] },
+    });
+    expect((await plan(`{"version":1,"groups":[${JSON.stringify(groups).slice(1, -1)},`)).body).toMatchObject({
+      code: "invalid_json",
+      detail: "The body is not valid JSON: it ends prematurely.",
+    });
+    const compressed = { "content-type": "application/json", "content-encoding": "gzip" };
+    const reply = await tenant.client.send(
+      "POST",
+      "/tenants/configuration/plan",
+      JSON.stringify({ groups }),
+      compressed,
+    );
+    expect(reply.status).toBe(415);
+  });
+
   test("that is empty counts as none, whatever its content type", async () => {
     const [user] = (await tenant.client.get("/tenants/users")).body.data;
     const reply = await tenant.client.send("PATCH", `/tenants/users/${user.id}/deactivate`, "", {

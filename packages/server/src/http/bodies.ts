@@ -2,23 +2,73 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
+import type { Evaluator } from "../platform/evaluation/evaluator.ts";
+import {
+  character,
+  halfSurrogate,
+  hasLoneSurrogate,
+  maxNesting,
+  nestedTooDeeply,
+  notUtf8,
+  type ParseText,
+  readLargeJson,
+} from "./large-json.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The body as sent; undefined if there is none. */
+    /** The body as sent; undefined if there is none, or if it is large. */
     bodyText: string | undefined;
+    largeBody: LargeBody | undefined;
   }
 }
 
-/** Accepts only complete JSON bodies. An empty body counts as none, whatever its content type. */
-export function readBodies(app: FastifyInstance): void {
+/** A body that is parsed and validated in slices. */
+export interface LargeBody {
+  readonly bytes: Buffer;
+  /** Whether the body may contain the NUL character. */
+  readonly mayHaveNul: boolean;
+}
+
+/** Larger bodies are parsed and validated in slices. In bytes; such a body has more than 65,536 characters. */
+export const largeBodyBytes = 262_144;
+
+/** Work for all tenants without one, such as operator requests. */
+export const noTenant = "";
+
+/**
+ * Accepts only complete JSON bodies. An empty body counts as none, whatever its content type.
+ *
+ * @param evaluator performs the work for large bodies
+ */
+export function readBodies(app: FastifyInstance, evaluator: Evaluator): void {
   app.decorateRequest("bodyText", undefined);
+  app.decorateRequest("largeBody", undefined);
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser("error", "error");
+  const parseText: ParseText = (text) => {
+    let result: { readonly value: unknown } | undefined;
+    void parse(undefined as unknown as FastifyRequest, text, (error, value) => {
+      if (error === null) result = { value };
+    });
+    if (result === undefined) throw new SyntaxError("not accepted");
+    return result.value;
+  };
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
-    const text = bodyText(request, body as Buffer); // requested as a buffer
+    const bytes = body as Buffer; // requested as a buffer
+    if (bytes.length > largeBodyBytes) {
+      requireNoEncoding(request);
+      evaluator.decide(request.caller?.tenantId ?? noTenant, readLargeJson(bytes, parseText)).then(
+        ({ value, mayHaveNul }) => {
+          request.largeBody = { bytes, mayHaveNul };
+          done(null, value);
+        },
+        (error: Error) => done(error, undefined),
+      );
+      return;
+    }
+    const text = bodyText(request, bytes);
     if (text === "") return done(null, undefined);
-    if (isNestedTooDeeply(text)) throw new AppError("invalid_json", { detail: tooDeep });
+    if (isNestedTooDeeply(text)) throw new AppError("invalid_json", { detail: nestedTooDeeply });
     request.bodyText = text;
     void parse(request, text, (error, value) => {
       if (error === null) done(null, value);
@@ -51,55 +101,41 @@ function syntaxErrorText(text: string): string {
   return token === undefined ? `${problem}.` : `${problem}: unexpected ${JSON.stringify(token)}.`;
 }
 
-/**
- * The deepest nesting of a body. No operation uses more than five levels, and parsing hundreds of thousands takes long.
- */
-const maxNesting = 100;
-const tooDeep = `The nesting of the body exceeds ${maxNesting} levels.`;
-
 function isNestedTooDeeply(json: string): boolean {
   let depth = 0;
   let inText = false;
   for (let index = 0; index < json.length; index += 1) {
-    const character = json.charCodeAt(index);
+    const code = json.charCodeAt(index);
     if (inText) {
-      if (character === backslash) index += 1;
-      else if (character === quote) inText = false;
-    } else if (character === quote) inText = true;
-    else if (character === openBrace || character === openBracket) {
+      if (code === backslash) index += 1;
+      else if (code === quote) inText = false;
+    } else if (code === quote) inText = true;
+    else if (code === openBrace || code === openBracket) {
       depth += 1;
       if (depth > maxNesting) return true;
-    } else if (character === closeBrace || character === closeBracket) depth -= 1;
+    } else if (code === closeBrace || code === closeBracket) depth -= 1;
   }
   return false;
 }
 
-const [quote, backslash] = [0x22, 0x5c];
-const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
+const { quote, backslash, openBrace, closeBrace, openBracket, closeBracket } = character;
 
 /** @throws AppError unsupported_media_type, invalid_json */
 function bodyText(request: FastifyRequest, body: Buffer): string {
-  const encoding = request.headers["content-encoding"];
-  if (encoding !== undefined && encoding !== "identity") {
-    throw new AppError("unsupported_media_type", {
-      detail: `The body is encoded as ${JSON.stringify(encoding.slice(0, 80))}. Send it without Content-Encoding.`,
-    });
-  }
-  if (!isUtf8(body)) throw new AppError("invalid_json", { detail: "The body is not encoded in UTF-8." });
+  requireNoEncoding(request);
+  if (!isUtf8(body)) throw new AppError("invalid_json", { detail: notUtf8 });
   const text = body.toString("utf8");
   if (hasLoneSurrogate(text)) {
-    throw new AppError("invalid_json", {
-      detail: "The body has a \\u escape for half of a surrogate pair. Escape both halves.",
-    });
+    throw new AppError("invalid_json", { detail: halfSurrogate });
   }
   return text;
 }
 
-/** Whether the JSON escapes a lone half of a surrogate pair (RFC 8259, section 8.2), which UTF-8 cannot represent. */
-function hasLoneSurrogate(json: string): boolean {
-  if (!/\\u[dD][89a-fA-F]/.test(json)) return false;
-  // A complete pair, half of one, or the start of any other escape.
-  const escapes = json.matchAll(/\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?<half>\\u[dD][89a-fA-F])|\\[\s\S]/g);
-  for (const { groups } of escapes) if (groups?.half !== undefined) return true;
-  return false;
+/** @throws AppError unsupported_media_type */
+function requireNoEncoding(request: FastifyRequest): void {
+  const encoding = request.headers["content-encoding"];
+  if (encoding === undefined || encoding === "identity") return;
+  throw new AppError("unsupported_media_type", {
+    detail: `The body is encoded as ${JSON.stringify(encoding.slice(0, 80))}. Send it without Content-Encoding.`,
+  });
 }

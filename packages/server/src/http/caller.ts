@@ -14,6 +14,18 @@ export interface Caller {
   readonly limits: KeyLimits | undefined;
   /** Undefined for the operator. */
   readonly tenantId: string | undefined;
+  /** The person's session; undefined for keys, and for sessions that represent a key. */
+  readonly session?: PersonSession;
+}
+
+/** The session in which a person acts. */
+export interface PersonSession {
+  readonly id: string;
+  readonly userId: string;
+  /** Whether the person uses the console, or a program that the person approved. */
+  readonly client: "console" | "cli";
+  /** The time of the latest authentication. */
+  readonly authenticatedAt: Date;
 }
 
 /** Identifies the caller from a key or a session. All methods fail with a 401 or with source_address_not_allowed. */
@@ -24,11 +36,28 @@ export interface Authenticator {
   operatorKey(key: string): Promise<Caller> | Caller;
   /** @throws AppError */
   session(token: string, sourceAddress: string): Promise<Caller>;
+  /**
+   * Identifies the person for whom a program acts.
+   *
+   * @throws AppError
+   */
+  accessToken(token: string): Promise<Caller>;
 }
 
 /** The console's view of its session. */
 export interface SessionInfo {
-  readonly apiKey: { readonly id: string; readonly name: string };
+  /** The key that the session represents; undefined for a person's session. */
+  readonly apiKey?: { readonly id: string; readonly name: string };
+  /** The person; undefined for a session that represents a key. */
+  readonly user?: { readonly id: string; readonly email: string; readonly name: string; readonly isOwner: boolean };
+  /** The id of a person's session. */
+  readonly id?: string;
+  /** The way in which the person signed in. */
+  readonly method?: string;
+  /** The path of sign-ins with the provider of the session; undefined for sessions without a provider. */
+  readonly providerPath?: string;
+  /** The time of the person's latest authentication. */
+  readonly authenticatedAt?: string;
   readonly tenant: { readonly id: string; readonly name: string };
   readonly permissions: readonly Permission[];
   readonly createdAt: string;

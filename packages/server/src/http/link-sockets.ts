@@ -9,11 +9,13 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { AppError } from "../platform/app-error.ts";
 import type { LinkListener, LinkReceiver, LinkTransport } from "../platform/link-transport.ts";
 import type { RateLimits } from "./rate-limits.ts";
+import { serveConnection } from "./tls-server.ts";
 
 /** A kind of link with its path and its listener. */
 export interface LinkSocket {
   readonly path: string;
-  readonly subprotocol: string;
+  /** The subprotocols that are offered, the preferred one first. */
+  readonly subprotocols: readonly string[];
   /** The error for a missing or invalid token. */
   readonly invalidToken: ErrorCode;
   /** The kind of agent in messages, such as "gateways". */
@@ -23,7 +25,7 @@ export interface LinkSocket {
 
 /** The longest frame of an agent: one part and its envelope, with up to three bytes per character. */
 const maxFrameBytes = 3 * longestPart + 1024;
-/** The most data that a connection may send before its hello is accepted, in bytes: 64 KiB. */
+/** The most data that a connection may send before it is admitted, in bytes: 64 KiB. */
 const maxBytesBeforeHello = 64 * 1024;
 /** Longer Authorization headers are rejected unread. */
 const maxAuthorizationLength = 300;
@@ -84,7 +86,7 @@ export function mountLinks(app: FastifyInstance, limits: RateLimits, sockets: re
 function mountLink(
   app: FastifyInstance,
   limits: RateLimits,
-  { path, subprotocol, invalidToken, whose, listener }: LinkSocket,
+  { path, subprotocols, invalidToken, whose, listener }: LinkSocket,
   upgrades: WeakMap<IncomingMessage, Upgrade>,
 ): void {
   const webSockets = new WebSocketServer({
@@ -93,7 +95,7 @@ function mountLink(
     maxPayload: maxFrameBytes,
     // Hashes, keys and addresses hardly compress, and compression costs memory for each of thousands of links.
     perMessageDeflate: false,
-    handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false),
+    handleProtocols: (offered) => subprotocols.find((name) => offered.has(name)) ?? false,
   });
   const authenticated = new WeakMap<FastifyRequest, unknown>();
 
@@ -118,9 +120,9 @@ function mountLink(
     },
     handler: (request, reply) => {
       const upgrade = upgrades.get(request.raw);
-      if (upgrade === undefined || !offersProtocol(request, subprotocol)) {
+      if (upgrade === undefined || !offersProtocol(request, subprotocols)) {
         reply.header("Upgrade", "websocket");
-        const detail = `Agents of ${whose} open a WebSocket here, with the subprotocol ${subprotocol}.`;
+        const detail = `Agents of ${whose} open a WebSocket here, with the subprotocol ${subprotocols[0]}.`;
         throw new AppError("upgrade_required", { detail });
       }
       const { ip } = request;
@@ -129,7 +131,8 @@ function mountLink(
       webSockets.handleUpgrade(request.raw, upgrade.socket, upgrade.head, (webSocket) => {
         reply.raw.statusCode = 101;
         reply.raw.emit("upgraded");
-        const receiver = serve(webSocket, (transport) => listener.open(authenticated.get(request), transport, ip));
+        const presented = authenticated.get(request);
+        const receiver = serve(webSocket, (transport) => listener.open(presented, transport, ip, webSocket.protocol));
         limitBeforeHello(upgrade.socket, receiver, webSocket);
       });
     },
@@ -148,7 +151,7 @@ function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: D
     if (!/^(upgrade|connection|http2-settings)$/i.test(name)) lines.push(`${name}: ${rawHeaders[index + 1] ?? ""}`);
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
-  server.emit("connection", socket);
+  serveConnection(server, socket);
 }
 
 /** The bearer token of the request; undefined if there is none. */
@@ -157,16 +160,16 @@ function presentedToken(request: FastifyRequest): string | undefined {
   return authorization.length > maxAuthorizationLength ? undefined : /^Bearer +(\S+)$/i.exec(authorization)?.[1];
 }
 
-function offersProtocol(request: FastifyRequest, subprotocol: string): boolean {
+function offersProtocol(request: FastifyRequest, subprotocols: readonly string[]): boolean {
   const offered = request.headers["sec-websocket-protocol"] ?? "";
-  return offered.split(",").some((name) => name.trim() === subprotocol);
+  return offered.split(",").some((name) => subprotocols.includes(name.trim()));
 }
 
 /** Disconnects an agent that sends too much without a hello. Its frames are held in memory until they are complete. */
 function limitBeforeHello(socket: Duplex, receiver: LinkReceiver, webSocket: WebSocket): void {
   let received = 0;
   const count = (chunk: Buffer) => {
-    if (!receiver.awaitsHello) {
+    if (!receiver.isPending) {
       socket.off("data", count);
       return;
     }

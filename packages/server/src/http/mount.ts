@@ -13,13 +13,16 @@ import {
   takesOverrideReason,
 } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
+import { finish, type Work } from "@gatehouse/policy/work";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize, type Granted } from "../platform/authorization/granted.ts";
+import { requireRecentAuthentication } from "../platform/authorization/recent-authentication.ts";
 import { Call, type RequestFinder } from "../platform/call.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
+import { hasLargeBody, withSerializedBody } from "../platform/json-slices.ts";
 import {
   type ArrayCut,
   type ListQuery,
@@ -31,13 +34,14 @@ import {
 } from "../platform/list-query.ts";
 import { cutOutcome } from "./array-cut.ts";
 import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
+import { type LargeBody, noTenant } from "./bodies.ts";
 import type { Caller } from "./caller.ts";
 import { within } from "./observation.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import { replyWithOutcome } from "./replies.ts";
 import { cacheControlOf } from "./response-headers.ts";
 import type { Route } from "./route.ts";
-import { compileBodyCheck, requireNoNul } from "./validation.ts";
+import { compileBodyCheck, findNul, requireNoNul } from "./validation.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -73,7 +77,7 @@ export interface MountOptions extends AuthenticationOptions {
 const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 export function mount(app: FastifyInstance, { operation, handler }: Route, options: MountOptions): void {
-  const checkBody = compileBodyCheck(operation);
+  const bodyChecks = compileBodyCheck(operation);
   const cacheControl = cacheControlOf(operation);
   app.route({
     method: operation.method,
@@ -93,10 +97,13 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     checkUuids(operation, parameters);
     const { waitMs, rest } = requireWait(operation, request.query as QueryParameters); // query parameters are strings and lists of strings
     const { listQuery, cut, flags, query } = checkQuery(operation, rest);
-    const idempotency = idempotencyOf(operation, request, caller, flags);
+    const idempotency = await idempotencyOf(request, caller, [...flags, ...Object.values(query)]);
     const overrideReason = overrideReasonOf(operation, request);
-    checkBody(request.body, request.bodyText?.length ?? 0);
-    requireNoNul(request.body, request.bodyText);
+    const { largeBody } = request;
+    if (largeBody === undefined) {
+      bodyChecks.check(request.body, request.bodyText?.length ?? 0);
+      requireNoNul(request.body, request.bodyText);
+    } else await inSlices(caller, checkLargeBody(request.body, largeBody));
     checkStringIds(operation, parameters);
     const call = new Call<Operation>(
       {
@@ -113,6 +120,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
         actor: caller.actor,
         permissions: caller.permissions,
         limits: caller.limits,
+        session: caller.session,
+        requireRecentAuthentication: () => requireRecentAuthentication(caller, options.clock.now()),
         tenantId: caller.tenantId,
         requestId: request.id,
         sourceAddress: request.ip,
@@ -123,11 +132,46 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just validated against the declaration
       grantedTo(operation, caller),
     );
-    const outcome = await handler(call);
+    const answered = await handler(call);
+    const outcome = hasLargeBody(answered) ? await inSlices(caller, withSerializedBody(answered)) : answered;
     // A preview changes nothing that gateways could apply.
     if (waitMs !== undefined && !flags.has("preview")) await proveApplied(caller, waitMs, reply);
     reply.header("Cache-Control", cacheControl(caller.permissions.has("gateways:token")));
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply);
+  }
+
+  async function idempotencyOf(
+    request: FastifyRequest,
+    caller: Caller,
+    parameters: readonly string[],
+  ): Promise<IdempotencyRequest | undefined> {
+    const key = request.headers["idempotency-key"];
+    if (operation.method !== "POST" || key === undefined) return undefined;
+    if (typeof key !== "string" || key.length === 0 || key.length > 255) {
+      throw new AppError("invalid_parameter", { detail: "Idempotency-Key must have 1 to 255 characters." });
+    }
+    const path = request.url.split("?", 1)[0] ?? "";
+    const hashing = (body: Buffer) => requestHash([operation.id, path, ...parameters, ""].join("\n"), body);
+    return {
+      tenantId: caller.tenantId ?? nilUuid,
+      callerId: caller.actor.id ?? nilUuid,
+      keyHash: createHash("sha256").update(key).digest(),
+      // A repeated request consists of the same bytes.
+      requestHash:
+        request.largeBody === undefined
+          ? finish(hashing(Buffer.from(request.bodyText ?? "")))
+          : await inSlices(caller, hashing(request.largeBody.bytes)),
+      storesReply: isWrite(operation),
+    };
+  }
+
+  function* checkLargeBody(body: unknown, { mayHaveNul }: LargeBody): Work<void> {
+    yield* bodyChecks.checkLarge(body);
+    if (mayHaveNul) yield* findNul(body);
+  }
+
+  function inSlices<Result>({ tenantId = noTenant }: Caller, work: Work<Result>): Promise<Result> {
+    return options.runner.evaluator.decide(tenantId, work);
   }
 
   /**
@@ -203,11 +247,12 @@ function checkQuery({ success, flags = {} }: Operation, parameters: QueryParamet
     if (other !== undefined) throw unknownParameter(other);
     return { listQuery: requireListQuery({ sort: [], filter: success.filter }, rest), flags: noFlags, query };
   }
+  const { query, rest } = requireNamed((success.kind === "record" ? success.query : undefined) ?? {}, parameters);
   const isArray = success.kind === "array";
-  const unknown = Object.keys(parameters).find((name) => !Object.hasOwn(flags, name) && !(isArray && paging.has(name)));
+  const unknown = Object.keys(rest).find((name) => !Object.hasOwn(flags, name) && !(isArray && paging.has(name)));
   if (unknown !== undefined) throw unknownParameter(unknown);
   const cut = isArray ? requireParsed(parseArrayCut(parameters)) : undefined;
-  return { cut, flags: new Set(Object.keys(flags).filter((name) => readFlag(name, parameters[name]))), query: {} };
+  return { cut, flags: new Set(Object.keys(flags).filter((name) => readFlag(name, parameters[name]))), query };
 }
 
 /** `?groups` is the same as `?groups=true`. */
@@ -272,28 +317,6 @@ function headerText(header: string | readonly string[] | undefined): string | un
   return typeof header === "string" && header !== "" ? header : undefined;
 }
 
-function idempotencyOf(
-  operation: Operation,
-  request: FastifyRequest,
-  caller: Caller,
-  flags: ReadonlySet<string>,
-): IdempotencyRequest | undefined {
-  const key = request.headers["idempotency-key"];
-  if (operation.method !== "POST" || key === undefined) return undefined;
-  if (typeof key !== "string" || key.length === 0 || key.length > 255) {
-    throw new AppError("invalid_parameter", { detail: "Idempotency-Key must have 1 to 255 characters." });
-  }
-  const path = request.url.split("?", 1)[0] ?? "";
-  return {
-    tenantId: caller.tenantId ?? nilUuid,
-    callerId: caller.actor.id ?? nilUuid,
-    keyHash: sha256(key),
-    // A repeated request consists of the same bytes.
-    requestHash: sha256([operation.id, path, ...flags, request.bodyText ?? ""].join("\n")),
-    storesReply: isWrite(operation),
-  };
-}
-
 const reasonHeader = "Gatehouse-Override-Reason";
 
 /** @throws AppError invalid_parameter */
@@ -323,6 +346,15 @@ function headerInUtf8(text: string): string {
   }
 }
 
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+/** The bytes that are hashed at once. */
+const hashedAtOnce = 131_072;
+
+function* requestHash(head: string, body: Buffer): Work<Buffer> {
+  const hash = createHash("sha256").update(head);
+  for (let start = 0; start < body.length; start += hashedAtOnce) {
+    const part = body.subarray(start, start + hashedAtOnce);
+    hash.update(part);
+    yield part.length / 8;
+  }
+  return hash.digest();
 }

@@ -11,6 +11,9 @@ import { routes } from "../routes.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
 import { until } from "../testing/until.ts";
 import { createApp } from "./app.ts";
+import type { AuthorizationServer } from "./authorization-server.ts";
+import type { PeopleSignIn } from "./people.ts";
+import type { ProviderSignIn } from "./provider-sign-in.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -110,8 +113,11 @@ describe("the log", () => {
       routes,
       runner: {} as CommandRunner, // never reached
       clock: systemClock,
-      authenticator: { tenantKey: fail, operatorKey: fail, session: fail },
+      authenticator: { tenantKey: fail, operatorKey: fail, session: fail, accessToken: fail },
       sessions: { begin: fail, describe: fail, end: fail },
+      people: {} as PeopleSignIn, // never reached
+      providers: {} as ProviderSignIn, // never reached
+      authorizations: {} as AuthorizationServer, // never reached
       trustedProxies: [],
       rateLimits: { requests: undefined, failures: undefined },
       ready: async () => undefined,
@@ -216,14 +222,14 @@ describe("metrics", () => {
     const lookUps = (cache: string, result: string) =>
       metric(`gatehouse_cache_lookups_total{cache="${cache}",result="${result}"}`);
     const made = await tenant.client.post("/tenants/resources", { name: "Kept", type: "PRIVATE", addresses: [] });
-    const hits = (await lookUps("records", "hit")) ?? 0;
-    const misses = (await lookUps("records", "miss")) ?? 0;
+    const hits = (await lookUps("answers", "hit")) ?? 0;
+    const misses = (await lookUps("answers", "miss")) ?? 0;
     const keyHits = (await lookUps("keys", "hit")) ?? 0;
     for (let count = 0; count < 3; count += 1) await tenant.client.get(`/tenants/resources/${made.body.id}`);
-    expect(await lookUps("records", "hit")).toBe(hits + 2);
-    expect(await lookUps("records", "miss")).toBe(misses + 1);
+    expect(await lookUps("answers", "hit")).toBe(hits + 2);
+    expect(await lookUps("answers", "miss")).toBe(misses + 1);
     expect(await lookUps("keys", "hit")).toBeGreaterThan(keyHits);
-    expect(await metric('gatehouse_cache_entries{cache="records"}')).toBeGreaterThan(0);
+    expect(await metric('gatehouse_cache_entries{cache="answers"}')).toBeGreaterThan(0);
 
     const entries = (await metric("gatehouse_audit_entries_total")) ?? 0;
     await tenant.client.must.post("/tenants/groups", { name: "Counted" });

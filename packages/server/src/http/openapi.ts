@@ -5,6 +5,7 @@ import {
   changesEnforcement,
   defaultWaitSeconds,
   errorsOf,
+  isConditional,
   maxWaitSeconds,
   type Operation,
   type StreamSuccess,
@@ -12,7 +13,13 @@ import {
   takesOverrideReason,
 } from "@gatehouse/contract/operation";
 import { Problem } from "@gatehouse/contract/problem";
-import { componentKeyword, referenceKeyword, trimKeyword, validatedLaterKeyword } from "@gatehouse/contract/schema";
+import {
+  componentKeyword,
+  documentedKeyword,
+  referenceKeyword,
+  trimKeyword,
+  validatedLaterKeyword,
+} from "@gatehouse/contract/schema";
 import type { TSchema } from "typebox";
 
 type Json = Record<string, unknown>;
@@ -138,6 +145,12 @@ const headerParameters = {
     description: "The ETag of the version to change. If the record has another version, the request fails with 412.",
     schema: { type: "string" },
   },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    description: "The ETag of a response to the same request. If the list is unchanged, the response is 304.",
+    schema: { type: "string" },
+  },
   OverrideReason: {
     name: "Gatehouse-Override-Reason",
     in: "header",
@@ -159,7 +172,8 @@ function schemaOf(schema: unknown, schemas: Json): unknown {
   if (Array.isArray(schema)) return schema.map((item) => schemaOf(item, schemas));
   if (schema === null || typeof schema !== "object") return schema;
   const entries = Object.entries(schema).filter(([key]) => !omittedKeywords.has(key));
-  const converted = Object.fromEntries(entries.map(([key, value]) => [key, schemaOf(value, schemas)]));
+  const plain = Object.fromEntries(entries.map(([key, value]) => [key, schemaOf(value, schemas)]));
+  const converted = withConditions({ ...plain, ...nonBlank(schema as Json) }, (schema as Json)[documentedKeyword]);
   const name = (schema as Json)[componentKeyword];
   if (typeof name !== "string") return converted;
   // OpenAPI 3.0 ignores siblings of $ref, so a nullable component would not be nullable.
@@ -168,9 +182,37 @@ function schemaOf(schema: unknown, schemas: Json): unknown {
   return { $ref: `#/components/schemas/${name}` };
 }
 
+/** The form of a value, stated once per alternative: generated client types do not combine both. */
+function withConditions(schema: Json, conditions: unknown): Json {
+  const { anyOf, ...others } = (conditions ?? {}) as { readonly anyOf?: readonly Json[] };
+  if (anyOf === undefined) return { ...schema, ...others };
+  const { description, ...form } = schema;
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...others,
+    anyOf: anyOf.map((alternative) => {
+      const properties = (form.properties ?? {}) as Readonly<Record<string, Json>>;
+      const changed = Object.entries((alternative.properties ?? {}) as Readonly<Record<string, Json>>).map(
+        ([name, condition]) => [name, { ...properties[name], ...condition }],
+      );
+      const merged = { ...properties, ...Object.fromEntries(changed) };
+      return { ...form, ...alternative, ...(form.properties === undefined ? {} : { properties: merged }) };
+    }),
+  };
+}
+
+/** The pattern of a trimmed string that must not be empty, without lookaheads: RE2 does not have them. */
+function nonBlank(schema: Json): { readonly pattern?: string } {
+  if (schema[trimKeyword] !== true || schema.minLength !== 1) return {};
+  if (schema.pattern === undefined) return { pattern: "\\S" };
+  const excluded = /^\^\[\^(.+)\]\*\$$/.exec(String(schema.pattern))?.[1];
+  return excluded === undefined ? {} : { pattern: `^[^${excluded}]*[^\\s${excluded}][^${excluded}]*$` };
+}
+
 /** Gatehouse's own keywords, and `propertyNames`, which OpenAPI 3.0 does not have. */
 const omittedKeywords = new Set<string>([
   componentKeyword,
+  documentedKeyword,
   referenceKeyword,
   trimKeyword,
   validatedLaterKeyword,
@@ -225,8 +267,9 @@ function parametersOf(operation: Operation): unknown[] {
         ? streamParameters(operation.success)
         : operation.success.kind === "array"
           ? [...flags, ...cutParameters]
-          : flags;
+          : [...flags, ...namedParameters((operation.success.kind === "record" && operation.success.query) || {})];
   const headers: unknown[] = [];
+  if (isConditional(operation)) headers.push({ $ref: "#/components/parameters/IfNoneMatch" });
   if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });
   if (operation.method === "POST") headers.push({ $ref: "#/components/parameters/IdempotencyKey" });
   if (takesOverrideReason(operation)) headers.push({ $ref: "#/components/parameters/OverrideReason" });
@@ -331,6 +374,10 @@ const headersOfStatus: Readonly<Record<number, readonly (keyof typeof headers)[]
 
 function responsesOf(operation: Operation, schemas: Json): Json {
   const responses: Json = { [operation.success.status]: successOf(operation, schemas) };
+  if (isConditional(operation)) {
+    const names = headersNamed("X-Request-Id", "Cache-Control", "Vary", "ETag");
+    responses[304] = { description: "The list has not changed since `If-None-Match`.", headers: names };
+  }
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of errorsOf(operation)) {
     const { status } = errorDefinitions[code];

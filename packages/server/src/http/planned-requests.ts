@@ -1,12 +1,13 @@
 /** Finds the operations of requests inside a request, and validates those requests as if they had been sent. */
 import type { FoundRequest, RequestFinder, RequestTarget } from "../platform/call.ts";
+import { isSmall } from "../platform/json-slices.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import type { Route } from "./route.ts";
-import { compileBodyCheck, requireNoNul } from "./validation.ts";
+import { type BodyChecks, compileBodyCheck, findNul, requireNoNul } from "./validation.ts";
 
 interface KnownRoute extends Route {
   readonly segments: readonly string[];
-  readonly checkBody: (body: unknown, characters: number) => void;
+  readonly bodyChecks: BodyChecks;
 }
 
 /** @param routes that a request inside another can use */
@@ -16,7 +17,7 @@ export function plannedRequests(routes: readonly Route[]): RequestFinder {
       (route): KnownRoute => ({
         ...route,
         segments: route.operation.path.split("/"),
-        checkBody: compileBodyCheck(route.operation),
+        bodyChecks: compileBodyCheck(route.operation),
       }),
     )
     // `/tenants/policies/reorder` takes precedence over `/tenants/policies/{id}`.
@@ -39,14 +40,20 @@ function parameterCount({ operation }: KnownRoute): number {
   return Object.keys(operation.parameters ?? {}).length;
 }
 
-function foundRequest({ operation, handler, checkBody }: KnownRoute, parameters: PathParameters): FoundRequest {
+function foundRequest({ operation, handler, bodyChecks }: KnownRoute, parameters: PathParameters): FoundRequest {
   return {
     operation,
-    check(body) {
+    *check(body) {
       checkUuids(operation, parameters);
-      const text = body === undefined ? "" : JSON.stringify(body);
-      checkBody(body, text.length);
-      requireNoNul(body, text);
+      if (isSmall(body)) {
+        const text = body === undefined ? "" : JSON.stringify(body);
+        yield text.length / 4;
+        bodyChecks.check(body, text.length);
+        requireNoNul(body, text);
+      } else {
+        yield* bodyChecks.checkLarge(body);
+        yield* findNul(body);
+      }
       return { parameters, body: body ?? (operation.bodyOptional === true ? {} : undefined) };
     },
     perform(call) {

@@ -1,9 +1,10 @@
 /** Converts errors to problem+json (RFC 9457). No other module does. */
 import { type ErrorCode, errorDefinitions, problemType } from "@gatehouse/contract/errors";
-import { refusesOtherMediaTypes } from "@gatehouse/contract/operation";
+import { type Operation, refusesOtherMediaTypes } from "@gatehouse/contract/operation";
 import type { Problem } from "@gatehouse/contract/problem";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
+import { recentSeconds } from "../platform/authorization/recent-authentication.ts";
 import { databaseUnavailable, isDatabaseUnavailable, isUnstorableText } from "../platform/db/database-errors.ts";
 
 export const problemMediaType = "application/problem+json";
@@ -29,8 +30,19 @@ function asAppError(error: unknown, request: FastifyRequest): AppError {
   const known = typeof code === "string" ? frameworkErrors[code] : undefined;
   if (known === undefined) return new AppError("internal_error", { cause: error });
   if (known === "unsupported_media_type") return mediaTypeError(new AppError(known, { cause: error }), request);
-  const detail = known === "invalid_json" || known === "invalid_parameter" ? message : undefined;
+  const detail =
+    known === "payload_too_large"
+      ? tooLargeText(request.operation)
+      : known === "invalid_json" || known === "invalid_parameter"
+        ? message
+        : undefined;
   return new AppError(known, { cause: error, ...(detail === undefined ? {} : { detail }) });
+}
+
+/** Names the limit of the operation, unless it is the common one, which the explanation of the error names. */
+function tooLargeText(operation: Operation | undefined): string | undefined {
+  if (operation?.bodyLimitBytes === undefined) return undefined;
+  return `The body of ${operation.id} can have at most ${operation.bodyLimitBytes / 1_048_576} MiB.`;
 }
 
 /** The certification of AuthZEN requires 400 for bodies of another type, where the API otherwise answers 415. */
@@ -54,6 +66,16 @@ export function problemOf(error: AppError, instance: string, requestId: string):
   };
 }
 
+/** The value of `WWW-Authenticate` (RFC 9110, section 11.6.1). */
+function challengeOf({ code }: AppError): string {
+  if (code === "invalid_gateway_token" || code === "invalid_device_token") return 'Bearer realm="gatehouse"';
+  if (code === "recent_authentication_required") {
+    // RFC 9470, section 3.
+    return `Bearer realm="gatehouse", error="insufficient_user_authentication", error_description="A more recent authentication is required", max_age="${recentSeconds}"`;
+  }
+  return 'ApiKey realm="gatehouse", header="apikey", Bearer realm="gatehouse"';
+}
+
 /** Responds with an error, and logs server errors. */
 export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = asAppError(error, request);
@@ -62,13 +84,7 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
     const level = problem.status === 503 ? "warn" : "error";
     request.log[level]({ err: problem.cause ?? problem }, problem.code);
   }
-  if (problem.status === 401) {
-    const challenge =
-      problem.code === "invalid_gateway_token" || problem.code === "invalid_device_token"
-        ? 'Bearer realm="gatehouse"'
-        : 'ApiKey realm="gatehouse", header="apikey", Bearer realm="gatehouse"';
-    reply.header("WWW-Authenticate", challenge);
-  }
+  if (problem.status === 401) reply.header("WWW-Authenticate", challengeOf(problem));
   if (problem.retryAfterSeconds !== undefined) reply.header("Retry-After", String(problem.retryAfterSeconds));
   if (!reply.hasHeader("Cache-Control")) reply.header("Cache-Control", "no-store");
   // The query string can contain search terms; the path identifies the request.

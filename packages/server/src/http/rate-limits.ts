@@ -79,6 +79,12 @@ export class RateLimits {
     if (this.#failures !== undefined) this.#recentAddresses.note(caller, credential, address, addressGroup);
   }
 
+  /** Remembers credentials of a person who has just signed in, so that they stay accepted from a blocked address. */
+  noteSignedIn(credentials: readonly string[], address: string): void {
+    if (this.#failures === undefined) return;
+    for (const credential of credentials) this.#recentAddresses.note({}, credential, address, addressGroup);
+  }
+
   /**
    * Counts a request of the caller's key, and sets the rate-limit headers of the reply.
    *
@@ -116,7 +122,7 @@ function addressNameOf(request: FastifyRequest): string {
 }
 
 /** The address for counting: for IPv6 its /64, the smallest block that is assigned to a customer. */
-function addressGroup(address: string): string {
+export function addressGroup(address: string): string {
   // A closed connection has no address, and a proxy can report anything.
   return isIP(address) === 0 ? "unknown" : normalizeIP(address, 64);
 }

@@ -4,7 +4,6 @@
  */
 import type { Clock } from "../platform/clock.ts";
 import { hashToken } from "../platform/secrets/tokens.ts";
-import type { Caller } from "./caller.ts";
 
 /** The most remembered pairs of key and address. */
 const capacity = 20_000;
@@ -18,7 +17,7 @@ export class RecentKeyAddresses {
   /** The time at which each pair was recorded, by `clock.elapsedMs()`, the oldest first. */
   readonly #pairs = new Map<string, number>();
   /** The last recording of each caller. A caller is the same object while its key's row is cached. */
-  readonly #noted = new WeakMap<Caller, { readonly address: string; readonly at: number }>();
+  readonly #noted = new WeakMap<object, { readonly address: string; readonly at: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -29,7 +28,7 @@ export class RecentKeyAddresses {
    *
    * @param address as `groupOf` accepts it
    */
-  note(caller: Caller, key: string, address: string, groupOf: (address: string) => string): void {
+  note(caller: object, key: string, address: string, groupOf: (address: string) => string): void {
     const at = this.#clock.elapsedMs();
     const last = this.#noted.get(caller);
     if (last !== undefined && last.address === address && at - last.at < noteEveryMs) return;

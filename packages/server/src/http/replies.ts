@@ -4,7 +4,9 @@ import type { Operation } from "@gatehouse/contract/operation";
 import type { FastifyReply } from "fastify";
 import { entityTag } from "../platform/call.ts";
 import type { Outcome, StreamOutcome } from "../platform/outcome.ts";
-import { contentTag } from "./response-headers.ts";
+import type { PreparedAnswer } from "../platform/prepared-answer.ts";
+import { chooseEncoding, compress, leastCompressedBytes } from "./compression.ts";
+import { contentTag, hasTag } from "./response-headers.ts";
 
 const json = "application/json; charset=utf-8";
 
@@ -14,6 +16,7 @@ export async function replyWithOutcome(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   reply.status(operation.success.status);
+  if (outcome.kind === "prepared") return sendPrepared(operation, reply, outcome.answer);
   if ("version" in outcome && outcome.version !== undefined) reply.header("ETag", entityTag(outcome.version));
   if (outcome.event !== undefined) reply.header("Gatehouse-Event", outcome.event);
   if (outcome.replayed === true) reply.header("Idempotent-Replayed", "true");
@@ -23,21 +26,68 @@ export async function replyWithOutcome(
       return operation.success.status === 204 ? reply.send() : reply.header("Content-Length", "0").send("");
     case "record":
       if (outcome.location !== undefined) reply.header("Location", outcome.location);
-      return sendJson(operation, reply, outcome.text ?? JSON.stringify(outcome.body));
+      return sendJson(operation, reply, outcome.bytes ?? outcome.text ?? JSON.stringify(outcome.body));
     case "page":
-      return sendJson(operation, reply, JSON.stringify(outcome.page));
+      return sendList(operation, reply, JSON.stringify(outcome.page));
     case "stream":
       return reply.send(await openStream(outcome, reply));
     case "array": {
       const array = await jsonArray(outcome.batches);
-      if (typeof array === "string") return sendJson(operation, reply, array);
+      if (typeof array === "string") return sendList(operation, reply, array);
       return reply.header("Content-Type", json).send(array);
     }
   }
 }
 
+/**
+ * Sends a list, or 304 if the caller has it already. The list was read with the caller's permissions, so the tag
+ * reveals nothing else.
+ */
+async function sendList(operation: Operation, reply: FastifyReply, text: string): Promise<FastifyReply> {
+  if (operation.method !== "GET") return sendJson(operation, reply, text);
+  const tag = contentTag(text);
+  reply.header("ETag", tag);
+  if (hasTag(reply.request.headers["if-none-match"], tag)) return reply.status(304).send();
+  return sendEncoded(operation, reply, Buffer.from(text));
+}
+
+/** Sends an answer that was serialized before. Only lists are answered with 304 (docs/decisions/0007). */
+async function sendPrepared(operation: Operation, reply: FastifyReply, answer: PreparedAnswer): Promise<FastifyReply> {
+  if (answer.version === undefined) {
+    const known = answer.tag ?? contentTag(answer.content());
+    answer.tag = known;
+    reply.header("ETag", known);
+    const isKnown = hasTag(reply.request.headers["if-none-match"], known);
+    if (operation.success.kind === "page" && isKnown) return reply.status(304).send();
+    if (!answer.hasSecrets) return sendEncoded(operation, reply, answer.content(), answer);
+  } else reply.header("ETag", entityTag(answer.version));
+  return reply.header("Content-Type", json).send(answer.content());
+}
+
+/**
+ * Sends JSON, compressed if the client accepts that. Compression reveals parts of a secret beside text that others
+ * choose, so answers that may contain secrets are sent as they are. So are records: their ETag is strong, and would
+ * have to differ for each encoding.
+ *
+ * @param answer retains the compressed content
+ */
+async function sendEncoded(
+  operation: Operation,
+  reply: FastifyReply,
+  bytes: Buffer,
+  answer?: PreparedAnswer,
+): Promise<FastifyReply> {
+  reply.header("Content-Type", json);
+  const encoding = chooseEncoding(reply.request.headers["accept-encoding"]);
+  const mayContainSecret = operation.method !== "GET" || reply.getHeader("Cache-Control") === "no-store";
+  if (encoding === undefined || mayContainSecret || bytes.length < leastCompressedBytes) return reply.send(bytes);
+  const encoded = answer?.encoded(encoding) ?? (await compress(encoding, bytes));
+  answer?.retainEncoded(encoding, encoded);
+  return reply.header("Content-Encoding", encoding).send(encoded);
+}
+
 /** Sends a whole body. What is read without a version of its own gets a tag of its content. */
-function sendJson({ method }: Operation, reply: FastifyReply, text: string): FastifyReply {
+function sendJson({ method }: Operation, reply: FastifyReply, text: string | Buffer): FastifyReply {
   if (method === "GET" && !reply.hasHeader("ETag")) reply.header("ETag", contentTag(text));
   return reply.header("Content-Type", json).send(text);
 }
@@ -74,7 +124,11 @@ async function openStream(
   reply.header("Content-Type", mediaType).header("Cache-Control", "no-store");
   if (fileName !== undefined) reply.header("Content-Disposition", `attachment; filename="${fileName}"`);
   // Buffering proxies would hold back a live response forever.
-  else reply.header("X-Accel-Buffering", "no").header("Connection", "close");
+  else {
+    reply.header("X-Accel-Buffering", "no");
+    // HTTP/2 has no such header; its connections carry other requests.
+    if (reply.request.raw.httpVersionMajor === 1) reply.header("Connection", "close");
+  }
   return stream;
 }
 

@@ -68,6 +68,49 @@ describe("caches", () => {
   });
 });
 
+describe("If-None-Match", () => {
+  test.each(["/tenants/users", "/tenants/protocols", "/tenants/users?limit=1&sort=-email"])(
+    "gets 304 for an unchanged list (%s), and the list after a change",
+    async (path) => {
+      const own = await server.newTenant();
+      const { etag = "" } = (await own.client.get(path)).headers;
+      for (const tag of [etag, etag.replace("W/", ""), `"other", ${etag}`, "*"]) {
+        const reply = await own.client.get(path, { "if-none-match": tag });
+        expect(reply).toMatchObject({ status: 304, text: "" });
+        expect(reply.headers).toMatchObject({ etag, "cache-control": "private, no-cache", vary });
+      }
+      expect((await own.client.get(path, { "if-none-match": `"${etag}"` })).status).toBe(200);
+      const noun = path.startsWith("/tenants/users") ? "user" : "protocol";
+      await make(noun, own.client);
+      expect((await own.client.get(path, { "if-none-match": etag })).status).toBe(200);
+    },
+  );
+
+  test("gives no list to a key that may not read it", async () => {
+    const { etag = "" } = (await tenant.client.get("/tenants/users")).headers;
+    const headers = { "if-none-match": etag };
+    expect((await server.client(await tenant.keyWith("groups:read")).get("/tenants/users", headers)).status).toBe(403);
+    expect((await server.client("x".repeat(40)).get("/tenants/users", headers)).status).toBe(401);
+    const other = await server.newTenant();
+    expect((await other.client.get("/tenants/users", headers)).status).toBe(200);
+  });
+
+  test("gets what the key may see, if another key of the tenant sees more", async () => {
+    await make("gateway", tenant.client);
+    const reader = server.client(await tenant.keyWith("gateways:read"));
+    const { etag = "" } = (await tenant.client.get("/tenants/gateways")).headers;
+    const seen = await reader.get("/tenants/gateways", { "if-none-match": etag });
+    expect(seen.status).toBe(200);
+    expect((await reader.get("/tenants/gateways", { "if-none-match": seen.headers.etag ?? "" })).status).toBe(304);
+  });
+
+  test("means nothing for a single record, whose embedded values change without its version", async () => {
+    const user = await make("user", tenant.client);
+    const { etag = "" } = (await tenant.client.get(`/tenants/users/${user.id}`)).headers;
+    expect((await tenant.client.get(`/tenants/users/${user.id}`, { "if-none-match": etag })).status).toBe(200);
+  });
+});
+
 describe("a key in Authorization: Bearer", () => {
   const get = (path: string, headers: Readonly<Record<string, string>>) => server.client(undefined).get(path, headers);
 

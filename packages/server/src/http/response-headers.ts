@@ -21,8 +21,9 @@ export function guardEveryResponse(app: FastifyInstance): void {
  *
  * @throws AppError invalid_parameter
  */
-function requireOneHost({ raw: { rawHeaders } }: FastifyRequest): void {
-  let hosts = 0;
+function requireOneHost({ raw: { rawHeaders, headers } }: FastifyRequest): void {
+  const authority = headers[":authority"]; // HTTP/2
+  let hosts = authority === undefined || headers.host === undefined || authority === headers.host ? 0 : 1;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? "";
     if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
@@ -54,6 +55,20 @@ function containsComponent(value: unknown, name: string): boolean {
 }
 
 /** The ETag of a response that has no version. It is weak, so that `If-Match` never matches it. */
-export function contentTag(text: string): string {
+export function contentTag(text: string | Buffer): string {
   return `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`;
+}
+
+/**
+ * Whether `If-None-Match` lists a tag (RFC 9110, section 13.1.2). Compares weakly. `*` matches every list.
+ *
+ * @param header the header as received
+ */
+export function hasTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  const opaque = tag.replace(/^W\//, "");
+  return header.split(",").some((listed) => {
+    const candidate = listed.trim();
+    return candidate === "*" || candidate.replace(/^W\//, "") === opaque;
+  });
 }

@@ -2,12 +2,20 @@
 import { isEmail } from "@gatehouse/contract/email";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { ProblemField } from "@gatehouse/contract/problem";
-import { componentKeyword, referenceKeyword, trimKeyword, validatedLaterKeyword } from "@gatehouse/contract/schema";
+import {
+  componentKeyword,
+  documentedKeyword,
+  referenceKeyword,
+  trimKeyword,
+  validatedLaterKeyword,
+} from "@gatehouse/contract/schema";
+import { finish, type Work } from "@gatehouse/policy/work";
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
 import addFormatsModule from "ajv-formats";
 import type { TSchema } from "typebox";
 import { AppError, reportedFields } from "../platform/app-error.ts";
 import { isTimestamp } from "../platform/timestamps.ts";
+import { LargeBodyCheck } from "./large-body-check.ts";
 
 /** Longer bodies get only their first error, because finding all errors takes long. In characters. */
 const maxThoroughLength = 65_536;
@@ -54,10 +62,11 @@ function createAjv(allErrors: boolean): Ajv {
   });
   instance.addKeyword(componentKeyword);
   instance.addKeyword(referenceKeyword);
+  instance.addKeyword(documentedKeyword);
   return instance;
 }
 
-/** A check for tests that validate responses against their declarations. It is compiled at its first use. */
+/** A check for the routes of sign-in, and for tests of responses. It is compiled at its first use. */
 export function compileCheck(schema: TSchema): (value: unknown) => readonly ProblemField[] {
   let check: ValidateFunction | undefined;
   return (value) => {
@@ -76,10 +85,16 @@ interface Forms {
   readonly list?: ValidateFunction;
 }
 
-function compileForms(ajv: Ajv, schema: TSchema): Forms {
+function formSchemas(schema: TSchema): { readonly single: TSchema | undefined; readonly list: TSchema | undefined } {
   const branches = "anyOf" in schema && Array.isArray(schema.anyOf) ? (schema.anyOf as TSchema[]) : []; // JSON Schema
-  const single = branches.find((branch) => "type" in branch && branch.type === "object");
-  const list = branches.find((branch) => "type" in branch && branch.type === "array");
+  return {
+    single: branches.find((branch) => "type" in branch && branch.type === "object"),
+    list: branches.find((branch) => "type" in branch && branch.type === "array"),
+  };
+}
+
+function compileForms(ajv: Ajv, schema: TSchema): Forms {
+  const { single, list } = formSchemas(schema);
   return {
     whole: ajv.compile(schema),
     ...(single === undefined ? {} : { single: ajv.compile(single) }),
@@ -90,10 +105,9 @@ function compileForms(ajv: Ajv, schema: TSchema): Forms {
 /**
  * Compiles the check of an operation's body. The check trims strings in place that are declared to be trimmed.
  *
- * @returns the check, which also takes the length of the body in characters
- * @throws the check: AppError invalid_json, invalid_body
+ * @throws the checks: AppError invalid_json, invalid_body
  */
-export function compileBodyCheck(operation: Operation): BodyCheck {
+export function compileBodyCheck(operation: Operation): BodyChecks {
   const known = bodyChecks.get(operation);
   if (known !== undefined) return known;
   const check = newBodyCheck(operation);
@@ -101,13 +115,27 @@ export function compileBodyCheck(operation: Operation): BodyCheck {
   return check;
 }
 
-type BodyCheck = (body: unknown, characters: number) => void;
+/** The check of an operation's body. */
+export interface BodyChecks {
+  /** @param characters the length of the body as JSON */
+  check(body: unknown, characters: number): void;
+  /** Checks a large body in slices. */
+  checkLarge(body: unknown): Work<void>;
+}
 
 /** Compiled checks are shared, because compiling takes long. */
-const bodyChecks = new WeakMap<Operation, BodyCheck>();
+const bodyChecks = new WeakMap<Operation, BodyChecks>();
 
-function newBodyCheck(operation: Operation): BodyCheck {
-  if (operation.body === undefined) return rejectBody;
+function newBodyCheck(operation: Operation): BodyChecks {
+  if (operation.body === undefined) {
+    return {
+      check: rejectBody,
+      *checkLarge(body) {
+        yield 1;
+        rejectBody(body);
+      },
+    };
+  }
   const schema = withoutLaterParts(operation.body) as TSchema; // a schema with fewer conditions
   // Compiled at the first use: compiling every operation would dominate the start of a server.
   let ofSmall: Forms | undefined;
@@ -120,20 +148,31 @@ function newBodyCheck(operation: Operation): BodyCheck {
     ofSmall ??= compileForms(thorough, schema);
     return ofSmall;
   };
-  return (body, characters) => {
-    if (body === undefined) {
-      if (operation.bodyOptional === true) return;
-      throw new AppError("invalid_json", { detail: "The operation requires a JSON body." });
-    }
-    const forms = formsFor(characters);
-    const check = (Array.isArray(body) ? forms.list : forms.single) ?? forms.whole;
-    if (check(body)) return;
-    const errors = describe(check.errors ?? []);
-    throw new AppError("invalid_body", {
-      ...(errors.length === 0 ? { detail: "The body does not match the schema." } : {}),
-      errors,
-    });
+  const ofParts = new LargeBodyCheck((part) => quick.compile(part));
+  const { single, list } = formSchemas(schema);
+  return {
+    check(body, characters) {
+      if (body === undefined) {
+        if (operation.bodyOptional === true) return;
+        throw new AppError("invalid_json", { detail: "The operation requires a JSON body." });
+      }
+      const forms = formsFor(characters);
+      const check = (Array.isArray(body) ? forms.list : forms.single) ?? forms.whole;
+      if (!check(body)) throw invalidBody(check.errors ?? []);
+    },
+    *checkLarge(body) {
+      const errors = yield* ofParts.check((Array.isArray(body) ? list : single) ?? schema, body);
+      if (errors.length > 0) throw invalidBody(errors);
+    },
   };
+}
+
+function invalidBody(found: readonly ErrorObject[]): AppError {
+  const errors = describe(found);
+  return new AppError("invalid_body", {
+    ...(errors.length === 0 ? { detail: "The body does not match the schema." } : {}),
+    errors,
+  });
 }
 
 /** The schema without the conditions of parts that the operation validates itself. */
@@ -150,6 +189,9 @@ function withoutLaterParts(schema: unknown): unknown {
   };
 }
 
+/** The cost of searching an object, in rule-cost units. */
+const nulSearchCost = 20;
+
 /**
  * Rejects NUL characters, which PostgreSQL cannot store. Schemas reject them only in some fields.
  *
@@ -158,18 +200,28 @@ function withoutLaterParts(schema: unknown): unknown {
  */
 export function requireNoNul(body: unknown, text: string | undefined): void {
   if (text?.includes("\\u0000") !== true) return;
-  const pointer = pointerToNul(body);
+  finish(findNul(body));
+}
+
+/**
+ * Like `requireNoNul`, in slices.
+ *
+ * @throws the work: AppError invalid_body
+ */
+export function* findNul(body: unknown): Work<void> {
+  const pointer = yield* pointerToNul(body);
   if (pointer === undefined) return;
   throw new AppError("invalid_body", { errors: [{ pointer, message: "must not contain the NUL character" }] });
 }
 
 /** The JSON Pointer of the first string or key with a NUL character. Bodies are not nested deeply. */
-function pointerToNul(value: unknown): string | undefined {
+function* pointerToNul(value: unknown): Work<string | undefined> {
   if (typeof value === "string") return value.includes("\0") ? "" : undefined;
   if (value === null || typeof value !== "object") return undefined;
-  for (const [key, part] of Object.entries(value)) {
+  yield nulSearchCost;
+  for (const key of Object.keys(value)) {
     if (key.includes("\0")) return "";
-    const pointer = pointerToNul(part);
+    const pointer = yield* pointerToNul((value as Readonly<Record<string, unknown>>)[key]);
     if (pointer !== undefined) return `/${pointerToken(key)}${pointer}`;
   }
   return undefined;

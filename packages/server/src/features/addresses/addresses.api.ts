@@ -8,5 +8,11 @@ export {
   type StoredAddress,
   updateAddresses,
 } from "./addresses.queries.ts";
-export { type CanonicalAddress, checkAddress, repeatedAddresses } from "./addresses.rules.ts";
-export { type AddressJson, addressJson, addressView, auditedAddress } from "./addresses.view.ts";
+export {
+  type CanonicalAddress,
+  checkAddress,
+  checkNewAddress,
+  closedAddressProblem,
+  repeatedAddresses,
+} from "./addresses.rules.ts";
+export { type AddressJson, addressJson, addressView, auditedAddress, protocolJson } from "./addresses.view.ts";

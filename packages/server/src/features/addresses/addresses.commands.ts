@@ -7,7 +7,7 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { gatewaysOfAddress, gatewayView, tokenViewer } from "../gateways/gateways.api.ts";
 import { canonicalIds, existingRecords, requireIds } from "../references/references.api.ts";
 import * as queries from "./addresses.queries.ts";
-import { checkAddress } from "./addresses.rules.ts";
+import { checkNewAddress } from "./addresses.rules.ts";
 import { addressView, auditedAddress } from "./addresses.view.ts";
 
 export async function listAddresses(call: Call<typeof operations.listAddresses>): Promise<Outcome> {
@@ -28,11 +28,11 @@ export async function updateAddress(call: Call<typeof operations.updateAddress>)
   const { address, protocols } = call.body;
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, id);
-    const check = checkAddress(address, row.resource_type);
+    const before = await requireAddress(tx, id);
+    const check = checkNewAddress(address, row.resource_type, before.whole.address);
     if (!check.ok) throw new AppError("invalid_address", { errors: [bodyField("/address", check.message)] });
     const ids = canonicalIds(protocols);
     requireIds({ pointer: "/protocols", noun: "protocol", ids: protocols }, await existingRecords(tx, "protocol", ids));
-    const before = await requireAddress(tx, id);
     const current = (before.whole.protocols ?? []).map((protocol) => protocol.id);
     if (check.value.text === before.whole.address && isDeepStrictEqual(ids, current)) {
       return record(addressView(before.whole, before.resource_type), before.version);

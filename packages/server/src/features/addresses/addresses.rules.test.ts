@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkAddress, repeatedAddresses } from "./addresses.rules.ts";
+import { checkAddress, checkNewAddress, repeatedAddresses } from "./addresses.rules.ts";
 
 describe("an address of a PRIVATE resource", () => {
   test.each([
@@ -51,6 +51,18 @@ test.each(["", "*", "10.0.0.256", "10.0.0.7/24", "http://git.example.com", "git.
     for (const type of ["PRIVATE", "SAAS", "INTERNET"] as const) expect(checkAddress(text, type).ok).toBe(false);
   },
 );
+
+describe("a new address in a closed block", () => {
+  test.each(["127.0.0.1", "169.254.169.254", "0.0.0.0", "::1", "fe80::1", "fd00:ec2::254", "127.0.0.0/8"])(
+    "is refused in a PRIVATE resource, unless the resource has it already: %s",
+    (text) => {
+      expect(checkNewAddress(text, "PRIVATE")).toEqual({ ok: false, message: expect.stringContaining(text) });
+      expect(checkNewAddress(text, "PRIVATE", "10.0.0.1").ok).toBe(false);
+      expect(checkNewAddress(text, "PRIVATE", text)).toEqual({ ok: true, value: { text, isIp: true } });
+      expect(checkNewAddress(text, "SAAS").ok).toBe(true);
+    },
+  );
+});
 
 test("reports each repetition of an address in canonical form", () => {
   const canonical = ["git.example.com", "10.0.0.1", "git.example.com", "10.0.0.1/32", "git.example.com"];

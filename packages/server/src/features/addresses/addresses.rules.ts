@@ -1,4 +1,6 @@
 import { parseAddressText } from "@gatehouse/addresses/address-text";
+import { closedBlockOf } from "@gatehouse/addresses/closed-targets";
+import { parseIpRange } from "@gatehouse/addresses/ip-ranges";
 import { privateAddressProblem } from "@gatehouse/addresses/special-purpose";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { ResourceType } from "@gatehouse/contract/records/address";
@@ -32,6 +34,29 @@ export function checkAddress(text: string, type: ResourceType): AddressCheck {
     return { ok: false, message: `${value.text} overlaps ${problem.conflict}, the address pool of devices` };
   }
   return { ok: true, value: { text: value.text, isIp: value.isIp } };
+}
+
+/**
+ * Checks an address that is created or changed. Unlike a stored address, a new PRIVATE address cannot be in a closed
+ * block: gateways would open their own machine, its link, or the metadata service of its cloud.
+ *
+ * @param stored the canonical address before the change. It stays valid
+ */
+export function checkNewAddress(text: string, type: ResourceType, stored?: string): AddressCheck {
+  const check = checkAddress(text, type);
+  if (!check.ok || check.value.text === stored) return check;
+  const message = closedAddressProblem(check.value.text, type);
+  return message === undefined ? check : { ok: false, message };
+}
+
+/** The problem of a new address in a closed block; undefined if there is none. @param text in canonical form */
+export function closedAddressProblem(text: string, type: ResourceType): string | undefined {
+  const reading = type === "PRIVATE" ? parseIpRange(text) : undefined;
+  const block = reading?.ok ? closedBlockOf(reading.value) : undefined;
+  return (
+    block &&
+    `${text} is in, contains or embeds ${block}, which is reserved for machines, links, tunnels or metadata services. Use an address of the site's network.`
+  );
 }
 
 /** Problems of addresses that are equal in canonical form. */

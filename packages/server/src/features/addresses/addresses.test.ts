@@ -1,5 +1,6 @@
 import type { Resource } from "@gatehouse/contract/records/resource";
 import { beforeAll, describe, expect, test } from "vitest";
+import { storeIpAddress } from "../../testing/network-rows.queries.ts";
 import { make, makeId, unique } from "../../testing/operations/test-records.ts";
 import { sharedTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
 
@@ -138,6 +139,9 @@ describe("replacing an address", () => {
     ["PRIVATE", "8.8.8.8"],
     ["PRIVATE", "100.64.0.1"],
     ["PRIVATE", "0.0.0.0/0"],
+    ["PRIVATE", "127.0.0.1"],
+    ["PRIVATE", "169.254.169.254"],
+    ["PRIVATE", "fe80::1"],
     ["SAAS", "*"],
     ["INTERNET", "https://example.com"],
     ["INTERNET", "10.0.0.7/24"],
@@ -151,6 +155,21 @@ describe("replacing an address", () => {
     const { id } = await makeAddress("host.example.com", "SAAS");
     const reply = await client.put(`/tenants/addresses/${id}`, { address: "8.8.8.8", protocols: [] });
     expect(reply).toMatchObject({ status: 200, body: { address: "8.8.8.8", isIp: true, type: "SAAS" } });
+  });
+
+  test("accepts new protocols for a stored address in a closed block, but no other closed address", async () => {
+    const tenant = await server.newTenant();
+    const body = { name: "Router", type: "PRIVATE", addresses: [{ address: "router.example.com", protocols: [] }] };
+    const [{ id }] = (await tenant.client.must.post("/tenants/resources", body)).body.addresses;
+    await storeIpAddress(server, tenant.id, id, "169.254.1.1");
+    const put = (address: string) => tenant.client.put(`/tenants/addresses/${id}`, { address, protocols: [] });
+    expect(await put("169.254.1.2")).toMatchObject({ status: 422, body: { code: "invalid_address" } });
+    expect(await put(" 169.254.1.1 ")).toMatchObject({ status: 200, body: { address: "169.254.1.1" } });
+    const change = (address: string) => ({
+      changes: [{ method: "PUT", path: `/tenants/addresses/${id}`, body: { address, protocols: [] } }],
+    });
+    expect(await tenant.client.post("/tenants/changes", change("127.0.0.1"))).toMatchObject({ status: 422 });
+    expect(await tenant.client.post("/tenants/changes", change("169.254.1.1"))).toMatchObject({ status: 200 });
   });
 
   test("refuses the canonical form of another address of the resource, but accepts its own", async () => {

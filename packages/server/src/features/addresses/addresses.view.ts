@@ -11,15 +11,23 @@ export interface AddressJson {
 }
 
 /**
+ * SQL for a protocol as addresses show it, as one json value.
+ *
+ * @param alias the name of the row of `protocols`
+ */
+export function protocolJson(alias: string): string {
+  return `json_build_object('id', ${alias}.id, 'name', ${alias}.name,
+                            'networkProtocols', ${alias}.network_protocols, 'type', ${alias}.type)`;
+}
+
+/**
  * SQL for an address with its protocols as one json value.
  *
  * @param alias the name of the row of `addresses`
  */
 export function addressJson(alias: string): string {
   return `json_build_object('id', ${alias}.id, 'address', ${alias}.address, 'is_ip', ${alias}.is_ip, 'protocols', (
-    SELECT json_agg(json_build_object('id', protocol.id, 'name', protocol.name,
-                                      'networkProtocols', protocol.network_protocols, 'type', protocol.type)
-                    ORDER BY used.position)
+    SELECT json_agg(${protocolJson("protocol")} ORDER BY used.position)
     FROM address_protocols AS used
     JOIN protocols AS protocol ON protocol.tenant_id = used.tenant_id AND protocol.id = used.protocol_id
     WHERE used.tenant_id = ${alias}.tenant_id AND used.address_id = ${alias}.id))`;

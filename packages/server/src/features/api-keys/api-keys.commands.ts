@@ -4,8 +4,9 @@ import { defaultGraceSeconds } from "@gatehouse/contract/schema";
 import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Call, KeyLimits } from "../../platform/call.ts";
+import type { Actor } from "../../platform/change.ts";
 import { newId } from "../../platform/ids.ts";
-import { empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
+import { empty, type Outcome, record, streamed, wholeArray } from "../../platform/outcome.ts";
 import { generateToken, hashToken, tokenPrefixes, visiblePrefix } from "../../platform/secrets/tokens.ts";
 import { canonicalSourceIps } from "../../platform/source-ips.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -41,7 +42,12 @@ export async function createApiKey(call: Call<typeof operations.createApiKey>): 
     if (problems.length > 0) throw new AppError("invalid_combination", { errors: problems });
     const canonical = canonicalSourceIps(sourceIps);
     if (!canonical.ok) throw new AppError("invalid_address", { errors: canonical.errors });
-    const issued = await issueApiKey(tx, call.granted, call.now, { name, ...asked, sourceIps: canonical.value });
+    const issued = await issueApiKey(tx, call.granted, call.now, {
+      name,
+      ...asked,
+      sourceIps: canonical.value,
+      creator: call.actor,
+    });
     const location = `/tenants/api-keys/${issued.row.id}`;
     return { ...record(newApiKeyView(issued.row, issued.key), issued.row.version), location };
   });
@@ -58,6 +64,23 @@ export async function deleteApiKey(call: Call<typeof operations.deleteApiKey>): 
   });
 }
 
+export async function listApiKeysOfUser(call: Call<typeof operations.listApiKeysOfUser>): Promise<Outcome> {
+  const rows = await call.read((tx) => queries.readApiKeysOfUser(tx, call.parameters.id));
+  if (rows === undefined) throw new AppError("not_found");
+  return wholeArray(rows.map(apiKeyView));
+}
+
+export async function deleteApiKeysOfUser(call: Call<typeof operations.deleteApiKeysOfUser>): Promise<Outcome> {
+  return call.command(async (tx) => {
+    const user = await queries.lockCreatorOfKeys(tx, call.parameters.id);
+    if (user === undefined) throw new AppError("not_found");
+    call.requireVersion(user.version);
+    const deleted = await queries.deleteApiKeysOfUser(tx, call.granted, call.parameters.id);
+    for (const row of deleted) tx.record({ type: "api-key", id: row.id, name: row.name, before: apiKeyView(row) });
+    return empty();
+  });
+}
+
 export async function rotateApiKey(call: Call<typeof operations.rotateApiKey>): Promise<Outcome> {
   const graceMs = (call.body.graceSeconds ?? defaultGraceSeconds) * 1000;
   return call.command(async (tx) => {
@@ -68,7 +91,7 @@ export async function rotateApiKey(call: Call<typeof operations.rotateApiKey>): 
     refuseMoreThanHeld(settings, call);
     if (row.replaced_by !== null) throw new AppError("api_key_replaced");
     if (expiryProblem(row.expires_at ?? undefined, call.now) !== undefined) throw new AppError("api_key_expired");
-    const issued = await issueApiKey(tx, call.granted, call.now, { name: row.name, ...settings });
+    const issued = await issueApiKey(tx, call.granted, call.now, { name: row.name, ...settings, creator: call.actor });
     const endsAt = new Date(call.now.getTime() + graceMs);
     const old = await queries.replaceApiKey(tx, call.granted, row.id, issued.row.id, endsAt, call.now);
     tx.record({ type: "api-key", id: row.id, name: row.name, before: apiKeyView(row), after: apiKeyView(old) });
@@ -95,6 +118,8 @@ export interface ApiKeySettings {
   readonly permissions: readonly Permission[];
   readonly sourceIps: readonly string[];
   readonly expiresAt: string | null;
+  /** The actor that creates the key. */
+  readonly creator: Actor;
   /** The value of a key from the configuration; undefined for a random one. */
   readonly key?: string | undefined;
 }

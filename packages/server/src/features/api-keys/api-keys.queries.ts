@@ -1,5 +1,7 @@
 import type { Permission } from "@gatehouse/contract/permissions";
+import type { ActorType } from "@gatehouse/contract/records/event";
 import type { Granted } from "../../platform/authorization/granted.ts";
+import type { Actor } from "../../platform/change.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -16,10 +18,13 @@ export interface ApiKeyRow {
   readonly expires_at: string | null;
   readonly last_used_at: string | null;
   readonly replaced_by: string | null;
+  readonly created_by_type: ActorType | null;
+  readonly created_by_id: string | null;
+  readonly created_by_name: string | null;
 }
 
-const columns =
-  "id, created_at, updated_at, version, name, prefix, permissions, source_ips, expires_at, last_used_at, replaced_by";
+const columns = `id, created_at, updated_at, version, name, prefix, permissions, source_ips, expires_at, last_used_at,
+  replaced_by, created_by_type, created_by_id, created_by_name`;
 
 const selectAll = statement<ApiKeyRow, [tenantId: string, afterId: string, limit: number]>(
   "api_keys.list",
@@ -45,16 +50,36 @@ const insert = statement<
     permissions: readonly string[],
     sourceIps: readonly string[],
     expiresAt: string | null,
+    creatorType: string,
+    creatorId: string | null,
+    creatorName: string,
   ]
 >(
   "api_keys.insert",
-  `INSERT INTO api_keys (tenant_id, id, created_at, updated_at, name, prefix, key_hash, permissions, source_ips, expires_at)
-   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9) RETURNING ${columns}`,
+  `INSERT INTO api_keys (tenant_id, id, created_at, updated_at, name, prefix, key_hash, permissions, source_ips,
+                         expires_at, created_by_type, created_by_id, created_by_name)
+   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING ${columns}`,
 );
 const replace = statement<ApiKeyRow, [tenantId: string, id: string, at: Date, replacedBy: string, expiresAt: string]>(
   "api_keys.replace",
   `UPDATE api_keys SET updated_at = $3, version = version + 1, replaced_by = $4, expires_at = least(expires_at, $5)
    WHERE tenant_id = $1 AND id = $2 RETURNING ${columns}`,
+);
+const selectOfUser = statement<ApiKeyRow, [tenantId: string, userId: string]>(
+  "api_keys.of_user",
+  `SELECT ${columns} FROM api_keys WHERE tenant_id = $1 AND created_by_id = $2 AND created_by_type = 'user' ORDER BY id`,
+);
+const removeOfUser = statement<ApiKeyRow, [tenantId: string, userId: string]>(
+  "api_keys.delete_of_user",
+  `DELETE FROM api_keys WHERE tenant_id = $1 AND created_by_id = $2 AND created_by_type = 'user' RETURNING ${columns}`,
+);
+const lockCreator = statement<{ version: number }, [tenantId: string, id: string]>(
+  "api_keys.lock_creator",
+  "SELECT version FROM users WHERE tenant_id = $1 AND id = $2 FOR UPDATE",
+);
+const selectCreator = statement<{ version: number }, [tenantId: string, id: string]>(
+  "api_keys.read_creator",
+  "SELECT version FROM users WHERE tenant_id = $1 AND id = $2",
 );
 const remove = statement<never, [tenantId: string, id: string]>(
   "api_keys.delete",
@@ -90,6 +115,7 @@ export interface NewApiKeyRow {
   readonly permissions: readonly Permission[];
   readonly sourceIps: readonly string[];
   readonly expiresAt: string | null;
+  readonly creator: Actor;
 }
 
 export function listApiKeys(tx: TenantTx, afterId: string, limit: number): Promise<ApiKeyRow[]> {
@@ -111,8 +137,22 @@ export async function insertApiKey(
   key: NewApiKeyRow,
   at: Date,
 ): Promise<ApiKeyRow> {
-  const { id, name, prefix, keyHash, permissions, sourceIps, expiresAt } = key;
-  const rows = await tx.query(insert, tx.tenantId, id, at, name, prefix, keyHash, permissions, sourceIps, expiresAt);
+  const { id, name, prefix, keyHash, permissions, sourceIps, expiresAt, creator } = key;
+  const rows = await tx.query(
+    insert,
+    tx.tenantId,
+    id,
+    at,
+    name,
+    prefix,
+    keyHash,
+    permissions,
+    sourceIps,
+    expiresAt,
+    creator.type,
+    creator.id ?? null,
+    creator.name,
+  );
   return rows[0] as ApiKeyRow; // an INSERT that did not throw returns its row
 }
 
@@ -131,6 +171,32 @@ export async function replaceApiKey(
 
 export async function deleteApiKey(tx: TenantTx, _granted: Granted<"api-keys:write">, id: string): Promise<void> {
   await tx.query(remove, tx.tenantId, id);
+}
+
+/** The keys that a user created; undefined if the user does not exist. */
+export async function readApiKeysOfUser(tx: TenantTx, userId: string): Promise<readonly ApiKeyRow[] | undefined> {
+  const [creators, rows] = await Promise.all([
+    tx.query(selectCreator, tx.tenantId, userId),
+    tx.query(selectOfUser, tx.tenantId, userId),
+  ]);
+  return creators.length === 0 ? undefined : rows;
+}
+
+/** Locks the user whose keys are to be revoked. */
+export async function lockCreatorOfKeys(
+  tx: TenantTx,
+  userId: string,
+): Promise<{ readonly version: number } | undefined> {
+  return (await tx.query(lockCreator, tx.tenantId, userId))[0];
+}
+
+/** @returns the keys that existed */
+export function deleteApiKeysOfUser(
+  tx: TenantTx,
+  _granted: Granted<"api-keys:write">,
+  userId: string,
+): Promise<ApiKeyRow[]> {
+  return tx.query(removeOfUser, tx.tenantId, userId);
 }
 
 /** Finds the key with a hash in any tenant. Row-level security shows the caller only this row. */

@@ -7,5 +7,7 @@ export const apiKeyRoutes: readonly Route[] = [
   route(operations.createApiKey, commands.createApiKey),
   route(operations.readApiKey, commands.readApiKey),
   route(operations.deleteApiKey, commands.deleteApiKey),
+  route(operations.listApiKeysOfUser, commands.listApiKeysOfUser),
+  route(operations.deleteApiKeysOfUser, commands.deleteApiKeysOfUser),
   route(operations.rotateApiKey, commands.rotateApiKey),
 ];

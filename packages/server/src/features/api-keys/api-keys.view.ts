@@ -12,6 +12,15 @@ export function apiKeyView(row: ApiKeyRow): ApiKey {
     sourceIps: row.source_ips,
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
     ...(row.last_used_at === null ? {} : { lastUsedAt: row.last_used_at }),
+    ...(row.created_by_type === null
+      ? {}
+      : {
+          createdBy: {
+            type: row.created_by_type,
+            ...(row.created_by_id === null ? {} : { id: row.created_by_id }),
+            name: row.created_by_name ?? "",
+          },
+        }),
     ...(row.replaced_by === null ? {} : { replacedBy: row.replaced_by }),
   };
 }

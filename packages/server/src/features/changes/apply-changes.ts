@@ -11,7 +11,13 @@ import type { Call } from "../../platform/call.ts";
 import { type Outcome, record } from "../../platform/outcome.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
 import { performChanges } from "./perform-changes.ts";
-import { type PreparedChange, type PreparingCall, prepareChanges, type SetRules } from "./prepare-changes.ts";
+import {
+  type PreparedChange,
+  type PreparingCall,
+  prepareChanges,
+  requireRecentFor,
+  type SetRules,
+} from "./prepare-changes.ts";
 
 const inSets: SetRules = {
   allows: isAllowedInSet,
@@ -37,8 +43,11 @@ function refusedBecause(operation: Operation | undefined): string {
  *
  * @throws AppError not_allowed_in_set, and like `prepareChanges`
  */
-export function prepareSet(call: PreparingCall, changes: readonly Change[]): readonly PreparedChange[] {
-  return prepareChanges(call, changes, inSets);
+export function prepareSet(
+  call: PreparingCall & Pick<Call<Operation>, "evaluateAlways">,
+  changes: readonly Change[],
+): Promise<readonly PreparedChange[]> {
+  return call.evaluateAlways(prepareChanges(call, changes, inSets));
 }
 
 /**
@@ -46,8 +55,11 @@ export function prepareSet(call: PreparingCall, changes: readonly Change[]): rea
  *
  * @throws AppError not_previewable, payload_too_large, and like `prepareChanges`
  */
-export function preparePreview(call: PreparingCall, changes: readonly Change[]): readonly PreparedChange[] {
-  return prepareChanges(call, changes, inPreviews);
+export function preparePreview(
+  call: PreparingCall & Pick<Call<Operation>, "evaluateAlways">,
+  changes: readonly Change[],
+): Promise<readonly PreparedChange[]> {
+  return call.evaluateAlways(prepareChanges(call, changes, inPreviews));
 }
 
 /**
@@ -59,14 +71,18 @@ export function preparePreview(call: PreparingCall, changes: readonly Change[]):
  * access_tests_broken
  */
 export function applySet(
-  call: Pick<Call<Operation>, "runBatch" | "inner" | "requireVersion">,
+  call: Pick<
+    Call<Operation>,
+    "runBatch" | "inner" | "requireGeneration" | "requireRecentAuthentication" | "evaluateAlways"
+  >,
   changes: readonly PreparedChange[],
   bodyOf: (result: ChangeSetResult) => object = (result) => result,
 ): Promise<Outcome> {
+  requireRecentFor(call, changes);
   const dependsOnAccess = changes.some(({ found }) => takesOverrideReason(found.operation));
   return call.runBatch(dependsOnAccess, async (batch) => {
     const current = (await readGeneration(batch.tx)) ?? 0;
-    call.requireVersion(current);
+    call.requireGeneration(current);
     const results = await performChanges(call, changes, batch);
     const changedNothing = results.every(({ events }) => events.length === 0);
     // No other command of the tenant runs, so this one makes the next generation.

@@ -1,6 +1,10 @@
 /** References of changes to records that earlier changes of the same set create, written `@name`. Pure. */
 import { changeNamePattern } from "@gatehouse/contract/records/change-set";
 import { referenceKeyword } from "@gatehouse/contract/schema";
+import type { Work } from "@gatehouse/policy/work";
+
+/** The cost of copying a value, in rule-cost units. */
+const copyCost = 30;
 
 const reference = new RegExp(`^@(${changeNamePattern})$`);
 
@@ -50,20 +54,20 @@ export interface NamedField {
  * @param schema the declaration of the body
  * @param replacementOf returns undefined to keep the text
  */
-export function replaceInBody(
+export function* replaceInBody(
   body: unknown,
   schema: object | undefined,
   replacementOf: (field: NamedField) => string | undefined,
-): unknown {
-  return schema === undefined ? body : replaced(body, [schema], "", replacementOf);
+): Work<unknown> {
+  return schema === undefined ? body : yield* replaced(body, [schema], "", replacementOf);
 }
 
-function replaced(
+function* replaced(
   value: unknown,
   schemas: readonly SchemaNode[],
   pointer: string,
   replacementOf: (field: NamedField) => string | undefined,
-): unknown {
+): Work<unknown> {
   // Undeclared content can be nested deeper than the stack. Validation rejects it.
   if (schemas.length === 0) return value;
   const forms = schemas.flatMap(formsOf);
@@ -75,18 +79,24 @@ function replaced(
   }
   if (Array.isArray(value)) {
     const items = forms.flatMap((form) => (form.items === undefined ? [] : [form.items]));
-    return value.map((item, index) => replaced(item, items, `${pointer}/${index}`, replacementOf));
+    const copy: unknown[] = [];
+    for (const [index, item] of value.entries()) {
+      copy.push(yield* replaced(item, items, `${pointer}/${index}`, replacementOf));
+      yield copyCost;
+    }
+    return copy;
   }
   if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => {
-      const properties = forms.flatMap(({ properties = {} }) => {
-        const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
-        return property === undefined ? [] : [property];
-      });
-      return [key, replaced(item, properties, `${pointer}/${key}`, replacementOf)];
-    }),
-  );
+  const copy: [string, unknown][] = [];
+  for (const [key, item] of Object.entries(value)) {
+    const properties = forms.flatMap(({ properties = {} }) => {
+      const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
+      return property === undefined ? [] : [property];
+    });
+    copy.push([key, yield* replaced(item, properties, `${pointer}/${key}`, replacementOf)]);
+    yield copyCost;
+  }
+  return Object.fromEntries(copy);
 }
 
 /** The schema and the alternatives in it. */
@@ -99,10 +109,20 @@ function formsOf(schema: SchemaNode): readonly SchemaNode[] {
  *
  * @param replacements new strings by former strings; the former strings are random, so that no other text equals them
  */
-export function replaceStrings<T>(value: T, replacements: ReadonlyMap<string, string>): T;
-export function replaceStrings(value: unknown, replacements: ReadonlyMap<string, string>): unknown {
+export function* replaceStrings<T>(value: T, replacements: ReadonlyMap<string, string>): Work<T> {
+  return (yield* withStrings(value, replacements)) as T; // strings replace strings
+}
+
+function* withStrings(value: unknown, replacements: ReadonlyMap<string, string>): Work<unknown> {
   if (typeof value === "string") return replacements.get(value) ?? value;
-  if (Array.isArray(value)) return value.map((item) => replaceStrings(item, replacements));
   if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceStrings(item, replacements)]));
+  yield copyCost;
+  if (Array.isArray(value)) {
+    const copy: unknown[] = [];
+    for (const item of value) copy.push(yield* withStrings(item, replacements));
+    return copy;
+  }
+  const copy: [string, unknown][] = [];
+  for (const [key, item] of Object.entries(value)) copy.push([key, yield* withStrings(item, replacements)]);
+  return Object.fromEntries(copy);
 }

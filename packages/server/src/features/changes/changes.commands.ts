@@ -3,6 +3,6 @@ import type { Call } from "../../platform/call.ts";
 import type { Outcome } from "../../platform/outcome.ts";
 import { applySet, prepareSet } from "./apply-changes.ts";
 
-export function applyChanges(call: Call<typeof operations.applyChanges>): Promise<Outcome> {
-  return applySet(call, prepareSet(call, call.body.changes));
+export async function applyChanges(call: Call<typeof operations.applyChanges>): Promise<Outcome> {
+  return applySet(call, await prepareSet(call, call.body.changes));
 }

@@ -381,3 +381,23 @@ test("a set is refused before its next change if it has locked the tenant for to
     await slow.close();
   }
 });
+
+test("a body has the limit of its operation, and the errors of the set name its own limits", async () => {
+  const { client } = await server.newTenant();
+  const group = (description: string) => ({
+    method: "POST",
+    path: "/tenants/groups",
+    body: { name: "Big", description },
+  });
+  const large = await client.post("/tenants/changes", { changes: [group("x".repeat(1_048_576))] });
+  expect(large).toMatchObject({
+    status: 413,
+    body: { code: "payload_too_large", errors: [{ pointer: "/changes/0" }] },
+  });
+  expect(large.body.detail).toContain("createGroup takes at most 1048576");
+  const whole = await client.post("/tenants/changes", { changes: [group("x".repeat(4 * 1_048_576))] });
+  expect(whole).toMatchObject({ status: 413, body: { detail: "The body of applyChanges can have at most 4 MiB." } });
+  const stale = await client.post("/tenants/changes", { changes: [group("")] }, { "if-match": '"0"' });
+  expect(stale.status).toBe(412);
+  expect(stale.body.detail).toContain("the tenant's generation is now");
+});

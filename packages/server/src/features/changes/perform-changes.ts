@@ -8,7 +8,10 @@ import type { Outcome } from "../../platform/outcome.ts";
 import { replaceStrings } from "./change-references.ts";
 import { type PreparedChange, refusalAt } from "./prepare-changes.ts";
 
-type PerformingCall = Pick<Call<Operation>, "inner">;
+type PerformingCall = Pick<Call<Operation>, "inner" | "evaluateAlways">;
+
+/** A performed change, with the checks that its command left for the end of the transaction. */
+type PerformedChange = readonly [PreparedChange, PerformedCommand];
 
 /**
  * Performs the changes, and then the checks that their commands left for the end.
@@ -20,16 +23,38 @@ export async function performChanges(
   changes: readonly PreparedChange[],
   batch: CommandBatch,
 ): Promise<readonly ChangeResult[]> {
+  const performed = await performWithoutChecks(call, changes, batch);
+  await performed.check();
+  return performed.results;
+}
+
+/** The results of changes whose checks have not run yet. */
+export interface Unchecked {
+  readonly results: readonly ChangeResult[];
+  /** Runs the checks. @throws AppError like the first change that is refused, pointing to it */
+  check(): Promise<void>;
+}
+
+/** Like `performChanges`, for changes that are followed by others of the same set. */
+export async function performWithoutChecks(
+  call: PerformingCall,
+  changes: readonly PreparedChange[],
+  batch: CommandBatch,
+): Promise<Unchecked> {
   const ids = new Map<string, string>();
-  const performed: (readonly [PreparedChange, PerformedCommand])[] = [];
+  const performed: PerformedChange[] = [];
   for (const prepared of changes) {
     const command = await atChange(prepared, () => performChange(call, prepared, ids, batch));
     performed.push([prepared, command]);
   }
-  for (const [prepared, { checks }] of performed) {
-    for (const check of checks) await atChange(prepared, check);
-  }
-  return performed.map(([{ found }, { outcome, events }]) => resultOf(found.operation, outcome, events));
+  return {
+    results: performed.map(([{ found }, { outcome, events }]) => resultOf(found.operation, outcome, events)),
+    async check() {
+      for (const [prepared, { checks }] of performed) {
+        for (const check of checks) await atChange(prepared, check);
+      }
+    },
+  };
 }
 
 async function performChange(
@@ -40,7 +65,7 @@ async function performChange(
 ): Promise<PerformedCommand> {
   const { operation } = found;
   // Copies the body, because the transaction may run again.
-  const inner = call.inner(operation, replaceStrings(checked, ids), batch);
+  const inner = call.inner(operation, await call.evaluateAlways(replaceStrings(checked, ids)), batch);
   const command = await batch.collect(() => found.perform(inner));
   if (placeholder !== undefined) {
     const id = createdId(command.outcome);

@@ -1,12 +1,14 @@
 /** Validates all changes of a set before any of them is performed, with the errors of their own operations. */
 import type { ErrorCode } from "@gatehouse/contract/errors";
-import { type Operation, takesIfMatch } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes, type Operation, takesIfMatch } from "@gatehouse/contract/operation";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { Change } from "@gatehouse/contract/records/change-set";
-import { AppError, bodyField } from "../../platform/app-error.ts";
+import type { Work } from "@gatehouse/policy/work";
+import { AppError, bodyField, reportedFields } from "../../platform/app-error.ts";
 import { authorize } from "../../platform/authorization/granted.ts";
 import type { Call, CheckedRequest, FoundRequest } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
+import { isSmall, jsonParts } from "../../platform/json-slices.ts";
 import { replaceInBody, replaceInPath } from "./change-references.ts";
 
 /** A validated change. */
@@ -44,17 +46,17 @@ interface Candidate {
 }
 
 /**
- * Validates all changes in the order in which requests are checked: missing permissions are reported first, then
- * invalid forms, then what the set cannot include.
+ * Validates all changes, in slices, in the order in which requests are checked: missing permissions are reported first,
+ * then bodies that are too large, then invalid forms, then what the set cannot include.
  *
  * @throws AppError permission_denied, invalid_body, invalid_json, invalid_parameter, invalid_change_reference, and the
  * refusal of the rules; pointing to the change
  */
-export function prepareChanges(
+export function* prepareChanges(
   call: PreparingCall,
   changes: readonly Change[],
   rules: SetRules,
-): readonly PreparedChange[] {
+): Work<readonly PreparedChange[]> {
   const names = new Names(changes);
   const candidates = changes.map((change, index): Candidate => {
     const problems: ProblemField[] = [];
@@ -69,13 +71,22 @@ export function prepareChanges(
   for (const { index, change, found } of candidates) {
     const access = found?.operation.access ?? "operator";
     if (access === "operator" || access === "any-key") continue;
-    atChange(index, change, () => authorize(call.permissions, access));
+    try {
+      authorize(call.permissions, access);
+    } catch (error) {
+      throw refusalAt(index, change, error);
+    }
   }
-  requireSize(candidates, rules.bodyCharacters);
-  const checked = candidates.map((candidate) => {
+  yield* requireSize(candidates, rules.bodyCharacters);
+  const checked: (CheckedRequest | undefined)[] = [];
+  for (const candidate of candidates) {
     const { index, change, found } = candidate;
-    return found === undefined ? undefined : atChange(index, change, () => checkChange(candidate, found, names));
-  });
+    try {
+      checked.push(found === undefined ? undefined : yield* checkChange(candidate, found, names));
+    } catch (error) {
+      throw refusalAt(index, change, error);
+    }
+  }
   return candidates.map(({ index, change, found, operation, problems }) => {
     const request = checked[index];
     if (found === undefined || request === undefined) {
@@ -89,27 +100,44 @@ export function prepareChanges(
   });
 }
 
-/** @throws AppError payload_too_large */
-function requireSize(candidates: readonly Candidate[], limit: number | undefined): void {
-  if (limit === undefined) return;
+/**
+ * Each body has the limit of its operation, as if it had been sent by itself.
+ *
+ * @param limit the most characters of all bodies together
+ * @throws AppError payload_too_large
+ */
+function* requireSize(candidates: readonly Candidate[], limit: number | undefined): Work<void> {
   let characters = 0;
-  for (const { change, operation } of candidates) {
-    if (change.body === undefined || operation?.bodyLimitBytes !== undefined) continue;
-    characters += JSON.stringify(change.body).length;
-    if (characters <= limit) continue;
+  for (const { index, change, operation } of candidates) {
+    if (change.body === undefined) continue;
+    const { bodyLimitBytes } = operation ?? {};
+    const isCounted = limit !== undefined && bodyLimitBytes === undefined;
+    // The JSON of a small body is far below any limit.
+    if (!isCounted && isSmall(change.body)) continue;
+    let bytes = 0;
+    for (const part of yield* jsonParts(change.body)) {
+      bytes += Buffer.byteLength(part);
+      if (isCounted) characters += part.length;
+    }
+    const own = bodyLimitBytes ?? defaultBodyLimitBytes;
+    if (bytes > own) {
+      const detail = `The body has ${bytes} bytes, and ${operation?.id ?? "a request"} takes at most ${own}.`;
+      throw refusalAt(index, change, new AppError("payload_too_large", { detail }));
+    }
+    if (limit === undefined || characters <= limit) continue;
     const detail = `The bodies of the changes exceed ${limit / 1_048_576} MiB together. Preview fewer changes.`;
     throw new AppError("payload_too_large", { detail });
   }
 }
 
 /** @throws AppError invalid_parameter, invalid_body, invalid_json */
-function checkChange({ index, change, problems }: Candidate, found: FoundRequest, names: Names): CheckedRequest {
+function* checkChange({ index, change, problems }: Candidate, found: FoundRequest, names: Names): Work<CheckedRequest> {
   const { operation } = found;
-  const body = replaceInBody(change.body, operation.body, ({ pointer, name, idOnly }) => {
+  const body = yield* replaceInBody(change.body, operation.body, ({ pointer, name, idOnly }) => {
     if (!idOnly && !names.isDeclaredBefore(name, index)) return undefined;
     return names.placeholder(name, index, `/changes/${index}/body${pointer}`, problems);
   });
-  const request = found.check(body);
+  const request = yield* found.check(body);
   if (change.ifMatch !== undefined && !takesIfMatch(operation)) {
     const message = `${operation.id} changes no existing record, so it takes no If-Match`;
     throw new AppError("invalid_body", { errors: [bodyField("ifMatch", message)] });
@@ -142,9 +170,12 @@ class Names {
     return known;
   }
 
-  /** Like `own`, for a reference at `pointer`. Adds a problem if no change before `index` has the name. */
+  /**
+   * Like `own`, for a reference at `pointer`. Adds a problem, up to the number that is reported, if no change
+   * before `index` has the name.
+   */
   placeholder(name: string, index: number, pointer: string, problems: ProblemField[]): string {
-    if (!this.isDeclaredBefore(name, index)) {
+    if (!this.isDeclaredBefore(name, index) && problems.length < reportedFields) {
       const later = this.#declaredAt.get(name);
       const where = later === undefined ? "no change" : `change ${later}, which is not an earlier one,`;
       problems.push({ pointer, message: `no earlier change creates @${name}: ${where} has "as": "${name}"` });
@@ -173,14 +204,6 @@ function described({ method, path }: Change): string {
   return `${method} ${path.slice(0, 200)}`;
 }
 
-function atChange<T>(index: number, change: Change, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw refusalAt(index, change, error);
-  }
-}
-
 /** The refusal of a change as a refusal of the set. Other errors are returned unchanged. */
 export function refusalAt(index: number, change: Change, error: unknown): unknown {
   if (!(error instanceof AppError) || error.status >= 500) return error;
@@ -200,4 +223,12 @@ function within(pointer: string, { pointer: inner, message }: ProblemField): Pro
   if (inner.startsWith("/tenants/")) return { pointer: inner, message };
   if (inner === "ifMatch") return { pointer: `${pointer}/ifMatch`, message };
   return { pointer: inner === "" || inner.startsWith("/") ? `${pointer}/body${inner}` : `${pointer}/path`, message };
+}
+
+/** @throws AppError recent_authentication_required for dangerous changes without a recent authentication */
+export function requireRecentFor(
+  call: { requireRecentAuthentication(): void },
+  prepared: readonly PreparedChange[],
+): void {
+  if (prepared.some(({ found }) => found.operation.dangerous === true)) call.requireRecentAuthentication();
 }

@@ -1,35 +1,50 @@
 import type * as operations from "@gatehouse/contract/operations/configuration.operations";
+import type { Permission } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
-import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
+import type { Configuration, ConfigurationChange, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
+import type { Work } from "@gatehouse/policy/work";
 import { AppError, fieldSentence, reportedFields } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
-import { hasDirectionControls } from "../../platform/change.ts";
-import { type Outcome, record, report } from "../../platform/outcome.ts";
+import { problemOfNewName } from "../../platform/change.ts";
+import { jsonBytes } from "../../platform/json-slices.ts";
+import { type Outcome, type Serialized, serialized } from "../../platform/outcome.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
 import { devicesByKey, readSizes } from "./configuration.queries.ts";
-import { documentOf } from "./document/document-entries.ts";
+import { documentOf, type Sections } from "./document/document-entries.ts";
 import { namedDevices } from "./document/document-references.ts";
+import { smallRecordCost } from "./document/record-costs.ts";
+import { closedAddressProblems } from "./plan/closed-addresses.ts";
 import { readableKinds, requireOwnRights, requireReading, requireWriting } from "./plan/permitted-changes.ts";
 import { allChanges, changeView, planChanges, type RecordChanges, type TenantPlan } from "./plan/plan-changes.ts";
 import { changedRuleProblems } from "./plan/validate-rules.ts";
-import { readTenantRecords, requireReadable, type TenantRecords } from "./tenant-records.ts";
+import {
+  readTenantRows,
+  requireReadable,
+  type TenantRecords,
+  type TenantRows,
+  tenantRecordsOf,
+} from "./tenant-records.ts";
 import { writeChanges } from "./write/write-changes.ts";
 
 export async function readConfiguration(call: Call<typeof operations.readConfiguration>): Promise<Outcome> {
   requireReadable(await call.read(readSizes));
-  const [generation, records] = await call.read((tx) => Promise.all([readGeneration(tx), readTenantRecords(tx)]));
-  return record(documentOf(records, readableKinds(call.permissions)), generation ?? 0);
+  const [generation, rows] = await call.read((tx) => Promise.all([readGeneration(tx), readTenantRows(tx)]));
+  return serialized(await call.evaluateAlways(exporting(rows, readableKinds(call.permissions))), generation ?? 0);
+}
+
+function* exporting(rows: TenantRows, kinds: Sections): Work<Serialized> {
+  const body = yield* documentOf(yield* tenantRecordsOf(rows), kinds);
+  return { body, bytes: yield* jsonBytes(body) };
 }
 
 export async function planConfiguration(call: Call<typeof operations.planConfiguration>): Promise<Outcome> {
   const { body: document } = call;
   requireReading(call.permissions, document);
   requireReadable(await call.read(readSizes));
-  const [generation = 0, current, devices] = await call.read((tx) =>
-    Promise.all([readGeneration(tx), readTenantRecords(tx), devicesByKey(tx, namedDevices(document))]),
+  const [generation = 0, rows, devices] = await call.read((tx) =>
+    Promise.all([readGeneration(tx), readTenantRows(tx), devicesByKey(tx, namedDevices(document))]),
   );
-  const { changes } = await validPlan(current, document, devices);
-  const planned = report(planView(changes, generation));
+  const planned = serialized(await call.evaluateAlways(planning(rows, document, devices, generation)));
   // Every POST accepts an Idempotency-Key, and storing a reply takes a command. The plan itself reads one snapshot.
   return call.idempotency === undefined ? planned : call.command(async () => planned);
 }
@@ -41,33 +56,66 @@ export async function applyConfiguration(call: Call<typeof operations.applyConfi
     const [generation = 0, sizes] = await Promise.all([readGeneration(tx), readSizes(tx)]);
     call.requireVersion(generation);
     requireReadable(sizes);
-    const [current, devices] = await Promise.all([readTenantRecords(tx), devicesByKey(tx, namedDevices(document))]);
-    const plan = planChanges(current, document, new Set(devices.keys()));
-    requireWriting(permissions, plan.changes);
-    requireOwnRights(permissions, plan.changes, plan.next);
-    await requireValid(plan);
-    if (allChanges(plan.changes).length === 0) return record(planView(plan.changes, generation), generation);
-    const tokens = call.secrets.gatewayTokens;
-    await writeChanges(tx, { plan, current, devices, permissions, tokens, at: call.now });
+    const [rows, devices] = await Promise.all([readTenantRows(tx), devicesByKey(tx, namedDevices(document))]);
+    const { current, plan } = await call.evaluateAlways(planningWithRights(rows, document, devices, permissions));
+    const changes = allChanges(plan.changes);
+    if (changes.length > 0) {
+      const tokens = call.secrets.gatewayTokens;
+      await writeChanges(tx, {
+        plan,
+        current,
+        devices,
+        permissions,
+        tokens,
+        at: call.now,
+        perform: (work) => call.evaluateAlways(work),
+      });
+    }
     // The command runs alone in the tenant, so it makes the next generation.
-    return record(planView(plan.changes, generation + 1), generation + 1);
+    const next = changes.length === 0 ? generation : generation + 1;
+    return serialized(await call.evaluateAlways(viewing(plan.changes, next)), next);
   });
 }
 
-/** @throws AppError invalid_configuration */
-async function validPlan(
-  current: TenantRecords,
+function* planning(
+  rows: TenantRows,
   document: Configuration,
   devices: ReadonlyMap<string, string>,
-): Promise<TenantPlan> {
-  const plan = planChanges(current, document, new Set(devices.keys()));
-  await requireValid(plan);
-  return plan;
+  generation: number,
+): Work<Serialized> {
+  const plan = yield* planChanges(yield* tenantRecordsOf(rows), document, new Set(devices.keys()));
+  yield* requireValid(plan, document);
+  return yield* viewing(plan.changes, generation);
+}
+
+/** @throws the work: AppError permission_denied, grants_exceed_caller, invalid_configuration */
+function* planningWithRights(
+  rows: TenantRows,
+  document: Configuration,
+  devices: ReadonlyMap<string, string>,
+  permissions: ReadonlySet<Permission>,
+): Work<{ readonly current: TenantRecords; readonly plan: TenantPlan }> {
+  const current = yield* tenantRecordsOf(rows);
+  const plan = yield* planChanges(current, document, new Set(devices.keys()));
+  requireWriting(permissions, plan.changes);
+  yield* requireOwnRights(permissions, plan.changes, plan.next);
+  yield* requireValid(plan, document);
+  return { current, plan };
+}
+
+function* viewing(changes: RecordChanges, generation: number): Work<Serialized> {
+  const body = yield* planView(changes, generation);
+  return { body, bytes: yield* jsonBytes(body) };
 }
 
 /** @throws AppError invalid_configuration, listing all problems up to the limit of one answer */
-async function requireValid({ changes, problems }: TenantPlan): Promise<void> {
-  const all: ProblemField[] = [...problems, ...unreadableNames(changes), ...(await changedRuleProblems(changes))];
+function* requireValid({ changes, problems }: TenantPlan, document: Configuration): Work<void> {
+  const all: ProblemField[] = [
+    ...problems,
+    ...(yield* unreadableNames(changes)),
+    ...(yield* closedAddressProblems(changes, document)),
+    ...(yield* changedRuleProblems(changes)),
+  ];
   const [first] = all;
   if (first === undefined) return;
   const more = all.length > reportedFields ? `; the first ${reportedFields} are listed` : "";
@@ -78,26 +126,29 @@ async function requireValid({ changes, problems }: TenantPlan): Promise<void> {
   });
 }
 
-/** New records whose names contain direction controls. Existing names stay valid. */
-function unreadableNames(changes: RecordChanges): readonly ProblemField[] {
-  return allChanges(changes).flatMap((change) =>
-    change.action === "create" && hasDirectionControls(change.key)
-      ? [
-          {
-            pointer: `${change.pointer}/name`,
-            message: "must not contain characters that change the direction of text",
-          },
-        ]
-      : [],
-  );
+/** New records whose names cannot be read. Existing names stay valid. */
+function* unreadableNames(changes: RecordChanges): Work<readonly ProblemField[]> {
+  const problems: ProblemField[] = [];
+  for (const change of allChanges(changes)) {
+    yield smallRecordCost;
+    if (change.action !== "create") continue;
+    const message = problemOfNewName(change.key);
+    if (message !== undefined) problems.push({ pointer: `${change.pointer}/name`, message });
+  }
+  return problems;
 }
 
-function planView(changes: RecordChanges, generation: number): ConfigurationPlan {
-  const shown = allChanges(changes).map(changeView);
-  const count = (wanted: string) => shown.filter(({ action }) => action === wanted).length;
+function* planView(changes: RecordChanges, generation: number): Work<ConfigurationPlan> {
+  const shown: ConfigurationChange[] = [];
+  const counts = { create: 0, update: 0, delete: 0 };
+  for (const change of allChanges(changes)) {
+    yield smallRecordCost;
+    shown.push(changeView(change));
+    counts[change.action] += 1;
+  }
   return {
     generation,
-    summary: { created: count("create"), updated: count("update"), deleted: count("delete") },
+    summary: { created: counts.create, updated: counts.update, deleted: counts.delete },
     changes: shown,
   };
 }

@@ -1,5 +1,6 @@
 import { configurationLimitBytes } from "@gatehouse/contract/records/configuration";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import pg from "pg";
+import { beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import {
   type ConfigurationCalls,
   configurationCalls,
@@ -8,6 +9,7 @@ import {
   owner,
   whole,
 } from "../../testing/example-configuration.ts";
+import { storeIpAddress } from "../../testing/network-rows.queries.ts";
 import { generationOf } from "../../testing/operations/recorded.queries.ts";
 import { publicKey } from "../../testing/operations/test-records.ts";
 import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
@@ -46,6 +48,21 @@ describe("a document that cannot be applied", () => {
       "/defaultInternetPolicy/gateways/0",
     ]);
     expect(await calls.exported()).toEqual(before);
+  });
+
+  test("lists new private addresses in closed blocks, but accepts stored ones", async () => {
+    const resource = (addresses: readonly string[], type = "PRIVATE") => ({
+      resources: [{ name: "R", type, addresses: addresses.map((address) => ({ address })) }],
+    });
+    const bad = ["z.example.com", "127.0.0.1/32", "::ffff:169.254.169.254", "10.0.0.1"];
+    const expected = ["/resources/0/addresses/1/address", "/resources/0/addresses/2/address"];
+    expect((await pointersOf(resource(bad))).sort()).toEqual(expected);
+    await calls.applied(resource(["router.example.com"]));
+    const { body } = await client.get("/tenants/addresses");
+    await storeIpAddress(server, tenant.id, body[0].id, "169.254.1.1");
+    await calls.applied(await calls.exported());
+    await calls.applied(resource(["10.0.0.1", "169.254.1.1"]));
+    expect(await pointersOf(resource(["169.254.1.2", "169.254.1.1"]))).toEqual(["/resources/0/addresses/0/address"]);
   });
 
   test("lists every reference to a missing name, with the nearest name", async () => {
@@ -224,5 +241,35 @@ describe("a document that cannot be applied", () => {
     expect((await calls.plan({ resources })).status).toBe(200);
     const { status } = await client.post(`${configurationPath}/plan`, `"${"x".repeat(configurationLimitBytes)}"`);
     expect(status).toBe(413);
+  });
+});
+
+describe("a rule that is more expensive than rules may be now", () => {
+  const rule = "user.groups.exists(a, user.groups.exists(b, user.groups.exists(c, a == b && b == c)))";
+  const named = (name: string, text = rule) => ({ name, rule: text });
+
+  test("stays in the document that can be applied, and is refused only as a new rule", async () => {
+    await calls.applied({ version: 1, admissionRules: [named("Stored", "true")] });
+    const owning = new pg.Client(inject("database"));
+    await owning.connect();
+    try {
+      const text = "UPDATE admission_rules SET rule = $2 WHERE tenant_id = $1 AND name = 'Stored'";
+      await owning.query(text, [tenant.id, rule]);
+    } finally {
+      await owning.end();
+    }
+    const document = await calls.exported();
+    expect(document.admissionRules).toEqual([named("Stored")]);
+    expect((await calls.apply(document)).body).toMatchObject({ changes: [] });
+    const more = { ...document, groups: [...document.groups, { name: "More" }] };
+    expect((await calls.apply(more)).status).toBe(200);
+    const timed = { ...named("Stored"), hasTimeConstraint: true };
+    expect((await calls.apply({ ...more, admissionRules: [timed] })).status).toBe(200);
+    expect((await calls.apply({ ...more, admissionRules: [named("Renamed")] })).status).toBe(200);
+
+    const { status, body } = await calls.apply({ ...more, admissionRules: [named("Renamed"), named("Another")] });
+    expect({ status, code: body.code }).toEqual({ status: 422, code: "invalid_configuration" });
+    expect(body.errors).toMatchObject([{ pointer: "/admissionRules/1/rule" }]);
+    expect(body.errors[0].message).toContain("could take too long");
   });
 });

@@ -4,7 +4,7 @@ import { migrate } from "../../platform/db/migrations.ts";
 import { explained, misled, type PlanNode } from "../../testing/query-plans.queries.ts";
 import { createDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
-import { readTenantRecords } from "./tenant-records.ts";
+import { readTenantRows } from "./tenant-records.ts";
 
 const size = 60;
 
@@ -62,7 +62,7 @@ test("reading does not compare all records with each other, even if the planner 
   const plans = new Map<string, PlanNode>();
   await server.database.transaction({ kind: "tenant", tenantId }, async (transaction) => {
     await transaction.query(misled);
-    await readTenantRecords({
+    await readTenantRows({
       tenantId,
       query: async (asked, ...parameters) => {
         plans.set(asked.name ?? "", await explained(transaction, asked, parameters));

@@ -1,5 +1,6 @@
 /** All records of a tenant that a configuration covers, read with one statement per kind. */
 import { type ConfiguredKind, configurationLimits } from "@gatehouse/contract/records/configuration";
+import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "../../platform/app-error.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { readAllAdmissionRules } from "../admission-rules/admission-rules.api.ts";
@@ -8,14 +9,16 @@ import { readAllGroups } from "../groups/groups.api.ts";
 import { readAllPolicies } from "../policies/policies.api.ts";
 import { readAllProtocols } from "../protocols/protocols.api.ts";
 import { readAllResources } from "../resources/resources.api.ts";
+import { readTenantSettings, tenantSettingsView } from "../tenant-settings/tenant-settings.api.ts";
 import { readAllUsers } from "../users/users.api.ts";
 import type { SizesRow } from "./configuration.queries.ts";
-import { byText, emailKey, type SettingsOf, sortedFacts, sortedSet } from "./document/settings.ts";
+import { itemCost, itemsIn, recordCost, smallRecordCost } from "./document/record-costs.ts";
+import { byText, emailKey, type SettingsOf, sortedFacts, sortedSet, tenantSettingsName } from "./document/settings.ts";
 
 export interface TenantRecord<K extends ConfiguredKind> {
   readonly id: string;
   readonly settings: SettingsOf[K];
-  /** True for the default group, the owner, predefined protocols, built-in rules and the default policy. */
+  /** True for the default group, the owner, predefined protocols, built-in rules, the default policy and settings. */
   readonly special: boolean;
   /** The position of a policy in its type; 0 for other records. */
   readonly order: number;
@@ -48,8 +51,8 @@ export function requireReadable(sizes: SizesRow): void {
 }
 
 /** Starts all queries at once. */
-export async function readTenantRecords(tx: TenantTx): Promise<TenantRecords> {
-  const [groups, users, protocols, gateways, resources, rules, policies] = await Promise.all([
+export function readTenantRows(tx: TenantTx) {
+  return Promise.all([
     readAllGroups(tx),
     readAllUsers(tx),
     readAllProtocols(tx),
@@ -57,16 +60,25 @@ export async function readTenantRecords(tx: TenantTx): Promise<TenantRecords> {
     readAllResources(tx),
     readAllAdmissionRules(tx),
     readAllPolicies(tx),
+    readTenantSettings(tx).then((row) => (row === undefined ? [] : [{ id: tx.tenantId, row }])),
   ]);
+}
+
+/** The rows of all records, one list per kind. */
+export type TenantRows = Awaited<ReturnType<typeof readTenantRows>>;
+
+export function* tenantRecordsOf(rows: TenantRows): Work<TenantRecords> {
+  const [groups, users, protocols, gateways, resources, rules, policies, tenantSettings] = rows;
+  yield policies.length * smallRecordCost;
   const deviceNames = new Map<string, string>();
   for (const { devices } of policies) for (const { publicKey, name } of devices) deviceNames.set(publicKey, name);
   return {
-    group: byName(groups, ({ id, isDefault, ...group }) => ({
+    group: yield* byName(groups, ({ id, isDefault, ...group }) => ({
       id,
       special: isDefault,
       settings: { ...group, roles: sortedSet(group.roles) },
     })),
-    user: byName(users, ({ id, isOwner, ...user }) => ({
+    user: yield* byName(users, ({ id, isOwner, ...user }) => ({
       id,
       special: isOwner,
       settings: {
@@ -76,13 +88,13 @@ export async function readTenantRecords(tx: TenantTx): Promise<TenantRecords> {
         attributes: sortedFacts(user.attributes),
       },
     })),
-    protocol: byName(protocols, ({ id, type, ...protocol }) => ({
+    protocol: yield* byName(protocols, ({ id, type, ...protocol }) => ({
       id,
       special: type !== "CUSTOM",
       settings: protocol,
     })),
-    gateway: byName(gateways, ({ id, ...gateway }) => ({ id, special: false, settings: gateway })),
-    resource: byName(resources, ({ id, addresses, ...resource }) => ({
+    gateway: yield* byName(gateways, ({ id, ...gateway }) => ({ id, special: false, settings: gateway })),
+    resource: yield* byName(resources, ({ id, addresses, ...resource }) => ({
       id,
       special: false,
       settings: {
@@ -92,12 +104,12 @@ export async function readTenantRecords(tx: TenantTx): Promise<TenantRecords> {
           .sort((a, b) => byText(a.address, b.address)),
       },
     })),
-    "admission-rule": byName(rules, ({ id, type, rule, ...rest }) => ({
+    "admission-rule": yield* byName(rules, ({ id, type, rule, ...rest }) => ({
       id,
       special: type !== "CUSTOM",
       settings: { ...rest, rule: rule ?? "" },
     })),
-    policy: byName(
+    policy: yield* byName(
       policies,
       ({ id, isDefault, order, groups: of, users: people, devices, resources: what, ...rest }) => ({
         id,
@@ -112,27 +124,40 @@ export async function readTenantRecords(tx: TenantTx): Promise<TenantRecords> {
         },
       }),
     ),
-    addressIds: new Map(
-      resources.map(({ id, addresses }) => [id, new Map(addresses.map((address) => [address.address, address.id]))]),
-    ),
+    addressIds: yield* addressIdsOf(resources),
+    "tenant-settings": yield* byName(tenantSettings, ({ id, row }) => ({
+      id,
+      special: true,
+      settings: { name: tenantSettingsName, ...tenantSettingsView(row) },
+    })),
     deviceNames,
     allowRule: rules.find(({ type }) => type === "ALLOW")?.name ?? "",
     ruleTypes: new Map(rules.map(({ name, type }) => [name, type])),
   };
 }
 
+function* addressIdsOf(resources: TenantRows[4]): Work<TenantRecords["addressIds"]> {
+  const ids = new Map<string, ReadonlyMap<string, string>>();
+  for (const { id, addresses } of resources) {
+    yield smallRecordCost + addresses.length * itemCost;
+    ids.set(id, new Map(addresses.map((address) => [address.address, address.id])));
+  }
+  return ids;
+}
+
 type Found<K extends ConfiguredKind> = Omit<TenantRecord<K>, "order"> & { readonly order?: number };
 
-function byName<K extends ConfiguredKind, Row>(
+function* byName<K extends ConfiguredKind, Row extends object>(
   rows: readonly Row[],
   recordOf: (row: Row) => Found<K>,
-): ReadonlyMap<string, TenantRecord<K>> {
-  return new Map(
-    rows.map((row) => {
-      const record = { order: 0, ...recordOf(row) };
-      return [keyOf(record.settings), record];
-    }),
-  );
+): Work<ReadonlyMap<string, TenantRecord<K>>> {
+  const records = new Map<string, TenantRecord<K>>();
+  for (const row of rows) {
+    yield recordCost + itemsIn(row) * itemCost;
+    const record = { order: 0, ...recordOf(row) };
+    records.set(keyOf(record.settings), record);
+  }
+  return records;
 }
 
 /** The key of a record in documents. */

@@ -1,7 +1,9 @@
 /** Tokens that the agents of devices present. */
+import type { KnownKey } from "@gatehouse/agent-protocol/link/key-proof";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
+import { type KeyColumns, knownKeyOf } from "../../platform/known-keys.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 const replace = statement<never, [tenantId: string, deviceId: string, hash: Buffer, at: Date]>(
@@ -43,19 +45,18 @@ export async function findPresentedDevice(database: Database, hash: Buffer): Pro
 }
 
 const selectOfDevices = statement<
-  { id: string; public_key: string; token_hash: Buffer | null },
+  KeyColumns & { id: string; token_hash: Buffer | null },
   [tenantId: string, ids: readonly string[]]
 >(
   "devices.tokens",
-  `SELECT item.id, item.public_key, own.token_hash FROM devices AS item
+  `SELECT item.id, item.public_key, item.key_proved, item.key_reset_until, own.token_hash FROM devices AS item
    LEFT JOIN device_tokens AS own ON own.tenant_id = item.tenant_id AND own.device_id = item.id
    WHERE item.tenant_id = $1 AND item.id = ANY ($2::uuid[])`,
 );
 
 /** The identity of a device. */
 export interface DeviceIdentity {
-  /** The WireGuard public key of the enrolment. */
-  readonly publicKey: string;
+  readonly key: KnownKey;
   /** SHA-256 of the token in hexadecimal; null if the device has no token. */
   readonly tokenHash: string | null;
 }
@@ -67,9 +68,6 @@ export async function identitiesOfDevices(
 ): Promise<ReadonlyMap<string, DeviceIdentity>> {
   const rows = await tx.query(selectOfDevices, tx.tenantId, ids);
   return new Map(
-    rows.map(({ id, public_key: publicKey, token_hash: hash }) => [
-      id,
-      { publicKey, tokenHash: hash?.toString("hex") ?? null },
-    ]),
+    rows.map((row) => [row.id, { key: knownKeyOf(row), tokenHash: row.token_hash?.toString("hex") ?? null }]),
   );
 }

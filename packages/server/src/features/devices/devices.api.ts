@@ -1,11 +1,14 @@
 /** The face of this feature: devices. */
 
-export { findPresentedDevice, identitiesOfDevices } from "./device-token.queries.ts";
-export { countDevicesOfUser, insertDevice, readDevices } from "./devices.queries.ts";
+export { type DeviceKeyRow, lockDeviceKeys, storeDeviceKeys } from "./device-keys.queries.ts";
+export { issueDeviceToken } from "./device-token.commands.ts";
+export { type DeviceIdentity, findPresentedDevice, identitiesOfDevices } from "./device-token.queries.ts";
+export { countDevicesOfUser, type DeviceRow, insertDevice, lockDevice, readDevices } from "./devices.queries.ts";
 export { deviceLimit } from "./devices.rules.ts";
 export {
   type DeviceJson,
   deviceJson,
+  devicesChangeAt,
   deviceView,
   type PolicyDeviceJson,
   policyDeviceJson,

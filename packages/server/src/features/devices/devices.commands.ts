@@ -6,18 +6,32 @@ import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./devices.queries.ts";
-import { deviceView } from "./devices.view.ts";
+import { devicesChangeAt, deviceView } from "./devices.view.ts";
 
 export async function listDevices(call: Call<typeof operations.listDevices>): Promise<Outcome> {
-  const { rows, total } = await call.read((tx) => queries.listDevices(tx, call.listQuery));
-  const items = rows.map(({ device }) => deviceView(device, call.now));
-  return { kind: "page", page: pageOfItems(call.listQuery, items, total) };
+  return call.readAnswer({
+    load: (tx) => queries.listDevices(tx, call.listQuery),
+    present({ rows, total }) {
+      const items = rows.map(({ device }) => deviceView(device, call.now));
+      return { body: pageOfItems(call.listQuery, items, total) };
+    },
+    until: ({ rows }) => changeAt(rows, call.now),
+  });
+}
+
+function changeAt(rows: readonly queries.DeviceRow[], now: Date): number {
+  return devicesChangeAt(
+    rows.map(({ device }) => device),
+    now,
+  );
 }
 
 export async function readDevice(call: Call<typeof operations.readDevice>): Promise<Outcome> {
-  const [row] = await call.read((tx) => queries.readDevices(tx, [call.parameters.id]));
-  if (row === undefined) throw new AppError("not_found");
-  return record(deviceView(row.device, call.now), row.version);
+  return call.readAnswer({
+    load: async (tx) => (await queries.readDevices(tx, [call.parameters.id]))[0],
+    present: (row) => ({ body: deviceView(row.device, call.now), version: row.version }),
+    until: (row) => changeAt([row], call.now),
+  });
 }
 
 export async function deleteDevice(call: Call<typeof operations.deleteDevice>): Promise<Outcome> {
@@ -61,7 +75,7 @@ type DeviceCall = Pick<Call<typeof operations.deactivateDevice>, "parameters" | 
  * @param change changes the row; returns undefined if nothing is to be changed
  * @throws AppError not_found, precondition_failed
  */
-async function changeDevice(
+export async function changeDevice(
   call: DeviceCall,
   change: (tx: TenantTx, row: queries.LockedDevice) => Promise<void> | undefined,
 ): Promise<Outcome> {

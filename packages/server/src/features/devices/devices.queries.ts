@@ -37,6 +37,8 @@ const source: ListSource = {
     lastConnection: { value: "item.last_connection" },
     hardwareId: { value: "item.hardware_id" },
     active: { value: "item.active" },
+    inactiveSince: { value: "coalesce(item.last_connection, item.created_at)" },
+    approval: { value: `CASE WHEN item.approval_pending THEN 'pending' END` },
     "user.id": { value: "item.user_id" },
   },
 };
@@ -58,7 +60,8 @@ const selectForChange = statement<LockedDevice, [tenantId: string, id: string]>(
 );
 const setActive = statement<never, [tenantId: string, id: string, at: Date, active: boolean]>(
   "devices.set_active",
-  "UPDATE devices SET updated_at = $3, version = version + 1, active = $4 WHERE tenant_id = $1 AND id = $2",
+  `UPDATE devices SET updated_at = $3, version = version + 1, active = $4, approval_pending = approval_pending AND NOT $4
+   WHERE tenant_id = $1 AND id = $2`,
 );
 const setPosture = statement<never, [tenantId: string, id: string, at: Date, posture: string]>(
   "devices.set_posture",
@@ -86,12 +89,13 @@ const insert = statement<
     os: string,
     osVersion: string,
     posture: string | null,
+    approvalPending: boolean,
   ]
 >(
   "devices.insert",
   `INSERT INTO devices (tenant_id, id, created_at, updated_at, name, user_id, hardware_id, public_key, app_version, os,
-                        os_version, posture)
-   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+                        os_version, posture, approval_pending, active)
+   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, NOT $12)`,
 );
 const orphan = statement<never, [tenantId: string, ids: readonly string[], at: Date]>(
   "devices.orphan",
@@ -136,6 +140,8 @@ export interface NewDevice {
   readonly os: string;
   readonly osVersion: string;
   readonly posture: Device["posture"];
+  /** Whether the device waits for an administrator. */
+  readonly approvalPending?: boolean | undefined;
 }
 
 /** @throws AppError device_key_taken */
@@ -145,7 +151,18 @@ export async function insertDevice(
   device: NewDevice,
   at: Date,
 ): Promise<void> {
-  const { id, name, userId, hardwareId, publicKey, appVersion, os, osVersion, posture } = device;
+  const {
+    id,
+    name,
+    userId,
+    hardwareId,
+    publicKey,
+    appVersion,
+    os,
+    osVersion,
+    posture,
+    approvalPending = false,
+  } = device;
   const facts = posture === undefined ? null : JSON.stringify(posture);
   const keyTaken = () =>
     new AppError("device_key_taken", {
@@ -154,7 +171,21 @@ export async function insertDevice(
     });
   await withConstraints(
     { devices_public_key_unique: keyTaken },
-    tx.query(insert, tx.tenantId, id, at, name, userId, hardwareId, publicKey, appVersion, os, osVersion, facts),
+    tx.query(
+      insert,
+      tx.tenantId,
+      id,
+      at,
+      name,
+      userId,
+      hardwareId,
+      publicKey,
+      appVersion,
+      os,
+      osVersion,
+      facts,
+      approvalPending,
+    ),
   );
 }
 

@@ -1,6 +1,7 @@
 import * as operations from "@gatehouse/contract/operations/devices.operations";
 import { type Route, route } from "../../http/route.ts";
 import { readDeviceConfiguration } from "./device-configuration.commands.ts";
+import { resetDeviceKey } from "./device-key.commands.ts";
 import { rotateDeviceToken } from "./device-token.commands.ts";
 import * as commands from "./devices.commands.ts";
 
@@ -12,5 +13,6 @@ export const deviceRoutes: readonly Route[] = [
   route(operations.reactivateDevice, commands.reactivateDevice),
   route(operations.replaceDevicePosture, commands.replaceDevicePosture),
   route(operations.rotateDeviceToken, rotateDeviceToken),
+  route(operations.resetDeviceKey, resetDeviceKey),
   route(operations.readDeviceConfiguration, readDeviceConfiguration),
 ];

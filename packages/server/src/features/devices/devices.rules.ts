@@ -25,6 +25,12 @@ export function deviceStatus({ active, userStatus, lastConnection }: DeviceState
   return now.getTime() - Date.parse(lastConnection) <= onlineForMs ? "Online" : "Offline";
 }
 
+/** The time at which the `status` changes although nothing is written, in milliseconds; Infinity if never. */
+export function deviceStatusChangesAt(device: DeviceState, now: Date): number {
+  if (device.lastConnection === undefined || deviceStatus(device, now) !== "Online") return Number.POSITIVE_INFINITY;
+  return Date.parse(device.lastConnection) + onlineForMs + 1;
+}
+
 export interface DeviceLimits {
   /** The user's maxDevices; null if the groups determine the limit. */
   readonly ofUser: number | null;

@@ -2,7 +2,8 @@ import type { Device, PolicyDevice } from "@gatehouse/contract/records/device";
 import type { UserStatus } from "@gatehouse/contract/records/user";
 import { isoTimestamp } from "../../platform/db/column-types.ts";
 import { jsonObject } from "../../platform/db/json-object.ts";
-import { deviceStatus } from "./devices.rules.ts";
+import { earliest } from "../../platform/earliest.ts";
+import { deviceStatus, deviceStatusChangesAt } from "./devices.rules.ts";
 
 /** A device as `policyDeviceJson` selects it. */
 export interface PolicyDeviceJson {
@@ -46,6 +47,16 @@ export function policyDeviceJson(alias: string): string {
   return jsonObject(alias, policyColumns, { user_status: ofUser(alias, (user) => `${user}.status`) });
 }
 
+/** The time at which the status of a device changes although nothing is written, in milliseconds. */
+export function devicesChangeAt(rows: readonly PolicyDeviceJson[] | null, now: Date): number {
+  return earliest(
+    (rows ?? []).map(({ active, user_status: userStatus, last_connection: last }) => {
+      const lastConnection = last === null ? undefined : isoTimestamp(last);
+      return deviceStatusChangesAt({ active, userStatus, lastConnection }, now);
+    }),
+  );
+}
+
 /** @param now the time for which `status` is computed */
 export function policyDeviceView(row: PolicyDeviceJson, now: Date): PolicyDevice {
   const lastConnection = row.last_connection === null ? undefined : isoTimestamp(row.last_connection);
@@ -76,6 +87,9 @@ export interface DeviceJson extends PolicyDeviceJson {
   readonly os: string;
   readonly os_version: string;
   readonly public_key: string;
+  readonly key_proved: boolean;
+  readonly key_reset_until: string | null;
+  readonly approval_pending: boolean;
   readonly user: DeviceUserJson | null;
 }
 
@@ -85,7 +99,16 @@ export interface DeviceJson extends PolicyDeviceJson {
  * @param alias the name of the row of `devices`
  */
 export function deviceJson(alias: string): string {
-  return jsonObject(alias, [...policyColumns, "os", "os_version", "public_key"], {
+  const columns = [
+    ...policyColumns,
+    "os",
+    "os_version",
+    "public_key",
+    "key_proved",
+    "key_reset_until",
+    "approval_pending",
+  ];
+  return jsonObject(alias, columns, {
     user_status: ofUser(alias, (user) => `${user}.status`),
     user: ofUser(alias, (user) => jsonObject(user, ["id", "last_connection", "email", "first_name", "last_name"])),
   });
@@ -98,6 +121,9 @@ export function deviceView(row: DeviceJson, now: Date): Device {
     ...(row.os === "" ? {} : { os: row.os }),
     ...(row.os_version === "" ? {} : { osVersion: row.os_version }),
     publicKey: row.public_key,
+    ...(row.key_proved ? { publicKeyProved: true } : {}),
+    ...(row.key_reset_until === null ? {} : { keyResetUntil: isoTimestamp(row.key_reset_until) }),
+    ...(row.approval_pending ? { approval: "pending" } : {}),
     ...(row.user === null ? {} : { user: deviceUserView(row.user) }),
   };
 }

@@ -1,4 +1,4 @@
 /** The face of this feature: the audit record. */
 
 export { endOfGeneration, eventsAfter, type FeedPosition, readEvent } from "./event-feed.queries.ts";
-export { entriesAfter, entriesOfGeneration } from "./record-history.queries.ts";
+export { entriesAfter, entriesOfGeneration, type HistoryLimits } from "./record-history.queries.ts";

@@ -163,7 +163,7 @@ test("CSV is RFC 4180, and no formula", async () => {
   expect(headers["content-type"]).toBe("text/csv; charset=utf-8; header=present");
   const [head, ...rows] = csv.trimEnd().split("\r\n");
   expect(head).toBe(
-    "position,id,createdAt,generation,actor.type,actor.id,actor.name,operation,target.type,target.id,target.name,requestId,sourceAddress,before,after,reason",
+    "position,id,createdAt,generation,actor.type,actor.id,actor.name,operation,target.type,target.id,target.name,requestId,sourceAddress,before,after,reason,reverts",
   );
   expect(rows).toHaveLength(10);
   expect(rows[6]).toContain(",'=cmd(),");

@@ -14,11 +14,12 @@ export {
   type GatewayJson,
   gatewayJson,
   gatewayView,
+  heldTokens,
   noTokens,
   type TokenViewer,
   tokenViewer,
 } from "./gateways.view.ts";
-export { gatewaysWithKeys } from "./reports/gateway-reports.queries.ts";
+export { gatewaysWithKeys, ownersOfKeys } from "./reports/gateway-reports.queries.ts";
 export { type GatewayReport, storeGatewayReports } from "./reports/gateway-reports.ts";
 export { readSiteSettings } from "./settings/gateway-settings.queries.ts";
 export { canonicalSiteSettings, noSiteSettings, siteConflicts } from "./settings/gateway-settings.rules.ts";

@@ -5,6 +5,7 @@ import * as commands from "./gateways.commands.ts";
 import { readGatewaySettings, replaceGatewaySettings } from "./settings/gateway-settings.commands.ts";
 import { rotateSigningKey } from "./signing-key.commands.ts";
 import { readGatewaySync } from "./sync/gateway-sync.commands.ts";
+import { resetGatewayKey } from "./tokens/gateway-key.commands.ts";
 import { rotateGatewayToken } from "./tokens/gateway-token.commands.ts";
 
 export const gatewayRoutes: readonly Route[] = [
@@ -20,6 +21,7 @@ export const gatewayRoutes: readonly Route[] = [
   route(operations.enterGatewayMaintenance, state.enterGatewayMaintenance),
   route(operations.exitGatewayMaintenance, state.exitGatewayMaintenance),
   route(operations.rotateGatewayToken, rotateGatewayToken),
+  route(operations.resetGatewayKey, resetGatewayKey),
   route(operations.rotateSigningKey, rotateSigningKey),
   route(operations.readGatewaySync, readGatewaySync),
   route(operations.testGatewayConfiguration, state.testGatewayConfiguration),

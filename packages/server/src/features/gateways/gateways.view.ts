@@ -6,6 +6,7 @@ import {
   redactedToken,
 } from "@gatehouse/contract/records/gateway";
 import { isoTimestamp } from "../../platform/db/column-types.ts";
+import type { HoldSecret } from "../../platform/prepared-answer.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 
 /** A gateway as `gatewayJson` selects it. */
@@ -23,6 +24,8 @@ export interface GatewayJson {
   readonly relay_enabled: boolean;
   readonly endpoint: string;
   readonly public_key: string;
+  readonly key_proved: boolean;
+  readonly key_reset_until: string | null;
   readonly agent_version: string;
   /** The token in base64; null unless requested. */
   readonly token: string | null;
@@ -49,6 +52,8 @@ export function gatewayJson(alias: string, withToken: string): string {
     "relay_enabled",
     "endpoint",
     "public_key",
+    "key_proved",
+    "key_reset_until",
     "agent_version",
   ].map((field) => `'${field}', ${alias}.${field}`);
   const token = `'token', CASE WHEN ${withToken}::boolean THEN encode(${alias}.token_ciphertext, 'base64') END`;
@@ -83,6 +88,15 @@ export function tokenViewer(caller: {
   };
 }
 
+/** A viewer that leaves the tokens of an answer to the time when the answer is sent. */
+export function heldTokens(viewer: TokenViewer, hold: HoldSecret): TokenViewer {
+  return {
+    maySee: viewer.maySee,
+    show: (gatewayId, sealed) =>
+      sealed === null ? redactedToken : hold(`${gatewayId} ${sealed}`, () => viewer.show(gatewayId, sealed)),
+  };
+}
+
 /** A viewer that shows no tokens, for the audit record. */
 export const noTokens: TokenViewer = { maySee: false, show: () => redactedToken };
 
@@ -104,6 +118,8 @@ export function embeddedGatewayView(row: GatewayJson, tokens: TokenViewer): Gate
     ...(row.endpoint === "" ? {} : { endpoint: row.endpoint }),
     autoDiscoverEndpoint: row.endpoint === "",
     ...(row.public_key === "" ? {} : { publicKey: row.public_key }),
+    ...(row.key_proved ? { publicKeyProved: true } : {}),
+    ...(row.key_reset_until === null ? {} : { keyResetUntil: isoTimestamp(row.key_reset_until) }),
     ...(row.agent_version === "" ? {} : { agentVersion: row.agent_version }),
   };
 }

@@ -7,6 +7,8 @@ export {
   deleteGroups,
   insertGroups,
   largestDeviceLimit,
+  lockGroupsOfNewUsers,
+  lockMappedGroups,
   readAllGroups,
   readGroup,
   type StoredGroup,

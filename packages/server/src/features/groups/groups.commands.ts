@@ -5,6 +5,7 @@ import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
+import { resultAfter } from "../../platform/db/result-after.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -15,14 +16,17 @@ import { newGroupMaxDevices } from "./groups.rules.ts";
 import { auditedGroup, groupView } from "./groups.view.ts";
 
 export async function listGroups(call: Call<typeof operations.listGroups>): Promise<Outcome> {
-  const { rows, total } = await call.read((tx) => queries.listGroups(tx, call.listQuery));
-  return { kind: "page", page: pageOfItems(call.listQuery, rows.map(groupView), total) };
+  return call.readAnswer({
+    load: (tx) => queries.listGroups(tx, call.listQuery),
+    present: ({ rows, total }) => ({ body: pageOfItems(call.listQuery, rows.map(groupView), total) }),
+  });
 }
 
 export async function readGroup(call: Call<typeof operations.readGroup>): Promise<Outcome> {
-  const row = await call.read((tx) => queries.readGroup(tx, call.parameters.id));
-  if (row === undefined) throw new AppError("not_found");
-  return record(groupView(row), row.version);
+  return call.readAnswer({
+    load: (tx) => queries.readGroup(tx, call.parameters.id),
+    present: (row) => ({ body: groupView(row), version: row.version }),
+  });
 }
 
 export async function createGroup(call: Call<typeof operations.createGroup>): Promise<Outcome> {
@@ -40,8 +44,11 @@ export async function createGroup(call: Call<typeof operations.createGroup>): Pr
     if (isSamlDefaultGroup) await releaseSamlDefault(call, tx, await queries.lockSamlDefaultGroup(tx));
     const roleIds = canonicalIds(roles);
     const stored = { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds };
-    await queries.insertGroups(tx, call.granted, [stored], call.now);
-    const row = await requireGroup(tx, id);
+    // Both are sent at once, with the queries for the effect.
+    const stores = queries.insertGroups(tx, call.granted, [stored], call.now);
+    const reads = requireGroup(tx, id);
+    if (!isSamlDefaultGroup) tx.announce([{ type: "group", id }]);
+    const row = await resultAfter(stores, reads);
     tx.record({ type: "group", id, name, after: auditedGroup(row) });
     return created(groupView(row), row.version, `/tenants/groups/${id}`);
   });

@@ -47,6 +47,12 @@ const source: ListSource = {
     id: { value: "item.id" },
     name: { value: "item.name", key: "item.name_key" },
     createdAt: { value: "item.created_at" },
+    isNamedByPolicy: {
+      value: `(EXISTS (SELECT FROM policies AS policy
+                       WHERE policy.tenant_id = item.tenant_id AND NOT policy.is_default AND policy.all_groups)
+        OR EXISTS (SELECT FROM policy_groups AS named
+                   WHERE named.tenant_id = item.tenant_id AND named.group_id = item.id))`,
+    },
     isSamlDefaultGroup: { value: "item.is_saml_default_group" },
     "users.id": {
       value: "joined.user_id",
@@ -122,6 +128,14 @@ const selectRoleTypes = statement<{ name: string; types: RoleType[] }, [tenantId
 const lockDefault = statement<{ id: string }, [tenantId: string]>(
   "groups.lock_default",
   "SELECT id FROM groups WHERE tenant_id = $1 AND is_default FOR NO KEY UPDATE",
+);
+const selectMapped = statement<{ id: string }, [tenantId: string, names: readonly string[]]>(
+  "groups.mapped",
+  "SELECT id FROM groups WHERE tenant_id = $1 AND idp_mapping && $2::text[] ORDER BY id FOR KEY SHARE",
+);
+const selectNewUsers = statement<{ id: string }, [tenantId: string]>(
+  "groups.of_new_users",
+  "SELECT id FROM groups WHERE tenant_id = $1 AND (is_default OR is_saml_default_group) ORDER BY id FOR KEY SHARE",
 );
 const selectSamlDefault = statement<{ id: string }, [tenantId: string]>(
   "groups.saml_default",
@@ -258,4 +272,16 @@ export async function defaultGroupId(tx: TenantTx): Promise<string> {
 /** The largest `maxDevices` of the user's groups; null for a user without groups. */
 export async function largestDeviceLimit(tx: TenantTx, userId: string): Promise<number | null> {
   return (await tx.query(selectLargestLimit, tx.tenantId, userId))[0]?.limit ?? null;
+}
+
+/**
+ * The groups that are mapped to groups of an identity provider. None of them is deleted before the transaction ends.
+ */
+export async function lockMappedGroups(tx: TenantTx, names: readonly string[]): Promise<readonly string[]> {
+  return (await tx.query(selectMapped, tx.tenantId, names)).map(({ id }) => id);
+}
+
+/** The groups of users whom a first sign-in creates: the default group, and the one of single sign-on. */
+export async function lockGroupsOfNewUsers(tx: TenantTx): Promise<readonly string[]> {
+  return (await tx.query(selectNewUsers, tx.tenantId)).map(({ id }) => id);
 }

@@ -4,12 +4,14 @@ import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
+import { earliest } from "../../platform/earliest.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import { canonicalSourceIps } from "../../platform/source-ips.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { allowRuleId } from "../admission-rules/admission-rules.api.ts";
-import { noTokens, tokenViewer } from "../gateways/gateways.api.ts";
+import { devicesChangeAt } from "../devices/devices.api.ts";
+import { heldTokens, noTokens, tokenViewer } from "../gateways/gateways.api.ts";
 import * as queries from "./policies.queries.ts";
 import {
   changedFields,
@@ -27,17 +29,25 @@ import * as writes from "./policy-writes.queries.ts";
 import { validatePolicySettings } from "./validate-policy-settings.ts";
 
 export async function listPolicies(call: Call<typeof operations.listPolicies>): Promise<Outcome> {
-  const tokens = tokenViewer(call);
-  const { rows, total } = await call.read((tx) => queries.listPolicies(tx, call.listQuery, tokens.maySee));
-  const items = rows.map((row) => policyView(row, tokens, call.now));
-  return { kind: "page", page: pageOfItems(call.listQuery, items, total) };
+  const viewer = tokenViewer(call);
+  return call.readAnswer({
+    load: (tx) => queries.listPolicies(tx, call.listQuery, viewer.maySee),
+    present({ rows, total }, hold) {
+      const tokens = heldTokens(viewer, hold);
+      const items = rows.map((row) => policyView(row, tokens, call.now));
+      return { body: pageOfItems(call.listQuery, items, total) };
+    },
+    until: ({ rows }) => earliest(rows.map((row) => devicesChangeAt(row.devices, call.now))),
+  });
 }
 
 export async function readPolicy(call: Call<typeof operations.readPolicy>): Promise<Outcome> {
-  const tokens = tokenViewer(call);
-  const row = await call.read((tx) => queries.readPolicy(tx, call.parameters.id, tokens.maySee));
-  if (row === undefined) throw new AppError("not_found");
-  return record(policyView(row, tokens, call.now), row.version);
+  const viewer = tokenViewer(call);
+  return call.readAnswer({
+    load: (tx) => queries.readPolicy(tx, call.parameters.id, viewer.maySee),
+    present: (row, hold) => ({ body: policyView(row, heldTokens(viewer, hold), call.now), version: row.version }),
+    until: (row) => devicesChangeAt(row.devices, call.now),
+  });
 }
 
 export async function createPolicy(call: Call<typeof operations.createPolicy>): Promise<Outcome> {

@@ -136,6 +136,7 @@ function listSource(withToken: boolean): ListSource {
   };
   return {
     table: "policies",
+    variant: withToken ? "policies_with_tokens" : "policies",
     select: wholePolicy(String(withToken)),
     columns: {
       id: { value: "item.id" },

@@ -7,7 +7,7 @@ import { readAccessPreview } from "./access-preview.ts";
 
 export async function previewAccess(call: Call<typeof operations.previewAccess>): Promise<Outcome> {
   const { context = {}, page } = call.body;
-  const changes = preparePreview(call, call.body.changes);
+  const changes = await preparePreview(call, call.body.changes);
   const circumstances = circumstancesOf(readCircumstances(context));
   // No other command of the tenant can run meanwhile, so end the transaction as soon as everything was read.
   const preview = await call.runDry(async (batch) => {

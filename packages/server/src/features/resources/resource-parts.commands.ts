@@ -9,7 +9,7 @@ import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import {
   addressView,
   auditedAddress,
-  checkAddress,
+  checkNewAddress,
   deleteAddresses,
   insertAddresses,
   lockAddress,
@@ -27,7 +27,7 @@ export async function addResourceAddress(call: Call<typeof operations.addResourc
   return call.command(async (tx) => {
     const row = await lockResource(tx, id);
     call.requireVersion(row.version);
-    const check = checkAddress(address, row.type);
+    const check = checkNewAddress(address, row.type);
     if (!check.ok) throw new AppError("invalid_address", { errors: [bodyField("/address", check.message)] });
     const protocolIds = canonicalIds(protocols);
     const known = await existingRecords(tx, "protocol", protocolIds);

@@ -63,6 +63,8 @@ describe("adding an address to a resource", () => {
     ["PRIVATE", "8.8.8.8", "invalid_address"],
     ["PRIVATE", "100.64.0.1", "invalid_address"],
     ["PRIVATE", "10.0.0.0/4", "invalid_address"],
+    ["PRIVATE", "169.254.169.254", "invalid_address"],
+    ["PRIVATE", "::1", "invalid_address"],
     ["PRIVATE", "not a host", "invalid_address"],
     ["SAAS", "300.1.2.3", "invalid_address"],
     ["PRIVATE", "GIT.example.com.", "duplicate_address"],

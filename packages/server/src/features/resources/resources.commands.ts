@@ -5,28 +5,37 @@ import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";
-import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
+import { created, empty, type Outcome } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { type CanonicalAddress, checkAddress, insertAddresses, repeatedAddresses } from "../addresses/addresses.api.ts";
-import { noTokens, tokenViewer } from "../gateways/gateways.api.ts";
+import {
+  type CanonicalAddress,
+  checkNewAddress,
+  insertAddresses,
+  repeatedAddresses,
+} from "../addresses/addresses.api.ts";
+import { heldTokens, noTokens, tokenViewer } from "../gateways/gateways.api.ts";
 import { canonicalIds, existingRecords, requireIds, requireUnused } from "../references/references.api.ts";
 import * as queries from "./resources.queries.ts";
 import { storedResource } from "./resources.rules.ts";
 import { resourceView } from "./resources.view.ts";
 
 export async function listResources(call: Call<typeof operations.listResources>): Promise<Outcome> {
-  const tokens = tokenViewer(call);
-  const { rows, total } = await call.read((tx) => queries.listResources(tx, call.listQuery, tokens.maySee));
-  const items = rows.map((row) => resourceView(row, tokens));
-  return { kind: "page", page: pageOfItems(call.listQuery, items, total) };
+  const viewer = tokenViewer(call);
+  return call.readAnswer({
+    load: (tx) => queries.listResources(tx, call.listQuery, viewer.maySee),
+    present({ rows, total }, hold) {
+      const tokens = heldTokens(viewer, hold);
+      const items = rows.map((row) => resourceView(row, tokens));
+      return { body: pageOfItems(call.listQuery, items, total) };
+    },
+  });
 }
 
 export async function readResource(call: Call<typeof operations.readResource>): Promise<Outcome> {
-  const tokens = tokenViewer(call);
-  return call.readRecord({
-    secret: tokens.maySee,
-    load: (tx) => queries.readResource(tx, call.parameters.id, tokens.maySee),
-    present: (row) => record(resourceView(row, tokens), row.version),
+  const viewer = tokenViewer(call);
+  return call.readAnswer({
+    load: (tx) => queries.readResource(tx, call.parameters.id, viewer.maySee),
+    present: (row, hold) => ({ body: resourceView(row, heldTokens(viewer, hold)), version: row.version }),
   });
 }
 
@@ -64,7 +73,7 @@ function canonicalAddresses({
   readonly type: Resource["type"];
   readonly addresses: readonly { readonly address: string }[];
 }): readonly CanonicalAddress[] {
-  const checks = addresses.map(({ address }) => checkAddress(address, type));
+  const checks = addresses.map(({ address }) => checkNewAddress(address, type));
   const errors = checks.flatMap((check, index) =>
     check.ok ? [] : [bodyField(`/addresses/${index}/address`, check.message)],
   );

@@ -1,14 +1,15 @@
 import type { ResourceType } from "@gatehouse/contract/records/address";
+import type { Protocol } from "@gatehouse/contract/records/protocol";
 import type { LoadBalancingMode } from "@gatehouse/contract/records/resource";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
 import { writeInChunks } from "../../platform/db/in-chunks.ts";
-import { countStatement, type ListSource, pageStatement } from "../../platform/db/list-statement.ts";
+import { countStatement, type ListSource, pageIds, pageIdsStatement } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
 import { nameTaken } from "../../platform/name-taken.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { type AddressJson, addressJson } from "../addresses/addresses.api.ts";
+import { type AddressJson, addressJson, protocolJson } from "../addresses/addresses.api.ts";
 import { type GatewayJson, gatewayJson } from "../gateways/gateways.api.ts";
 
 /** The resource's own columns. */
@@ -67,7 +68,7 @@ function wholeResource(withToken: string): string {
      WHERE connected.tenant_id = item.tenant_id AND connected.resource_id = item.id) AS gateways`;
 }
 
-function listSource(withToken: boolean): ListSource {
+function listSource(): ListSource {
   const linked = (table: string, column: string) => ({
     value: `linked.${column}`,
     within: (predicate: string) =>
@@ -76,11 +77,17 @@ function listSource(withToken: boolean): ListSource {
   });
   return {
     table: "resources",
-    select: wholeResource(String(withToken)),
+    select: columns,
     columns: {
       id: { value: "item.id" },
       name: { value: "item.name", key: "item.name_key" },
       type: { value: "item.type" },
+      isNamedByPolicy: {
+        value: `(EXISTS (SELECT FROM policies AS policy
+                         WHERE policy.tenant_id = item.tenant_id AND NOT policy.is_default AND policy.all_resources)
+          OR EXISTS (SELECT FROM policy_resources AS named
+                     WHERE named.tenant_id = item.tenant_id AND named.resource_id = item.id))`,
+      },
       "policies.id": linked("policy_resources", "policy_id"),
       "gateways.id": linked("resource_gateways", "gateway_id"),
       "addresses.protocols.id": {
@@ -95,7 +102,47 @@ function listSource(withToken: boolean): ListSource {
   };
 }
 
-const sources = { withToken: listSource(true), withoutToken: listSource(false) };
+const source = listSource();
+
+// A page embeds the same few gateways and protocols again and again. Each is read once, with the records that use it.
+const selectPage = statement<ResourceRow, []>(
+  "lists.resources",
+  `SELECT ${columns} FROM ${pageIds}
+   JOIN resources AS item ON item.tenant_id = current_tenant() AND item.id = page.id ORDER BY page.place`,
+);
+const selectPageAddresses = statement<Omit<AddressJson, "protocols"> & { readonly resource_id: string }, []>(
+  "lists.resource_addresses",
+  `SELECT address.resource_id, address.id, address.address, address.is_ip
+   FROM ${pageIds}
+   JOIN addresses AS address ON address.tenant_id = current_tenant() AND address.resource_id = page.id
+   ORDER BY address.id`,
+);
+/** `positions` has the position of the protocol in each address. */
+const selectPageProtocols = statement<
+  { readonly protocol: Protocol; readonly positions: Readonly<Record<string, number>> },
+  []
+>(
+  "lists.resource_protocols",
+  `SELECT (SELECT ${protocolJson("protocol")} FROM protocols AS protocol
+           WHERE protocol.tenant_id = current_tenant() AND protocol.id = used.protocol_id) AS protocol,
+          json_object_agg(used.address_id, used.position) AS positions
+   FROM ${pageIds}
+   JOIN addresses AS address ON address.tenant_id = current_tenant() AND address.resource_id = page.id
+   JOIN address_protocols AS used ON used.tenant_id = current_tenant() AND used.address_id = address.id
+   GROUP BY used.protocol_id`,
+);
+/** `priorities` has the priority of the gateway in each resource. */
+const selectPageGateways = (withToken: boolean) =>
+  statement<{ readonly gateway: GatewayJson; readonly priorities: Readonly<Record<string, number>> }, []>(
+    withToken ? "lists.resource_gateways_with_tokens" : "lists.resource_gateways",
+    `SELECT (SELECT ${gatewayJson("gateway", String(withToken))} FROM gateways AS gateway
+             WHERE gateway.tenant_id = current_tenant() AND gateway.id = connected.gateway_id) AS gateway,
+            json_object_agg(connected.resource_id, connected.priority) AS priorities
+     FROM ${pageIds}
+     JOIN resource_gateways AS connected ON connected.tenant_id = current_tenant() AND connected.resource_id = page.id
+     GROUP BY connected.gateway_id`,
+  );
+const selectGatewaysOfPage = { withToken: selectPageGateways(true), withoutToken: selectPageGateways(false) };
 
 const selectWhole = statement<WholeResourceRow, [tenantId: string, id: string, withToken: boolean]>(
   "resources.read",
@@ -219,15 +266,50 @@ export async function listResources(
   query: ListQuery,
   withToken: boolean,
 ): Promise<{ readonly rows: WholeResourceRow[]; readonly total: number }> {
-  const source = withToken ? sources.withToken : sources.withoutToken;
-  const page = pageStatement<WholeResourceRow>(source, query);
+  const page = pageIdsStatement(source, query);
   const kinds = maintainedCounts(query);
   const count = countStatement(source, query);
-  const [rows, counts] = await Promise.all([
-    tx.query(page.statement, ...page.parameters),
+  const [counts, , rows, addresses, protocols, gateways] = await Promise.all([
     kinds === undefined ? tx.query(count.statement, ...count.parameters) : tx.query(selectCount, tx.tenantId, kinds),
+    tx.query(page.statement, ...page.parameters),
+    tx.query(selectPage),
+    tx.query(selectPageAddresses),
+    tx.query(selectPageProtocols),
+    tx.query(withToken ? selectGatewaysOfPage.withToken : selectGatewaysOfPage.withoutToken),
   ]);
-  return { rows, total: counts[0]?.count ?? 0 };
+  const protocolsOf = inOrder(protocols.map(({ protocol, positions }) => [protocol, positions]));
+  const gatewaysOf = inOrder(gateways.map(({ gateway, priorities }) => [gateway, priorities]));
+  const addressesOf = new Map<string, AddressJson[]>();
+  for (const { resource_id: id, ...address } of addresses) {
+    const whole = { ...address, protocols: protocolsOf(address.id) };
+    const known = addressesOf.get(id);
+    if (known === undefined) addressesOf.set(id, [whole]);
+    else known.push(whole);
+  }
+  const whole = rows.map((row) => ({
+    ...row,
+    addresses: addressesOf.get(row.id) ?? [],
+    gateways: gatewaysOf(row.id),
+  }));
+  return { rows: whole, total: counts[0]?.count ?? 0 };
+}
+
+/**
+ * @param places each item with its place in the lists of its owners, by the owner's id
+ * @returns a function that returns the items of an owner in the order of their places
+ */
+function inOrder<Item>(
+  places: readonly (readonly [Item, Readonly<Record<string, number>>])[],
+): (owner: string) => Item[] {
+  const lists = new Map<string, { readonly item: Item; readonly place: number }[]>();
+  for (const [item, placeIn] of places) {
+    for (const [owner, place] of Object.entries(placeIn)) {
+      const list = lists.get(owner);
+      if (list === undefined) lists.set(owner, [{ item, place }]);
+      else list.push({ item, place });
+    }
+  }
+  return (owner) => (lists.get(owner) ?? []).sort((a, b) => a.place - b.place).map(({ item }) => item);
 }
 
 /** @throws AppError name_taken */

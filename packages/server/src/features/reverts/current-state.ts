@@ -11,6 +11,7 @@ import { lockPoliciesOfType, policyView, readPolicy } from "../policies/policies
 import { protocolView, readProtocol } from "../protocols/protocols.api.ts";
 import { existingRecords } from "../references/references.api.ts";
 import { readResource, resourceView } from "../resources/resources.api.ts";
+import { readTenantSettings, tenantSettingsView } from "../tenant-settings/tenant-settings.api.ts";
 import { readUsers, userView } from "../users/users.api.ts";
 import { readWebhook, webhookView } from "../webhooks/webhooks.api.ts";
 import type { State } from "./plan/recorded-state.ts";
@@ -56,6 +57,7 @@ const readers: Readonly<Record<string, ReadRecord>> = {
   ),
   "access-test": reader(readAccessTest, accessTestView),
   webhook: reader(readWebhook, webhookView),
+  "tenant-settings": reader(readTenantSettings, tenantSettingsView),
 };
 
 /** Types of records that access tests are about. */

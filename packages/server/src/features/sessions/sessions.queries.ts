@@ -1,7 +1,8 @@
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
+import { type PersonSessionRow, selectPresentedPerson } from "./people-sessions.queries.ts";
 
-/** The row of a presented session, and its tenant. */
+/** The row of a presented session that represents an API key, and its tenant. */
 export interface SessionRow {
   readonly tenant_id: string;
   readonly id: string;
@@ -53,13 +54,22 @@ const selectTenantName = statement<{ name: string }, [tenantId: string]>(
   "SELECT name FROM tenants WHERE id = $1",
 );
 
+/** A presented session: of an API key, or of a person. */
+export type PresentedSession =
+  | { readonly kind: "key"; readonly row: SessionRow }
+  | { readonly kind: "person"; readonly row: PersonSessionRow };
+
 /** Finds the session with a hash in any tenant. Row-level security shows the caller only this row. */
-export async function findPresentedSession(database: Database, tokenHash: Buffer): Promise<SessionRow | undefined> {
+export async function findPresentedSession(
+  database: Database,
+  tokenHash: Buffer,
+): Promise<PresentedSession | undefined> {
   const scope = { kind: "presented-session", tokenHash: tokenHash.toString("hex") } as const;
-  const rows = await database.snapshot(scope, (transaction: Transaction) =>
-    transaction.query(selectPresented, tokenHash),
+  const [[ofKey], [ofPerson]] = await database.snapshot(scope, (transaction: Transaction) =>
+    Promise.all([transaction.query(selectPresented, tokenHash), transaction.query(selectPresentedPerson, tokenHash)]),
   );
-  return rows[0];
+  if (ofKey !== undefined) return { kind: "key", row: ofKey };
+  return ofPerson === undefined ? undefined : { kind: "person", row: ofPerson };
 }
 
 /** Stores a session. Deletes the tenant's ended sessions, and sessions of the key beyond `kept`. */

@@ -1,4 +1,4 @@
-/** The lifetime of sessions (docs/decisions/0041-sessions.md). */
+/** The lifetime of sessions (docs/decisions/0041-sessions.md, 0088-people-sign-in.md). */
 
 const minuteMs = 60_000;
 
@@ -6,6 +6,8 @@ const minuteMs = 60_000;
 export const idleMs = 60 * minuteMs;
 /** The maximum lifetime of a session, in milliseconds. */
 export const longestMs = 12 * 60 * minuteMs;
+/** The lifetimes of people's sessions in a tenant that has not set others. */
+export const defaultLifetimes = { lifetimeSeconds: longestMs / 1000, idleSeconds: idleMs / 1000 };
 /** The minimum time between two stores of the last use, in milliseconds. */
 const touchEveryMs = minuteMs;
 
@@ -21,8 +23,9 @@ export function sessionExpiry(now: Date, keyExpiresAt: string | null): Date {
   return new Date(Math.min(now.getTime() + longestMs, keyEndsMs));
 }
 
-export function isOver({ lastUsedAt, expiresAt }: SessionTimes, now: Date): boolean {
-  return now.getTime() >= Math.min(Date.parse(expiresAt), Date.parse(lastUsedAt) + idleMs);
+/** @param idleAfterMs the idle time after which this session ends, in milliseconds */
+export function isOver({ lastUsedAt, expiresAt }: SessionTimes, now: Date, idleAfterMs = idleMs): boolean {
+  return now.getTime() >= Math.min(Date.parse(expiresAt), Date.parse(lastUsedAt) + idleAfterMs);
 }
 
 export function wantsTouch({ lastUsedAt }: Pick<SessionTimes, "lastUsedAt">, now: Date): boolean {

@@ -3,6 +3,7 @@ import { permissions } from "@gatehouse/contract/permissions";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import type { Origin } from "../../platform/change.ts";
 import { type CommandRunner, runCommand } from "../../platform/command.ts";
+import type { Database } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { empty } from "../../platform/outcome.ts";
 import { type IssuedApiKey, issueApiKey } from "../api-keys/api-keys.api.ts";
@@ -17,6 +18,12 @@ interface DemoTenant {
   readonly keyId: string;
   /** Stores that the tenant was filled, so that deleted examples do not come back. */
   markFilled(): Promise<void>;
+}
+
+/** The tenant that was filled with example records; undefined if none was. */
+export async function readDemoTenantId(database: Database): Promise<string | undefined> {
+  const tenantId = await database.snapshot({ kind: "operator" }, (tx) => readFact(tx, "demo-tenant"));
+  return tenantId?.toString();
 }
 
 /** @returns undefined if the tenant was filled before */
@@ -39,6 +46,7 @@ export async function openDemoTenant(runner: CommandRunner, now: Date): Promise<
       permissions,
       sourceIps: [],
       expiresAt: new Date(now.getTime() + keyLifetimeMs).toISOString(),
+      creator: origin.actor,
     });
     return empty();
   });

@@ -19,6 +19,12 @@ export interface NewTenantSettings {
   readonly key?: string | undefined;
 }
 
+export interface ProvisionedTenant {
+  readonly tenant: TenantRow;
+  readonly apiKey: IssuedApiKey;
+  readonly owner: { readonly id: string; readonly email: string };
+}
+
 /**
  * @param tx a transaction in the scope of the new tenant
  *
@@ -28,7 +34,7 @@ export async function provisionTenant(
   tx: CommandTx,
   at: Date,
   settings: NewTenantSettings,
-): Promise<{ readonly tenant: TenantRow; readonly apiKey: IssuedApiKey }> {
+): Promise<ProvisionedTenant> {
   const { name, ownerEmail, key } = settings;
   const tenant = await insertTenant(tx, at, name, ownerEmail);
   tx.record({ type: "tenant", id: tenant.id, name, after: tenantView(tenant) });
@@ -39,16 +45,17 @@ export async function provisionTenant(
   ]);
   const roleId = (type: "OWNER" | "DEFAULT") => roleIds.get(type) ?? "";
   const groupId = await createDefaultGroup(tx, grantedToSystem(), at, roleId("DEFAULT"));
-  const [apiKey] = await Promise.all([
+  const [apiKey, owner] = await Promise.all([
     issueApiKey(tx, grantedToSystem(), at, {
       name: "First key",
       permissions,
       sourceIps: [],
       expiresAt: null,
+      creator: { type: "system", name: "Gatehouse" },
       key,
     }),
     createOwner(tx, grantedToSystem(), at, { email: ownerEmail, groupId, roleId: roleId("OWNER") }),
     createDefaultPolicy(tx, grantedToSystem(), at, ruleId),
   ]);
-  return { tenant, apiKey };
+  return { tenant, apiKey, owner };
 }

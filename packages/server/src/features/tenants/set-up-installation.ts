@@ -5,6 +5,8 @@ import type { Transaction } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { empty } from "../../platform/outcome.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
+import { enrolmentPath, issueEnrolmentLinks } from "../enrolment-links/enrolment-links.api.ts";
+import { issueRecoveryCode } from "../sign-in/sign-in.api.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 import { lockInstallation, readFact, storeFact } from "./installation.queries.ts";
 import { provisionTenant } from "./provision-tenant.ts";
@@ -25,6 +27,16 @@ export interface Installation {
   /** The key that this start generated; it is not shown again. */
   readonly operatorKey: string | undefined;
   readonly firstApiKey: string | undefined;
+  /** The ways in for the owner of the first tenant, if this start created it. They are not shown again. */
+  readonly owner?: OwnerWaysIn | undefined;
+}
+
+export interface OwnerWaysIn {
+  readonly email: string;
+  /** The path of the link with which the owner registers a passkey, below the public address. */
+  readonly enrolmentPath: string;
+  /** Signs the owner in without a passkey or a provider. */
+  readonly recoveryCode: string;
 }
 
 /**
@@ -59,14 +71,23 @@ export async function setUpInstallation(
             ownerEmail: settings.ownerEmail,
             key: settings.bootstrapApiKey,
           });
+      let owner: OwnerWaysIn | undefined;
       if (first !== undefined) {
         const after = tenantView(first.tenant);
         await appendOperatorEvent(tx, { id: newId(), origin, tenantId, after });
+        const box = runner.secrets.enrolmentLinks;
+        const [link] = await issueEnrolmentLinks(tx, [first.owner], { at: now, box, mail: false });
+        owner = {
+          email: first.owner.email,
+          enrolmentPath: enrolmentPath(link?.token ?? ""),
+          recoveryCode: await issueRecoveryCode(tx, first.owner, now),
+        };
       }
       made = {
         operatorKeyHash: operator.hash,
         operatorKey: operator.made,
         firstApiKey: first?.apiKey.key,
+        owner,
       };
       return empty();
     },

@@ -5,7 +5,7 @@ import { AppError } from "../../platform/app-error.ts";
 import { hashToken } from "../../platform/secrets/tokens.ts";
 
 export { WrongMasterKeyError } from "./check-master-key.ts";
-export { openDemoTenant } from "./demo-tenant.ts";
+export { openDemoTenant, readDemoTenantId } from "./demo-tenant.ts";
 export { type Installation, type SetUpSettings, setUpInstallation } from "./set-up-installation.ts";
 
 const operator: Caller = {

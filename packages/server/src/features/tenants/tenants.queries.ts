@@ -14,9 +14,11 @@ export interface TenantRow {
   readonly version: number;
   readonly name: string;
   readonly owner_email: string;
+  /** The tenant's name in addresses. */
+  readonly slug: string;
 }
 
-const columns = "id, created_at, updated_at, version, name, owner_email";
+const columns = "id, created_at, updated_at, version, name, owner_email, slug";
 
 const source: ListSource = {
   table: "tenants",
@@ -33,10 +35,16 @@ const source: ListSource = {
 const insert = statement<TenantRow, [id: string, at: Date, name: string, ownerEmail: string]>(
   "tenants.insert",
   `WITH made AS (
-     INSERT INTO tenants (id, created_at, updated_at, name, owner_email) VALUES ($1, $2, $2, $3, $4)
+     INSERT INTO tenants (id, created_at, updated_at, name, owner_email, slug)
+     SELECT $1::uuid, $2::timestamptz, $2::timestamptz, $3::text, $4::text, CASE
+       WHEN EXISTS (SELECT FROM tenants WHERE slug = tenant_slug($3::text))
+       THEN tenant_slug($3::text) || '-' || right($1::uuid::text, 12)
+       ELSE tenant_slug($3::text) END
      RETURNING ${columns}
    ), counted AS (
      INSERT INTO tenant_generations (tenant_id) SELECT id FROM made
+   ), set_up AS (
+     INSERT INTO tenant_settings (tenant_id, updated_at) SELECT id, created_at FROM made
    )
    SELECT * FROM made`,
 );
@@ -85,7 +93,8 @@ export async function insertTenant(tx: TenantTx, at: Date, name: string, ownerEm
       errors: [{ pointer: "/name", message: "is taken" }],
     });
   const rows = await withConstraints(
-    { tenants_name_unique: nameTaken },
+    // Two tenants whose names have the same slug can be created at the same time.
+    { tenants_name_unique: nameTaken, tenants_slug_unique: nameTaken },
     tx.query(insert, tx.tenantId, at, name, ownerEmail),
   );
   return rows[0] as TenantRow; // an INSERT that did not throw returns its row

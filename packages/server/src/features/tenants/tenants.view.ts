@@ -7,6 +7,7 @@ export function tenantView(row: TenantRow): Tenant {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     name: row.name,
+    slug: row.slug,
     ownerEmail: row.owner_email,
   };
 }

@@ -1,6 +1,7 @@
 /** The part of enrolling a device that concerns its user. */
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
+import { newId } from "../../platform/ids.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./users.queries.ts";
 import { hasExpired } from "./users.rules.ts";
@@ -42,4 +43,34 @@ export async function activateUser(
     before: userView(before, at),
     after: userView(after, at),
   });
+}
+
+/** The user of a person who signs in for the first time, whom nobody invited. */
+export interface SignedInPerson {
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly groupIds: readonly string[];
+}
+
+/**
+ * Creates an active user, and records that.
+ *
+ * @returns the id, or undefined if a user with the address was created concurrently
+ */
+export async function createSignedInUser(
+  tx: CommandTx,
+  granted: Granted<"users:write">,
+  person: SignedInPerson,
+  at: Date,
+): Promise<string | undefined> {
+  const id = newId();
+  const user = { ...person, id, maxDevices: null, attributes: {}, roleIds: [] };
+  const inserted = await queries.insertUsers(tx, granted, [user], at);
+  if (!inserted.has(id)) return undefined;
+  await queries.updateUserStatus(tx, granted, id, { status: "active", status_before: null }, at);
+  const [after] = await queries.readUsers(tx, [id]);
+  if (after === undefined) throw new Error(`the user ${id} is missing although it was created`);
+  tx.record({ type: "user", id, name: person.email, after: userView(after, at) });
+  return id;
 }

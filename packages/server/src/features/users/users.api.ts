@@ -1,7 +1,10 @@
 /** The face of this feature: users. */
+
+export { applyMappedGroups } from "./memberships/mapped-groups.ts";
 export { membershipReferences } from "./memberships/membership-references.ts";
 export {
   activateUser,
+  createSignedInUser,
   type EnrollingUser,
   lockUserForEnrolment,
   requireEnrollable,

@@ -20,15 +20,16 @@ const insertOwner = statement<
    INSERT INTO user_roles (tenant_id, user_id, role_id) SELECT tenant_id, id, $6 FROM made`,
 );
 
-/** Inserts the owner of a new tenant, and records it. */
+/** Inserts the owner of a new tenant, and records it. Returns the owner. */
 export async function createOwner(
   tx: CommandTx,
   _granted: Granted<"users:write">,
   at: Date,
   owner: { readonly email: string; readonly groupId: string; readonly roleId: string },
-): Promise<void> {
+): Promise<{ readonly id: string; readonly email: string }> {
   const id = newId();
   await tx.query(insertOwner, tx.tenantId, id, at, owner.email, owner.groupId, owner.roleId);
   const [row] = await readUsers(tx, [id]);
   if (row !== undefined) tx.record({ type: "user", id, name: owner.email, after: userView(row, at) });
+  return { id, email: owner.email };
 }

@@ -3,39 +3,55 @@ import type * as operations from "@gatehouse/contract/operations/users.operation
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
+import { earliest } from "../../platform/earliest.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { notifyUsers, revokeOpenLinks } from "../enrolment-links/enrolment-links.api.ts";
+import { endUserSessions } from "../sessions/sessions.api.ts";
 import { changeUser, lockForChange, requireUser } from "./change-user.ts";
 import { type Invitation, inviteUsers } from "./invitations/invite-users.ts";
 import * as queries from "./users.queries.ts";
 import { deactivated, invitationLifetimeMs, reactivated } from "./users.rules.ts";
-import { userView } from "./users.view.ts";
+import { userChangesAt, userView } from "./users.view.ts";
 
 export async function listUsers(call: Call<typeof operations.listUsers>): Promise<Outcome> {
-  const { rows, total } = await call.read((tx) => queries.listUsers(tx, call.listQuery));
-  const items = rows.map((row) => userView(row, call.now));
-  return { kind: "page", page: pageOfItems(call.listQuery, items, total) };
+  return call.readAnswer({
+    load: (tx) => queries.listUsers(tx, call.listQuery),
+    present({ rows, total }) {
+      const items = rows.map((row) => userView(row, call.now));
+      return { body: pageOfItems(call.listQuery, items, total) };
+    },
+    until: ({ rows }) => earliest(rows.map((row) => userChangesAt(row, call.now))),
+  });
 }
 
 export async function readUser(call: Call<typeof operations.readUser>): Promise<Outcome> {
-  const [row] = await call.read((tx) => queries.readUsers(tx, [call.parameters.id]));
-  if (row === undefined) throw new AppError("not_found");
-  return record(userView(row, call.now), row.version);
+  return call.readAnswer({
+    load: async (tx) => (await queries.readUsers(tx, [call.parameters.id]))[0],
+    present: (row) => ({ body: userView(row, call.now), version: row.version }),
+    until: (row) => userChangesAt(row, call.now),
+  });
 }
 
 export async function createUsers(call: Call<typeof operations.createUsers>): Promise<Outcome> {
   const { body } = call;
   const single = !Array.isArray(body);
-  const invitations: Invitation[] = (single ? [body] : body).map(({ email, groups = [], attributes = {} }, index) => ({
-    email,
-    groupIds: groups,
-    attributes,
-    pointer: single ? "" : `/${index}`,
-  }));
+  const invitations: Invitation[] = (single ? [body] : body).map(
+    ({ email, groups = [], roles = [], attributes = {}, notify: wanted = false }, index) => ({
+      email,
+      groupIds: groups,
+      roleIds: roles,
+      attributes,
+      notify: wanted,
+      pointer: single ? "" : `/${index}`,
+    }),
+  );
   return call.command(async (tx) => {
     const rows = await inviteUsers(tx, call, invitations);
     const views = rows.map((row) => userView(row, call.now));
     for (const view of views) tx.record({ type: "user", id: view.id, name: view.email, after: view });
+    const notified = rows.flatMap(({ user }, index) => (invitations[index]?.notify === true ? [user] : []));
+    await notify(call, tx, notified);
     const [view] = views;
     const [row] = rows;
     if (!single || view === undefined || row === undefined) return { kind: "record", body: views };
@@ -60,8 +76,11 @@ export async function updateUserSettings(call: Call<typeof operations.updateUser
 export async function deactivateUser(call: Call<typeof operations.deactivateUser>): Promise<Outcome> {
   return changed(call, async (tx, row) => {
     const state = deactivated(row);
-    if (state !== undefined) await queries.updateUserStatus(tx, call.granted, row.id, state, call.now);
-    return state !== undefined;
+    if (state === undefined) return false;
+    await queries.updateUserStatus(tx, call.granted, row.id, state, call.now);
+    await endUserSessions(tx, row.id);
+    await revokeOpenLinks(tx, row);
+    return true;
   });
 }
 
@@ -84,6 +103,7 @@ export async function inviteUser(call: Call<typeof operations.inviteUser>): Prom
       }
       const expiresAt = new Date(call.now.getTime() + invitationLifetimeMs);
       await queries.storeInvitation(tx, call.granted, row.id, expiresAt, call.now);
+      if (call.body.notify === true) await notify(call, tx, [row]);
       return true;
     });
     return empty(version);
@@ -101,12 +121,22 @@ export async function deleteUser(call: Call<typeof operations.deleteUser>): Prom
   });
 }
 
+/** @throws AppError mail_not_configured */
+async function notify(
+  { sendsMail, now, secrets }: Pick<Call<typeof operations.inviteUser>, "sendsMail" | "now" | "secrets">,
+  tx: CommandTx,
+  users: readonly { readonly id: string; readonly email: string }[],
+): Promise<void> {
+  if (users.length > 0 && !sendsMail) throw new AppError("mail_not_configured");
+  await notifyUsers(tx, users, { at: now, box: secrets.enrolmentLinks });
+}
+
 type UserCall = Pick<Call<typeof operations.deactivateUser>, "parameters" | "now" | "requireVersion" | "command">;
 
 /** Changes the user like `changeUser`, and answers with the user. */
 async function changed(
   call: UserCall,
-  change: (tx: TenantTx, row: queries.UserRow) => Promise<boolean>,
+  change: (tx: CommandTx, row: queries.UserRow) => Promise<boolean>,
 ): Promise<Outcome> {
   return call.command(async (tx) => {
     const { view, version } = await changeUser(call, tx, call.parameters.id, (row) => change(tx, row));

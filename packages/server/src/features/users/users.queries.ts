@@ -8,8 +8,8 @@ import type { ListQuery } from "../../platform/list-query.ts";
 import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { deviceJson } from "../devices/devices.api.ts";
-import { roleJson } from "../roles/roles.api.ts";
-import { roleHeldBy } from "./roles/user-roles.queries.ts";
+import { mailOf } from "../mail/mail.api.ts";
+import { roleHeldBy, roleJson } from "../roles/roles.api.ts";
 import { invitationLifetimeMs, type StatusState } from "./users.rules.ts";
 import { policyUserJson, userGroupJson, type WholeUser } from "./users.view.ts";
 
@@ -68,7 +68,8 @@ export const wholeUser = `item.version, item.attributes, item.invitation_expires
    JOIN groups AS member_of ON member_of.tenant_id = joined.tenant_id AND member_of.id = joined.group_id
    WHERE joined.tenant_id = item.tenant_id AND joined.user_id = item.id) AS groups,
   (SELECT json_agg(${deviceJson("device")} ORDER BY device.id) FROM devices AS device
-   WHERE device.tenant_id = item.tenant_id AND device.user_id = item.id) AS devices`;
+   WHERE device.tenant_id = item.tenant_id AND device.user_id = item.id) AS devices,
+  ${mailOf("user_id", "item.id")} AS mail`;
 
 const source: ListSource = {
   table: "users",
@@ -82,6 +83,16 @@ const source: ListSource = {
     createdAt: { value: "item.created_at" },
     lastConnection: { value: "item.last_connection" },
     status: { value: "item.status" },
+    inactiveSince: { value: "coalesce(item.last_connection, item.created_at)" },
+    isNamedByPolicy: {
+      value: `(EXISTS (SELECT FROM policies AS policy
+                       WHERE policy.tenant_id = item.tenant_id AND NOT policy.is_default
+                         AND (policy.all_users OR policy.all_groups))
+        OR EXISTS (SELECT FROM policy_users AS named WHERE named.tenant_id = item.tenant_id AND named.user_id = item.id)
+        OR EXISTS (SELECT FROM group_members AS joined
+                   JOIN policy_groups AS named ON named.tenant_id = joined.tenant_id AND named.group_id = joined.group_id
+                   WHERE joined.tenant_id = item.tenant_id AND joined.user_id = item.id))`,
+    },
     "groups.id": {
       value: "joined.group_id",
       within: (predicate) =>
@@ -210,6 +221,26 @@ export async function readUsers(tx: TenantTx, ids: readonly string[]): Promise<W
   const rows = await tx.query(selectWhole, tx.tenantId, ids);
   const byId = new Map(rows.map((row) => [row.user.id, row]));
   return ids.flatMap((id) => byId.get(id.toLowerCase()) ?? []);
+}
+
+/**
+ * The users that this transaction has just inserted, in order. Users with the same groups, roles and attributes differ
+ * in their ids and addresses only, so one of them is read for all.
+ */
+export async function readNewUsers(tx: TenantTx, users: readonly StoredUser[]): Promise<WholeUserRow[]> {
+  const idsByKind = new Map<string, string>();
+  const representatives = users.map(({ id, groupIds = [], roleIds = [], attributes }) => {
+    const kind = JSON.stringify([[...groupIds].sort(), [...roleIds].sort(), attributes]);
+    const representative = idsByKind.get(kind) ?? id;
+    idsByKind.set(kind, representative);
+    return representative;
+  });
+  const rows = await readUsers(tx, [...idsByKind.values()]);
+  const byId = new Map(rows.map((row) => [row.user.id, row]));
+  return users.flatMap(({ id, email }, index) => {
+    const row = byId.get(representatives[index] ?? id);
+    return row === undefined ? [] : [{ ...row, user: { ...row.user, id, email } }];
+  });
 }
 
 /** Reads the user. Nobody else can change it, or enrol a device for it, before the transaction ends. */

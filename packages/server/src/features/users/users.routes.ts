@@ -21,6 +21,7 @@ export const userRoutes: readonly Route[] = [
   route(operations.listUserRoles, userRoles.listUserRoles),
   route(operations.updateUserRoles, userRoles.updateUserRoles),
   route(operations.addUserToGroup, userGroups.addUserToGroup),
+  route(operations.updateUserGroups, userGroups.updateUserGroups),
   route(operations.removeUserFromGroup, userGroups.removeUserFromGroup),
   route(roles.listRoleUsers, roleHolders.listRoleUsers),
   route(roles.removeRoleFromUser, roleHolders.removeRoleFromUser),

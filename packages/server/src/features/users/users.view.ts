@@ -1,7 +1,8 @@
 import type { PolicyUser, User, UserStatus } from "@gatehouse/contract/records/user";
 import { isoTimestamp } from "../../platform/db/column-types.ts";
 import { jsonObject } from "../../platform/db/json-object.ts";
-import { type DeviceJson, deviceView } from "../devices/devices.api.ts";
+import { type DeviceJson, devicesChangeAt, deviceView } from "../devices/devices.api.ts";
+import { type MailJson, mailView } from "../mail/mail.api.ts";
 import { type RoleJson, rolesView } from "../roles/roles.api.ts";
 import { hasExpired } from "./users.rules.ts";
 
@@ -102,6 +103,15 @@ export interface WholeUser {
   readonly roles: RoleJson[] | null;
   readonly groups: UserGroupJson[] | null;
   readonly devices: DeviceJson[] | null;
+  /** The latest mail to the user. */
+  readonly mail: MailJson | null;
+}
+
+/** The time at which the user's view changes although nothing is written, in milliseconds. */
+export function userChangesAt({ user, invitation_expires_at: expiresAt, devices }: WholeUser, now: Date): number {
+  const expires = user.status === "pending" && expiresAt !== null ? Date.parse(expiresAt) : Number.NaN;
+  const devicesChange = devicesChangeAt(devices, now);
+  return expires > now.getTime() ? Math.min(expires, devicesChange) : devicesChange;
 }
 
 /** @param now the time for which the states of the invitation and of devices are computed */
@@ -113,5 +123,6 @@ export function userView(row: WholeUser, now: Date): User {
     roles: rolesView(row.roles),
     groups: (row.groups ?? []).map(userGroupView),
     devices: (row.devices ?? []).map((device) => deviceView(device, now)),
+    ...(row.mail === null ? {} : { mail: mailView(row.mail) }),
   };
 }

@@ -7,7 +7,7 @@ import type { OutboxFollower } from "../../platform/outbox/outbox-follower.ts";
 import { WebhookDispatcher } from "./webhook-dispatcher.ts";
 import { WebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
 
-export { readWebhook } from "./webhooks.queries.ts";
+export { listWebhooks as listWebhookRows, readWebhook } from "./webhooks.queries.ts";
 export { webhookView } from "./webhooks.view.ts";
 
 /** The number of concurrent attempts on each replica. */

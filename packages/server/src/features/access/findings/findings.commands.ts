@@ -1,10 +1,12 @@
 import type * as operations from "@gatehouse/contract/operations/access.operations";
 import {
   type AccessFindings,
+  type ClosedAddressFinding,
   type IdlePolicyFinding,
   maxFindings,
   type UnreachableResourceFinding,
 } from "@gatehouse/contract/records/access-findings";
+import { closedAddresses } from "@gatehouse/policy/findings/closed-addresses";
 import { idlePolicies } from "@gatehouse/policy/findings/idle-policies";
 import { PossibleSources } from "@gatehouse/policy/findings/possible-sources";
 import { unreachableResources } from "@gatehouse/policy/findings/unreachable-resources";
@@ -37,7 +39,26 @@ function* findingsIn(model: Model, now: number): Work<Omit<AccessFindings, "gene
   const sources = new PossibleSources(model);
   const { idle, ...neverMatching } = yield* neverMatchingPolicies(model, sources, now, step);
   const unreachable = yield* unreachableOf(model, sources, idle, step);
-  return { unreachableResources: unreachable, neverMatchingPolicies: neverMatching };
+  const closed = yield* closedAddressesOf(model, step);
+  return { unreachableResources: unreachable, neverMatchingPolicies: neverMatching, closedAddresses: closed };
+}
+
+function* closedAddressesOf(model: Model, step: () => Work<boolean>): Work<AccessFindings["closedAddresses"]> {
+  const first: ClosedAddressFinding[] = [];
+  let count = 0;
+  let lookedAt = 0;
+  for (const found of closedAddresses(model)) {
+    lookedAt += 1;
+    if (found !== "address") {
+      count += 1;
+      const { resource, address, block } = found;
+      if (first.length < maxFindings) first.push({ resource: resource.named, address, block });
+    }
+    if (!(yield* step())) break;
+  }
+  let total = 0;
+  for (const { type, facts } of model.resources.values()) if (type === "PRIVATE") total += facts.addresses.length;
+  return { first, count, lookedAt, total };
 }
 
 function* neverMatchingPolicies(

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { createAccessNetwork } from "../../../testing/access-network.ts";
+import { storeIpAddress } from "../../../testing/network-rows.queries.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
 let server: TestServer;
@@ -64,4 +65,22 @@ test("lists the first hundred findings and counts all", async () => {
   expect(unreachableResources.first).toHaveLength(100);
   expect(unreachableResources.count).toBe(before.count + 101);
   expect(unreachableResources.lookedAt).toBe(unreachableResources.total);
+});
+
+test("reports stored private addresses in closed blocks", async () => {
+  const other = await server.newTenant();
+  const addresses = ["metadata.example.com", "10.0.0.1"].map((address) => ({ address, protocols: [] }));
+  const { body } = await other.client.must.post("/tenants/resources", { name: "Metadata", type: "PRIVATE", addresses });
+  await storeIpAddress(server, other.id, body.addresses[0].id, "169.254.169.254");
+  // The change of the resource makes the server read it again.
+  await other.client.must.patch(`/tenants/resources/${body.id}`, { name: "Metadata service" });
+  const answer = await other.client.must.get("/tenants/access/findings");
+  expect(answer.body.closedAddresses).toEqual({
+    count: 1,
+    lookedAt: 2,
+    total: 2,
+    first: [
+      { resource: { id: body.id, name: "Metadata service" }, address: "169.254.169.254", block: "169.254.0.0/16" },
+    ],
+  });
 });

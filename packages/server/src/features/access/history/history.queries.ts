@@ -1,7 +1,14 @@
 /** The history of facts, and the effect of each command on access. */
 import type { EffectSummary } from "@gatehouse/contract/records/effect";
+import type { Work } from "@gatehouse/policy/work";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+
+/** The largest part of the history that one statement writes. The driver serializes each statement at once. */
+const largestChunk = { versions: 500, characters: 256 * 1024 };
+/** The cost of a version in rule-cost units: one unit for each of these characters, and a constant. */
+const charactersOfUnit = 10;
+const versionCost = 30;
 
 /** The facts of a record after a command. */
 export interface HistoryRow {
@@ -11,6 +18,16 @@ export interface HistoryRow {
   readonly generation: number;
   /** Ids for `policy-order`. Null if the record was deleted. */
   readonly facts: object | null;
+}
+
+/** The effect of a generation. */
+export interface NewEffect {
+  readonly generation: number;
+  /** When the generation was locked. */
+  readonly at: Date;
+  readonly summary: EffectSummary;
+  /** The versions of the facts that the generation made, or the last of them; by `serializeVersions`. */
+  readonly versions: string;
 }
 
 /** A version to write. */
@@ -45,32 +62,34 @@ const selectAt = statement<HistoryRow, [tenantId: string, generation: number]>(
    ) AS latest WHERE facts IS NOT NULL`,
 );
 
-const insertVersions = statement<
-  never,
-  [
-    tenantId: string,
-    generation: number,
-    kinds: readonly string[],
-    records: readonly string[],
-    facts: readonly (string | null)[],
-  ]
->(
-  "access.insert_history",
-  `INSERT INTO access_history (tenant_id, kind, record, generation, first_generation, facts)
+/**
+ * Versions travel as JSON: PostgreSQL estimates the same number of rows for every list, so it soon keeps one plan. With
+ * arrays it would plan each execution.
+ */
+const insertingVersions = `INSERT INTO access_history (tenant_id, kind, record, generation, first_generation, facts)
    SELECT $1, version.kind, version.record, $2, coalesce((
        SELECT earlier.first_generation FROM access_history AS earlier
        WHERE earlier.tenant_id = $1 AND earlier.kind = version.kind AND earlier.record = version.record
        ORDER BY earlier.generation DESC LIMIT 1
-     ), $2), version.facts::json
-   FROM unnest($3::text[], $4::text[], $5::text[]) AS version (kind, record, facts)`,
+     ), $2), version.facts
+   FROM json_to_recordset($3::json) AS version (kind text, record text, facts json)`;
+
+const insertVersions = statement<never, [tenantId: string, generation: number, versions: string]>(
+  "access.insert_history",
+  insertingVersions,
 );
 
-const insertEffect = statement<never, [tenantId: string, generation: number, at: Date, summary: string]>(
+/** One statement for both, because each statement costs time in both processes. */
+const insertEffect = statement<
+  never,
+  [tenantId: string, generation: number, versions: string, at: Date, summary: string]
+>(
   "access.insert_effect",
-  `INSERT INTO access_effects (tenant_id, generation, since, summary)
-   SELECT $1, $2, greatest($3, (
+  `WITH versions AS (${insertingVersions})
+   INSERT INTO access_effects (tenant_id, generation, since, summary)
+   SELECT $1, $2, greatest($4, (
        SELECT latest.since FROM access_effects AS latest WHERE latest.tenant_id = $1 ORDER BY latest.generation DESC LIMIT 1
-     )), $4::json`,
+     )), $5::json`,
 );
 
 const selectEffects = statement<
@@ -144,26 +163,33 @@ export function readHistoryAt(tx: TenantTx, generation: number): Promise<readonl
   return tx.query(selectAt, tx.tenantId, generation);
 }
 
-/** Inserts versions in the transaction that makes the generation and holds its lock. */
-export async function insertHistory(
-  tx: TenantTx,
-  generation: number,
-  versions: readonly HistoryVersion[],
-): Promise<void> {
-  if (versions.length === 0) return;
-  await tx.query(
-    insertVersions,
-    tx.tenantId,
-    generation,
-    versions.map(({ kind }) => kind),
-    versions.map(({ record }) => record),
-    versions.map(({ facts }) => (facts === undefined ? null : JSON.stringify(facts))),
-  );
+/** Serializes versions to JSON arrays of limited size, one by one. */
+export function* serializeVersions(versions: readonly HistoryVersion[]): Work<readonly string[]> {
+  const chunks: string[] = [];
+  let rows: string[] = [];
+  let characters = 0;
+  for (const version of versions) {
+    const row = JSON.stringify(version);
+    rows.push(row);
+    characters += row.length;
+    yield versionCost + row.length / charactersOfUnit;
+    if (rows.length >= largestChunk.versions || characters >= largestChunk.characters) {
+      chunks.push(`[${rows.join(",")}]`);
+      [rows, characters] = [[], 0];
+    }
+  }
+  if (rows.length > 0) chunks.push(`[${rows.join(",")}]`);
+  return chunks;
 }
 
-/** @param at when the generation was locked */
-export async function storeEffect(tx: TenantTx, generation: number, at: Date, summary: EffectSummary): Promise<void> {
-  await tx.query(insertEffect, tx.tenantId, generation, at, JSON.stringify(summary));
+/** Stores versions of facts, in the transaction that makes the generation and holds its lock. */
+export async function storeVersions(tx: TenantTx, generation: number, versions: string): Promise<void> {
+  await tx.query(insertVersions, tx.tenantId, generation, versions);
+}
+
+/** Stores an effect and versions of facts, in the transaction that makes the generation and holds its lock. */
+export async function storeEffect(tx: TenantTx, { generation, at, summary, versions }: NewEffect): Promise<void> {
+  await tx.query(insertEffect, tx.tenantId, generation, versions, at, JSON.stringify(summary));
 }
 
 /** The bounds of the history, and the generation in force at a time. */

@@ -15,10 +15,13 @@ const insertPending = statement<never, [tenantId: string, generation: number, si
 );
 
 // Another replica may have completed the effect meanwhile, and pruning may have deleted it.
-const updateSummary = statement<never, [tenantId: string, generation: number, at: Date, summary: string]>(
+const updateSummary = statement<
+  { generation: number },
+  [tenantId: string, generation: number, at: Date, summary: string, sealedIn: number]
+>(
   "access.complete_effect",
-  `UPDATE access_late_effects SET computed_at = $3, summary = $4::json
-   WHERE tenant_id = $1 AND generation = $2 AND summary IS NULL`,
+  `UPDATE access_late_effects SET computed_at = $3, summary = $4::json, sealed_in = $5
+   WHERE tenant_id = $1 AND generation = $2 AND summary IS NULL RETURNING generation`,
 );
 
 const selectPending = statement<PendingEffect, [before: Date, limit: number]>(
@@ -32,13 +35,23 @@ export async function storePendingEffect(tx: TenantTx, generation: number, since
   await tx.query(insertPending, tx.tenantId, generation, since);
 }
 
+/**
+ * Stores a computed effect, in the transaction that makes the generation `sealedIn` and holds its lock.
+ *
+ * @returns whether the effect was still pending
+ */
 export async function storeLateEffect(
   tx: TenantTx,
-  generation: number,
-  at: Date,
-  summary: EffectSummary,
-): Promise<void> {
-  await tx.query(updateSummary, tx.tenantId, generation, at, JSON.stringify(summary));
+  effect: {
+    readonly generation: number;
+    readonly at: Date;
+    readonly summary: EffectSummary;
+    readonly sealedIn: number;
+  },
+): Promise<boolean> {
+  const { generation, at, summary, sealedIn } = effect;
+  const stored = await tx.query(updateSummary, tx.tenantId, generation, at, JSON.stringify(summary), sealedIn);
+  return stored.length > 0;
 }
 
 /** Pending effects of all tenants, the oldest first. */

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
+import { verifyTenant } from "../../../platform/audit/verify-database.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { createAccessNetwork, created } from "../../../testing/access-network.ts";
 import { startTestServer, type TestReply, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
@@ -38,6 +40,12 @@ async function computed(reply: TestReply) {
   return effectOf(reply);
 }
 
+async function historyFindings() {
+  const signatures = late.runner.audit.keys.signatures;
+  const report = await verifyTenant(late.database, { tenantId: tenant.id, signatures });
+  return (report?.findings ?? []).filter(({ problem }) => problem === "history");
+}
+
 const policy = () => ({
   name: "Everyone uses Git",
   type: "PRIVATE",
@@ -70,11 +78,52 @@ describe("the effect of an expensive write", () => {
       throw error;
     };
     // A negative age, because databases have their own clocks.
-    await new LateEffects({ database, evaluator, clock: systemClock, failed }).completeAbandoned(-60_000);
+    await new LateEffects({
+      runner: () => usual.runner,
+      database,
+      evaluator,
+      clock: systemClock,
+      failed,
+    }).completeAbandoned(-60_000);
     const effect = await effectOf(reply);
     expect(effect.pending).toBeUndefined();
     expect((await tenant.client.delete(`/tenants/policies/${reply.body.id}`)).status).toBe(204);
     expect(effect).toEqual(await effectOf(await tenant.client.post("/tenants/policies", policy())));
+  });
+
+  test("is chained as an entry of its own, and every edit of it is found", async () => {
+    await computed(await lateClient().post("/tenants/policies", policy()));
+    const { data } = (await tenant.client.get("/tenants/events?sort=-position&limit=1")).body;
+    expect(data).toMatchObject([
+      { operation: "computeAccessEffect", actor: { type: "system" }, target: { type: "audit-record" } },
+    ]);
+    expect(await historyFindings()).toEqual([]);
+    const owner = new pg.Client(inject("database"));
+    await owner.connect();
+    const edited = async (change: string) => {
+      await owner.query("BEGIN");
+      await owner.query("ALTER TABLE access_late_effects DISABLE TRIGGER keep_late_effect");
+      await owner.query(`${change} WHERE tenant_id = $1`, [tenant.id]);
+      await owner.query("ALTER TABLE access_late_effects ENABLE TRIGGER keep_late_effect");
+      await owner.query("COMMIT");
+    };
+    const [{ summary }] = (
+      await owner.query("SELECT summary::text FROM access_late_effects WHERE tenant_id = $1", [tenant.id])
+    ).rows;
+    try {
+      await edited("UPDATE access_late_effects SET summary = '{}'");
+      expect(await historyFindings()).toHaveLength(1);
+      await edited("UPDATE access_late_effects SET summary = NULL, computed_at = NULL, sealed_in = NULL");
+      expect(await historyFindings()).toHaveLength(1);
+      await edited(
+        `UPDATE access_late_effects SET summary = '${summary}', computed_at = now(), sealed_in = generation`,
+      );
+      expect((await historyFindings()).length).toBeGreaterThan(1);
+      await edited("DELETE FROM access_late_effects");
+      expect(await historyFindings()).toHaveLength(1);
+    } finally {
+      await owner.end();
+    }
   });
 
   test("never refuses the write, whatever the tenant has evaluated", async () => {

@@ -4,8 +4,12 @@ import { comparingAccess } from "@gatehouse/policy/effects/compare-access";
 import type { Work } from "@gatehouse/policy/work";
 import type { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Clock } from "../../../platform/clock.ts";
+import { type CommandRunner, runCommand } from "../../../platform/command.ts";
 import type { Database } from "../../../platform/db/database.ts";
 import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
+import { newId } from "../../../platform/ids.ts";
+import { empty } from "../../../platform/outcome.ts";
+import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readHistoryAt, readHistoryOf } from "../history/history.queries.ts";
 import { changesOfHistory, factsOfHistory } from "../history/history.ts";
@@ -16,10 +20,15 @@ import { effectSummary } from "./effect-summary.ts";
 /** Another replica completes an effect after this time, in milliseconds. */
 const abandonedAfterMs = 5 * 60_000;
 
+/** The operation of the system's entry about a computed effect. Its seal covers the effect. */
+const lateEffectOperation = "computeAccessEffect";
+
 /** Effects that this replica completes in one run. */
 const effectsInARun = 20;
 
 export interface LateEffectsOptions {
+  /** Stores effects; the runner is created after this object. */
+  readonly runner: () => CommandRunner;
   readonly database: Database;
   readonly evaluator: Evaluator;
   readonly clock: Clock;
@@ -84,10 +93,24 @@ export class LateEffects {
   }
 
   async #complete(tenantId: string, generation: number, work: Work<EffectSummary>): Promise<void> {
-    const { database, evaluator, clock } = this.#options;
+    const { runner, evaluator, clock } = this.#options;
     const summary = await evaluator.decide(tenantId, work);
-    await database.transaction({ kind: "tenant", tenantId }, async ({ query }) => {
-      await storeLateEffect({ tenantId, query }, generation, clock.now(), summary);
+    const at = clock.now();
+    const origin = {
+      actor: { type: "system", name: "Gatehouse" },
+      operation: lateEffectOperation,
+      requestId: newId(),
+      at,
+    } as const;
+    const scope = { kind: "tenant", tenantId } as const;
+    const command = { scope, tenantId, origin, idempotency: undefined, storesLateEffect: true };
+    await runCommand(runner(), command, async (tx) => {
+      const sealedIn = (await lockGeneration(tx)) + 1;
+      // Another replica may have completed the effect, or its command may have been pruned.
+      if (await storeLateEffect(tx, { generation, at, summary, sealedIn })) {
+        tx.record({ type: "audit-record", id: tenantId, after: { effectOfGeneration: generation } });
+      }
+      return empty();
     });
   }
 

@@ -290,7 +290,13 @@ describe("a guard", () => {
     const failed = (error: unknown) => {
       throw error;
     };
-    const lateEffects = new LateEffects({ database, evaluator, clock: systemClock, failed });
+    const lateEffects = new LateEffects({
+      runner: () => server.runner,
+      database,
+      evaluator,
+      clock: systemClock,
+      failed,
+    });
     // The same composition as in the server.
     const ledger = new Ledger({ models: models as ModelStore, clock: systemClock, guard, evaluator, lateEffects });
     const at = new Date();
@@ -361,6 +367,36 @@ describe("a guard", () => {
       return empty();
     });
     await expect(undeclared).rejects.toThrow("without declaring changesAccess");
+  });
+});
+
+describe("a command that announces its changes", () => {
+  const announcing = async (announced: number, recorded: number) => {
+    const tenant = await server.newTenant();
+    const ids = [newId(), newId(), newId()];
+    const command = {
+      scope: { kind: "tenant", tenantId: tenant.id },
+      tenantId: tenant.id,
+      origin: { actor: { type: "system", name: "Test" }, operation: "test", requestId: "test", at: new Date() },
+      idempotency: undefined,
+      changesAccess: true,
+    } as const;
+    return runCommand(server.runner, command, async (tx) => {
+      tx.announce(ids.slice(0, announced).map((id) => ({ type: "group", id })));
+      for (const id of ids.slice(0, recorded)) tx.record({ type: "group", id, after: {} });
+      return empty();
+    });
+  };
+
+  test.each([
+    [1, 2],
+    [2, 1],
+  ])("fails if it announces %d and records %d", async (announced, recorded) => {
+    await expect(announcing(announced, recorded)).rejects.toThrow("other changes than it announced");
+  });
+
+  test("commits if it records what it announced", async () => {
+    expect(await announcing(2, 2)).toMatchObject({ kind: "empty", event: expect.any(String) });
   });
 });
 

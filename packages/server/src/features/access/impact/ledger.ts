@@ -15,10 +15,17 @@ import type {
   AccessImpact,
   AccessLedger,
   EvaluatedImpact,
+  EvaluateImpact,
 } from "../../../platform/tenancy/access-ledger.ts";
 import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import { countEffectsAfter, insertHistory, readHistoryAfter, storeEffect } from "../history/history.queries.ts";
+import {
+  countEffectsAfter,
+  readHistoryAfter,
+  serializeVersions,
+  storeEffect,
+  storeVersions,
+} from "../history/history.queries.ts";
 import { changesOfHistory, versionOf } from "../history/history.ts";
 import { storePendingEffect } from "../history/late-effects.queries.ts";
 import { type CachedModel, kindOfRows } from "../models/cached-model.ts";
@@ -33,7 +40,7 @@ import {
 import { factsFinder, factsOf } from "../models/model-facts.ts";
 import type { ModelStore } from "../models/model-store.ts";
 import { namedByChanges } from "../models/named-facts.ts";
-import type { AccessGuard } from "./access-guard.ts";
+import type { AccessGuard, JudgeEffect } from "./access-guard.ts";
 import { effectSummary } from "./effect-summary.ts";
 import type { LateEffects } from "./late-effects.ts";
 
@@ -61,7 +68,8 @@ export class Ledger implements AccessLedger {
   async open(tenantId: string): Promise<AccessImpact> {
     const base = await this.#options.models.current(tenantId);
     return {
-      evaluate: (tx, changes, overrideReason) => this.#evaluate(tx, base, changes, overrideReason),
+      evaluate: async (tx, changes, overrideReason) => (await this.#begin(tx, base, changes))(overrideReason),
+      begin: (tx, changes) => this.#begin(tx, base, changes),
       preview: (tx, changes) => preview(tx, base, changes),
     };
   }
@@ -70,21 +78,24 @@ export class Ledger implements AccessLedger {
    * Starts all queries at once, after the lock. They see everything that was committed before, and no other command can
    * commit before this one.
    */
-  async #evaluate(
-    tx: TenantTx,
-    base: CachedModel,
-    recorded: readonly Change[],
-    overrideReason: string | undefined,
-  ): Promise<EvaluatedImpact> {
-    const { models, clock, guard, evaluator, lateEffects } = this.#options;
-    const { tenantId } = tx;
-    const { unitsBeforeCommit } = evaluator;
+  async #begin(tx: TenantTx, base: CachedModel, recorded: readonly Change[]): Promise<EvaluateImpact> {
+    const { guard } = this.#options;
     const [previewed, written, judge] = await Promise.all([
       preview(tx, base, recorded),
       countEffectsAfter(tx, base.generation),
       guard.prepare(tx),
     ]);
-    const at = clock.now();
+    const at = this.#options.clock.now();
+    return (overrideReason) => this.#evaluate(tx, { base, previewed, written, judge, at, overrideReason });
+  }
+
+  async #evaluate(
+    tx: TenantTx,
+    { base, previewed, written, judge, at, overrideReason }: BegunEvaluation,
+  ): Promise<EvaluatedImpact> {
+    const { models, evaluator, lateEffects } = this.#options;
+    const { tenantId } = tx;
+    const { unitsBeforeCommit } = evaluator;
     const { before, after, changes } = previewed();
     const { generation } = before;
     const comparison = new Comparison(comparingAccess(before.model, after.model, changes, anyCircumstances));
@@ -103,11 +114,13 @@ export class Ledger implements AccessLedger {
       ? await evaluator.decideUpTo(tenantId, summarizing, unitsBeforeCommit)
       : ({ stopped: true } as const);
     const summary = "result" in summarized ? summarized.result : pendingSummary(brokenTests);
+    const versions = await evaluate(serializeVersions(changes.map(versionOf)));
+    // All but the last part are stored now: the statements at the end are sent without a pause.
+    for (const part of versions.slice(0, -1)) await storeVersions(tx, generation + 1, part);
     return {
       async write(writing) {
         await Promise.all([
-          insertHistory(writing, generation + 1, changes.map(versionOf)),
-          storeEffect(writing, generation + 1, at, summary),
+          storeEffect(writing, { generation: generation + 1, at, summary, versions: versions.at(-1) ?? "[]" }),
           "stopped" in summarized ? storePendingEffect(writing, generation + 1, at) : undefined,
         ]);
       },
@@ -119,6 +132,18 @@ export class Ledger implements AccessLedger {
       },
     };
   }
+}
+
+/** The results of the queries of an evaluation. */
+interface BegunEvaluation {
+  readonly base: CachedModel;
+  readonly previewed: () => ModelChange;
+  /** The number of effects that were stored after the base. */
+  readonly written: number;
+  readonly judge: JudgeEffect;
+  /** When the generation was locked. */
+  readonly at: Date;
+  readonly overrideReason: string | undefined;
 }
 
 /** A comparison whose work can be stopped and continued by different callers. */

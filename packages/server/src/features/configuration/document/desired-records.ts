@@ -12,6 +12,8 @@ import type {
   ConfiguredUser,
 } from "@gatehouse/contract/records/configuration";
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
+import { defaultTenantSettings } from "@gatehouse/contract/records/tenant-settings";
+import type { Work } from "@gatehouse/policy/work";
 import { bodyField } from "../../../platform/app-error.ts";
 import { canonicalSourceIps } from "../../../platform/source-ips.ts";
 import { checkAddress } from "../../addresses/addresses.api.ts";
@@ -21,6 +23,7 @@ import { combinationProblems, defaultMode } from "../../policies/policies.api.ts
 import { canonicalNetworkProtocols } from "../../protocols/protocols.api.ts";
 import { keyOf } from "../tenant-records.ts";
 import type { EntryContext } from "./document-entries.ts";
+import { itemCost, itemsIn, recordCost } from "./record-costs.ts";
 import {
   type AddressSettings,
   byText,
@@ -29,6 +32,7 @@ import {
   type SettingsOf,
   sortedFacts,
   sortedSet,
+  tenantSettingsName,
 } from "./settings.ts";
 
 export interface DesiredRecord<K extends ConfiguredKind> {
@@ -51,19 +55,20 @@ export interface Reading {
   readonly problems: readonly ProblemField[];
 }
 
-export function readDocument(document: Configuration, context: EntryContext): Reading {
+export function* readDocument(document: Configuration, context: EntryContext): Work<Reading> {
   const problems: ProblemField[] = [];
 
-  function section<K extends ConfiguredKind, Entry>(
+  function* section<K extends ConfiguredKind, Entry>(
     kind: K,
     field: string,
     entries: readonly Entry[] | undefined,
     settingsOf: (entry: Entry, pointer: string) => SettingsOf[K],
-  ): ReadonlyMap<string, DesiredRecord<K>> | undefined {
+  ): Work<ReadonlyMap<string, DesiredRecord<K>> | undefined> {
     if (entries === undefined) return undefined;
     const wanted = new Map<string, DesiredRecord<K>>();
     for (const [index, entry] of entries.entries()) {
       const pointer = `/${field}/${index}`;
+      yield recordCost + itemsIn(entry as object) * itemCost; // entries are objects
       addOnce(wanted, { settings: settingsOf(entry, pointer), pointer }, kind === "user" ? "email" : "name");
     }
     return wanted;
@@ -83,7 +88,7 @@ export function readDocument(document: Configuration, context: EntryContext): Re
       );
   }
 
-  function policySections(): Pick<DesiredRecords, "policy" | "policyTypes" | "orders"> {
+  function* policySections(): Work<Pick<DesiredRecords, "policy" | "policyTypes" | "orders">> {
     const listed = policyTypes.flatMap((type) => {
       const entries = document.policies?.[type];
       return entries === undefined ? [] : [{ type, entries }];
@@ -93,6 +98,7 @@ export function readDocument(document: Configuration, context: EntryContext): Re
     for (const { type, entries } of listed) {
       for (const [index, entry] of entries.entries()) {
         const pointer = `/policies/${type}/${index}`;
+        yield recordCost + itemsIn(entry) * itemCost;
         addOnce(wanted, { settings: policySettings(type, entry, pointer, context, problems), pointer }, "name");
       }
       orders.set(type, [...new Set(entries.map(({ name }) => name))]);
@@ -105,25 +111,33 @@ export function readDocument(document: Configuration, context: EntryContext): Re
   }
 
   const wanted: DesiredRecords = {
-    group: section("group", "groups", document.groups, groupSettings),
-    user: section("user", "users", document.users, (entry) => userSettings(entry, context)),
-    protocol: section("protocol", "protocols", document.protocols, (entry, pointer) =>
+    group: yield* section("group", "groups", document.groups, groupSettings),
+    user: yield* section("user", "users", document.users, (entry) => userSettings(entry, context)),
+    protocol: yield* section("protocol", "protocols", document.protocols, (entry, pointer) =>
       protocolSettings(entry, pointer, problems),
     ),
-    gateway: section("gateway", "gateways", document.gateways, (entry, pointer) =>
+    gateway: yield* section("gateway", "gateways", document.gateways, (entry, pointer) =>
       gatewaySettings(entry, pointer, problems),
     ),
-    resource: section("resource", "resources", document.resources, (entry, pointer) =>
+    resource: yield* section("resource", "resources", document.resources, (entry, pointer) =>
       resourceSettings(entry, pointer, problems),
     ),
-    "admission-rule": section("admission-rule", "admissionRules", document.admissionRules, (entry) => ({
+    "admission-rule": yield* section("admission-rule", "admissionRules", document.admissionRules, (entry) => ({
       name: entry.name,
       rule: entry.rule,
       hasTimeConstraint: entry.hasTimeConstraint ?? false,
     })),
-    ...policySections(),
+    ...(yield* policySections()),
+    "tenant-settings": tenantSettings(document),
   };
   return { wanted, problems };
+}
+
+function tenantSettings({ settings }: Configuration): DesiredRecords["tenant-settings"] {
+  if (settings === undefined) return undefined;
+  const given = { name: tenantSettingsName, ...defaultTenantSettings, ...settings } as const;
+  const record = { settings: given, pointer: "/settings" } as const;
+  return new Map([[tenantSettingsName, record]]);
 }
 
 function groupSettings(entry: ConfiguredGroup): SettingsOf["group"] {

@@ -6,9 +6,12 @@ import type {
   ConfiguredPolicy,
 } from "@gatehouse/contract/records/configuration";
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
+import { defaultTenantSettings } from "@gatehouse/contract/records/tenant-settings";
+import type { Work } from "@gatehouse/policy/work";
 import { newGroupMaxDevices } from "../../groups/groups.api.ts";
 import { defaultMode } from "../../policies/policies.api.ts";
 import type { TenantRecord, TenantRecords } from "../tenant-records.ts";
+import { itemCost, itemsIn, recordCost, sortedInSlices } from "./record-costs.ts";
 import { byText, type SettingsOf } from "./settings.ts";
 
 /** The context of entries: defaults that depend on the tenant. */
@@ -29,6 +32,7 @@ type Entry<K extends ConfiguredKind> = NonNullable<
     readonly resource: Configuration["resources"];
     readonly "admission-rule": Configuration["admissionRules"];
     readonly policy: ConfiguredPolicy[];
+    readonly "tenant-settings": NonNullable<Configuration["settings"]>[];
   }[K]
 >[number];
 
@@ -104,31 +108,44 @@ export const documentEntry: Writers = {
       ...(rule === allowRule ? {} : { rule }),
     };
   },
+  "tenant-settings": ({ name: _, ...settings }) => {
+    const defaults: Readonly<Record<string, unknown>> = defaultTenantSettings;
+    return Object.fromEntries(Object.entries(settings).filter(([name, value]) => value !== defaults[name]));
+  },
 };
 
 /** The kinds of record in a document. */
 export type Sections = ReadonlySet<ConfiguredKind>;
 
 /** The document for the records. */
-export function documentOf(records: TenantRecords, sections: Sections): Configuration {
+export function* documentOf(records: TenantRecords, sections: Sections): Work<Configuration> {
   const context = entryContext(records);
-  function section<K extends ConfiguredKind, F extends string>(kind: K, field: F): { readonly [P in F]?: Entry<K>[] } {
+  function* section<K extends ConfiguredKind, F extends string>(
+    kind: K,
+    field: F,
+  ): Work<{ readonly [P in F]?: Entry<K>[] }> {
     if (!sections.has(kind)) return {};
     const own = [...(records[kind] as ReadonlyMap<string, TenantRecord<K>>).values()]; // the map of this kind
     const shown = own.filter(({ special }) => !special || kind === "group" || kind === "user");
-    return { [field]: inOrder(shown).map(({ settings }) => documentEntry[kind](settings, context)) } as {
+    const entries: Entry<K>[] = [];
+    for (const { settings } of yield* inOrder(shown)) {
+      yield recordCost + itemsIn(settings) * itemCost;
+      entries.push(documentEntry[kind](settings, context));
+    }
+    return { [field]: entries } as {
       readonly [P in F]?: Entry<K>[];
     }; // a computed key has the type string
   }
   return {
     version: 1,
-    ...section("group", "groups"),
-    ...section("user", "users"),
-    ...section("protocol", "protocols"),
-    ...section("gateway", "gateways"),
-    ...section("resource", "resources"),
-    ...section("admission-rule", "admissionRules"),
-    ...(sections.has("policy") ? policySections(records, context) : {}),
+    ...(yield* section("group", "groups")),
+    ...(yield* section("user", "users")),
+    ...(yield* section("protocol", "protocols")),
+    ...(yield* section("gateway", "gateways")),
+    ...(yield* section("resource", "resources")),
+    ...(yield* section("admission-rule", "admissionRules")),
+    ...(sections.has("policy") ? yield* policySections(records, context) : {}),
+    ...(sections.has("tenant-settings") ? settingsSection(records, context) : {}),
   };
 }
 
@@ -139,18 +156,19 @@ export function entryContext(records: TenantRecords): EntryContext {
   return { defaultGroup, allowRule, deviceNames };
 }
 
-function policySections(
+function* policySections(
   records: TenantRecords,
   context: EntryContext,
-): Pick<Configuration, "policies" | "defaultInternetPolicy"> {
+): Work<Pick<Configuration, "policies" | "defaultInternetPolicy">> {
   const policies = [...records.policy.values()].sort((a, b) => a.order - b.order);
-  const ofType = (type: PolicyType) =>
-    policies
-      .filter(({ special, settings }) => !special && settings.type === type)
-      .map(({ settings }) => documentEntry.policy(settings, context));
+  const byType = new Map<PolicyType, Entry<"policy">[]>(policyTypes.map((type) => [type, []]));
+  for (const { special, settings } of policies) {
+    yield recordCost + itemsIn(settings) * itemCost;
+    if (!special) byType.get(settings.type)?.push(documentEntry.policy(settings, context));
+  }
   const last = policies.find(({ special }) => special)?.settings;
   return {
-    policies: Object.fromEntries(policyTypes.map((type) => [type, ofType(type)])),
+    policies: Object.fromEntries(byType),
     ...(last === undefined || last.mode === null
       ? {}
       : {
@@ -163,14 +181,20 @@ function policySections(
   };
 }
 
+function settingsSection(records: TenantRecords, context: EntryContext): Pick<Configuration, "settings"> {
+  const [record] = records["tenant-settings"].values();
+  return record === undefined ? {} : { settings: documentEntry["tenant-settings"](record.settings, context) };
+}
+
 /** Ordered by name regardless of letter case; the order is the same everywhere. */
-function inOrder<K extends ConfiguredKind>(records: readonly TenantRecord<K>[]): readonly TenantRecord<K>[] {
+function* inOrder<K extends ConfiguredKind>(records: readonly TenantRecord<K>[]): Work<readonly TenantRecord<K>[]> {
   const named = records.map((record) => {
     const { settings } = record;
     const name = "email" in settings ? settings.email : settings.name;
     return { record, name, key: name.toLowerCase() };
   });
-  return named.sort((a, b) => byText(a.key, b.key) || byText(a.name, b.name)).map(({ record }) => record);
+  const sorted = yield* sortedInSlices(named, (a, b) => byText(a.key, b.key) || byText(a.name, b.name));
+  return sorted.map(({ record }) => record);
 }
 
 /** The field, if its text is not empty. */

@@ -8,6 +8,7 @@ import type { ConfiguredKind } from "@gatehouse/contract/records/configuration";
 import type { PolicyMode, PolicyType } from "@gatehouse/contract/records/policy";
 import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
 import type { LoadBalancingMode } from "@gatehouse/contract/records/resource";
+import type { TenantSettings } from "@gatehouse/contract/records/tenant-settings";
 import type { User } from "@gatehouse/contract/records/user";
 
 export interface GroupSettings {
@@ -90,6 +91,13 @@ export interface PolicySettings {
   readonly rule: string;
 }
 
+/** The settings of the tenant as a whole, under a fixed name: a tenant has one record of this kind. */
+export interface NamedTenantSettings extends TenantSettings {
+  readonly name: typeof tenantSettingsName;
+}
+
+export const tenantSettingsName = "settings";
+
 export interface SettingsOf {
   readonly group: GroupSettings;
   readonly user: UserSettings;
@@ -98,6 +106,7 @@ export interface SettingsOf {
   readonly resource: ResourceSettings;
   readonly "admission-rule": RuleSettings;
   readonly policy: PolicySettings;
+  readonly "tenant-settings": NamedTenantSettings;
 }
 
 /** Fields whose order has no meaning. */
@@ -109,6 +118,7 @@ export const setsOf: { readonly [K in ConfiguredKind]: readonly (keyof SettingsO
   resource: ["addresses"],
   "admission-rule": [],
   policy: ["groups", "users", "devices", "resources"],
+  "tenant-settings": [],
 };
 
 /** Compares texts by code unit, which gives the same order everywhere. */
@@ -141,5 +151,6 @@ export function ofEachKind<T>(of: (kind: ConfiguredKind) => T): Readonly<Record<
     resource: of("resource"),
     "admission-rule": of("admission-rule"),
     policy: of("policy"),
+    "tenant-settings": of("tenant-settings"),
   };
 }

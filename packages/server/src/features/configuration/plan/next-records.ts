@@ -2,11 +2,13 @@
 
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { type Configuration, type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
+import type { Work } from "@gatehouse/policy/work";
 import { bodyField } from "../../../platform/app-error.ts";
 import { siteConflicts } from "../../gateways/gateways.api.ts";
 import { type DesiredRecord, type DesiredRecords, policyProblems, readDocument } from "../document/desired-records.ts";
 import { entryContext } from "../document/document-entries.ts";
 import { documentReferences } from "../document/document-references.ts";
+import { itemCost, itemsIn, recordCost, smallRecordCost } from "../document/record-costs.ts";
 import { ofEachKind, type PolicySettings, type SettingsOf } from "../document/settings.ts";
 import type { TenantRecord, TenantRecords } from "../tenant-records.ts";
 import { NameHints } from "./name-hints.ts";
@@ -35,35 +37,39 @@ export const sectionOf: Readonly<Record<ConfiguredKind, string>> = {
   resource: "resources",
   "admission-rule": "admissionRules",
   policy: "policies",
+  "tenant-settings": "settings",
 };
 
 /** @param existingDevices public keys of the tenant's devices that the document lists */
-export function planNextRecords(
+export function* planNextRecords(
   current: TenantRecords,
   document: Configuration,
   existingDevices: ReadonlySet<string>,
-): NextRecordsPlan {
-  const reading = readDocument(document, entryContext(current));
+): Work<NextRecordsPlan> {
+  const reading = yield* readDocument(document, entryContext(current));
   const { wanted } = reading;
   const problems = [...reading.problems];
   const next: NextRecords = {
-    group: section("group"),
-    user: section("user"),
-    protocol: section("protocol"),
-    gateway: section("gateway"),
-    resource: section("resource"),
-    "admission-rule": section("admission-rule"),
+    group: yield* section("group"),
+    user: yield* section("user"),
+    protocol: yield* section("protocol"),
+    gateway: yield* section("gateway"),
+    resource: yield* section("resource"),
+    "admission-rule": yield* section("admission-rule"),
     policy: policies(current, wanted, document, problems),
+    "tenant-settings": yield* section("tenant-settings"),
   };
 
-  function section<K extends Exclude<ConfiguredKind, "policy">>(kind: K): ReadonlyMap<string, NextRecord<K>> {
+  function* section<K extends Exclude<ConfiguredKind, "policy">>(kind: K): Work<ReadonlyMap<string, NextRecord<K>>> {
     const there = current[kind] as ReadonlyMap<string, TenantRecord<K>>; // the map of this kind
     const listed = wanted[kind] as ReadonlyMap<string, DesiredRecord<K>> | undefined; // as above
     const records = new Map<string, NextRecord<K>>();
     for (const [key, { settings, special }] of there) {
+      yield smallRecordCost;
       if (listed === undefined || special) records.set(key, { settings, pointer: undefined });
     }
     for (const [key, record] of listed ?? []) {
+      yield smallRecordCost;
       const known = there.get(key);
       const builtIn = known?.special === true && (kind === "protocol" || kind === "admission-rule");
       if (builtIn) problems.push(bodyField(`${record.pointer}/name`, `${key} is built in and cannot be changed`));
@@ -75,12 +81,12 @@ export function planNextRecords(
   problems.push(
     ...requiredGroups(current, wanted),
     ...requiredOwner(current, wanted),
-    ...changedTypes(current, wanted),
+    ...(yield* changedTypes(current, wanted)),
     ...conflictingSites(next, wanted),
-    ...missingNames(document, next, wanted, existingDevices),
-    ...combinations(current, next, wanted),
   );
-  const afterwards = withoutDeletedReferences(current, next, problems);
+  yield* missingNames(document, next, wanted, existingDevices, problems);
+  yield* combinations(current, next, wanted, problems);
+  const afterwards = yield* withoutDeletedReferences(current, next, problems);
   return { wanted, next: afterwards, problems };
 }
 
@@ -156,59 +162,68 @@ function conflictingSites(
   );
 }
 
-function changedTypes(current: TenantRecords, { resource: wanted }: DesiredRecords): readonly ProblemField[] {
-  return [...(wanted ?? [])].flatMap(([name, { settings, pointer }]) => {
+function* changedTypes(current: TenantRecords, { resource: wanted }: DesiredRecords): Work<readonly ProblemField[]> {
+  const problems: ProblemField[] = [];
+  for (const [name, { settings, pointer }] of wanted ?? []) {
+    yield smallRecordCost;
     const type = current.resource.get(name)?.settings.type ?? settings.type;
-    return type === settings.type
-      ? []
-      : [
-          bodyField(
-            `${pointer}/type`,
-            `the resource is of type ${type}, which cannot be changed; give it another name`,
-          ),
-        ];
-  });
+    if (type === settings.type) continue;
+    const message = `the resource is of type ${type}, which cannot be changed; give it another name`;
+    problems.push(bodyField(`${pointer}/type`, message));
+  }
+  return problems;
 }
 
-function missingNames(
+function* missingNames(
   document: Configuration,
   next: NextRecords,
   wanted: DesiredRecords,
   existingDevices: ReadonlySet<string>,
-): readonly ProblemField[] {
+  problems: ProblemField[],
+): Work<void> {
   const hints = new NameHints();
-  const problems: ProblemField[] = [];
   for (const { kind, key, pointer } of documentReferences(document)) {
+    yield smallRecordCost;
     if (kind === "device") {
       if (!existingDevices.has(key))
         problems.push(bodyField(pointer, `no device has the public key ${JSON.stringify(key)}`));
     } else if (!next[kind].has(key)) {
       const where = wanted[kind] === undefined ? "" : ` in ${sectionOf[kind]} of the document`;
-      const nearest = hints.nearest(key, next[kind].keys());
+      const nearest = yield* hints.nearest(key, next[kind].keys());
       const meant = nearest === undefined ? "" : `; did you mean ${JSON.stringify(nearest)}?`;
       problems.push(
         bodyField(pointer, `no ${kind.replace("-", " ")} has the name ${JSON.stringify(key)}${where}${meant}`),
       );
     }
   }
-  return problems;
 }
 
-function combinations(current: TenantRecords, next: NextRecords, { policy }: DesiredRecords): readonly ProblemField[] {
-  return [...(policy ?? new Map<string, DesiredRecord<"policy">>()).values()].flatMap((record) => {
+function* combinations(
+  current: TenantRecords,
+  next: NextRecords,
+  { policy }: DesiredRecords,
+  problems: ProblemField[],
+): Work<void> {
+  for (const record of policy?.values() ?? []) {
+    yield recordCost;
     const { rule } = record.settings;
     // A missing record is reported at the reference to it.
-    if (!next["admission-rule"].has(rule)) return [];
+    if (!next["admission-rule"].has(rule)) continue;
     const builtIn = current["admission-rule"].get(rule)?.special === true;
-    return policyProblems(record, builtIn ? (current.ruleTypes.get(rule) ?? "CUSTOM") : "CUSTOM");
-  });
+    problems.push(...policyProblems(record, builtIn ? (current.ruleTypes.get(rule) ?? "CUSTOM") : "CUSTOM"));
+  }
 }
 
 /**
  * Removes deleted records from records outside the document, like single deletions would. Reports deletions that are
  * not allowed.
  */
-function withoutDeletedReferences(current: TenantRecords, next: NextRecords, problems: ProblemField[]): NextRecords {
+function* withoutDeletedReferences(
+  current: TenantRecords,
+  next: NextRecords,
+  problems: ProblemField[],
+): Work<NextRecords> {
+  for (const kind of configuredKinds) yield current[kind].size * itemCost;
   const gone = ofEachKind(
     (kind): ReadonlySet<string> => new Set([...current[kind].keys()].filter((key) => !next[kind].has(key))),
   );
@@ -218,33 +233,36 @@ function withoutDeletedReferences(current: TenantRecords, next: NextRecords, pro
     problems.push(bodyField(`/${sectionOf[kind]}`, `${JSON.stringify(key)} cannot be deleted: ${reason}`));
   };
 
-  function left<K extends ConfiguredKind>(kind: K, change: (settings: SettingsOf[K]) => SettingsOf[K]) {
+  function* left<K extends ConfiguredKind>(
+    kind: K,
+    change: (settings: SettingsOf[K]) => SettingsOf[K],
+  ): Work<ReadonlyMap<string, NextRecord<K>>> {
     const records = next[kind] as ReadonlyMap<string, NextRecord<K>>; // the map of this kind
-    return new Map(
-      [...records].map(([key, record]) => [
-        key,
-        record.pointer === undefined ? { ...record, settings: change(record.settings) } : record,
-      ]),
-    );
+    const kept = new Map<string, NextRecord<K>>();
+    for (const [key, record] of records) {
+      yield recordCost + itemsIn(record.settings) * itemCost;
+      kept.set(key, record.pointer === undefined ? { ...record, settings: change(record.settings) } : record);
+    }
+    return kept;
   }
 
   return {
     ...next,
-    user: left("user", (user) => {
+    user: yield* left("user", (user) => {
       const groups = user.groups.filter(keeps("group"));
       if (groups.length === 0 && user.groups.length > 0) {
         for (const group of user.groups) refuse("group", group, `${user.email} would be left without a group`);
       }
       return groups.length === user.groups.length ? user : { ...user, groups };
     }),
-    resource: left("resource", (resource) => {
+    resource: yield* left("resource", (resource) => {
       for (const protocol of new Set(resource.addresses.flatMap(({ protocols }) => protocols))) {
         if (gone.protocol.has(protocol)) refuse("protocol", protocol, `the resource ${resource.name} uses it`);
       }
       const gateways = resource.gateways.filter(keeps("gateway"));
       return gateways.length === resource.gateways.length ? resource : { ...resource, gateways };
     }),
-    policy: left("policy", (policy) => withoutPolicyReferences(policy, gone, refuse)),
+    policy: yield* left("policy", (policy) => withoutPolicyReferences(policy, gone, refuse)),
   };
 }
 

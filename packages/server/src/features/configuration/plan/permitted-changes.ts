@@ -1,9 +1,11 @@
 /** The parts of a configuration that a caller may read and change. */
-import type { Permission } from "@gatehouse/contract/permissions";
+import type { Permission, RoleType } from "@gatehouse/contract/permissions";
 import { type Configuration, type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
+import type { Work } from "@gatehouse/policy/work";
 import { authorize } from "../../../platform/authorization/granted.ts";
 import { refuseGrantsBeyond } from "../../roles/roles.api.ts";
 import type { Sections } from "../document/document-entries.ts";
+import { smallRecordCost } from "../document/record-costs.ts";
 import type { NextRecords } from "./next-records.ts";
 import type { RecordChange, RecordChanges } from "./plan-changes.ts";
 
@@ -15,6 +17,7 @@ const nounOf = {
   resource: "resources",
   "admission-rule": "admission-rules",
   policy: "policies",
+  "tenant-settings": "settings",
 } as const satisfies Record<ConfiguredKind, string>;
 
 /** The kinds of record that the caller may read. */
@@ -36,6 +39,7 @@ function kindsIn(document: Configuration): readonly ConfiguredKind[] {
     resource: document.resources,
     "admission-rule": document.admissionRules,
     policy: document.policies ?? document.defaultInternetPolicy,
+    "tenant-settings": document.settings,
   };
   return configuredKinds.filter((kind) => present[kind] !== undefined);
 }
@@ -59,16 +63,24 @@ export function requireWriting(held: ReadonlySet<Permission>, changes: RecordCha
  *
  * @throws AppError grants_exceed_caller
  */
-export function requireOwnRights(held: ReadonlySet<Permission>, changes: RecordChanges, next: NextRecords): void {
-  const roles = new Set([
-    ...changes.group.flatMap((change) => gained(change, (group) => group.roles)),
-    ...changes.user.flatMap((change) => gained(change, (user) => user.roles)),
-  ]);
+export function* requireOwnRights(
+  held: ReadonlySet<Permission>,
+  changes: RecordChanges,
+  next: NextRecords,
+): Work<void> {
+  const roles = new Set<RoleType>();
+  const opened = new Set<string>();
+  for (const change of changes.group) {
+    yield smallRecordCost;
+    for (const role of gained(change, (group) => group.roles)) roles.add(role);
+  }
+  for (const change of changes.user) {
+    yield smallRecordCost;
+    for (const role of gained(change, (user) => user.roles)) roles.add(role);
+    for (const group of gained(change, (user) => user.groups)) opened.add(group);
+  }
   for (const role of roles) refuseGrantsBeyond(`The role ${role}`, [role], held);
-  const opened = new Set([
-    ...changes.user.flatMap((change) => gained(change, (user) => user.groups)),
-    ...changes.group.filter(opensFurther).map(({ key }) => key),
-  ]);
+  for (const change of changes.group) if (opensFurther(change)) opened.add(change.key);
   for (const group of opened) {
     refuseGrantsBeyond(`Membership in the group ${group}`, next.group.get(group)?.settings.roles ?? [], held);
   }

@@ -9,7 +9,9 @@ import {
   type FieldChange,
 } from "@gatehouse/contract/records/configuration";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
+import type { Work } from "@gatehouse/policy/work";
 import type { DesiredRecords } from "../document/desired-records.ts";
+import { itemCost, itemsIn, recordCost, smallRecordCost } from "../document/record-costs.ts";
 import { type SettingsOf, setsOf } from "../document/settings.ts";
 import type { TenantRecord, TenantRecords } from "../tenant-records.ts";
 import { fieldChanges } from "./field-changes.ts";
@@ -48,23 +50,24 @@ export interface TenantPlan {
 }
 
 /** @param existingDevices public keys of the tenant's devices that the document lists */
-export function planChanges(
+export function* planChanges(
   current: TenantRecords,
   document: Configuration,
   existingDevices: ReadonlySet<string>,
-): TenantPlan {
-  const { wanted, next, problems } = planNextRecords(current, document, existingDevices);
+): Work<TenantPlan> {
+  const { wanted, next, problems } = yield* planNextRecords(current, document, existingDevices);
   const places = positionsOf(current, wanted);
-  const moves = movesOf(current, wanted, places);
+  const moves = yield* movesOf(current, wanted, places);
   return {
     changes: {
-      group: compare("group", current.group, next.group),
-      user: compare("user", current.user, next.user),
-      protocol: compare("protocol", current.protocol, next.protocol),
-      gateway: compare("gateway", current.gateway, next.gateway),
-      resource: compare("resource", current.resource, next.resource),
-      "admission-rule": compare("admission-rule", current["admission-rule"], next["admission-rule"]),
-      policy: compare("policy", current.policy, next.policy, moves),
+      group: yield* compare("group", current.group, next.group),
+      user: yield* compare("user", current.user, next.user),
+      protocol: yield* compare("protocol", current.protocol, next.protocol),
+      gateway: yield* compare("gateway", current.gateway, next.gateway),
+      resource: yield* compare("resource", current.resource, next.resource),
+      "admission-rule": yield* compare("admission-rule", current["admission-rule"], next["admission-rule"]),
+      policy: yield* compare("policy", current.policy, next.policy, moves),
+      "tenant-settings": yield* compare("tenant-settings", current["tenant-settings"], next["tenant-settings"]),
     },
     next,
     problems,
@@ -72,21 +75,23 @@ export function planChanges(
   };
 }
 
-function compare<K extends ConfiguredKind>(
+function* compare<K extends ConfiguredKind>(
   kind: K,
   current: ReadonlyMap<string, TenantRecord<K>>,
   next: ReadonlyMap<string, NextRecord<K>>,
   moves: ReadonlyMap<string, FieldChange> = new Map(),
-): readonly RecordChange<K>[] {
+): Work<readonly RecordChange<K>[]> {
   const changes: RecordChange<K>[] = [];
   const deleted: RecordChange<K>[] = [];
   for (const [key, { id, settings }] of current) {
+    yield smallRecordCost;
     const after = next.get(key);
     if (after === undefined || isOther(settings, after.settings)) {
       deleted.push({ action: "delete", kind, key, id, before: settings, implied: false });
     }
   }
   for (const [key, { settings: after, pointer }] of next) {
+    yield recordCost + itemsIn(after) * itemCost;
     const known = current.get(key);
     if (known === undefined || isOther(known.settings, after)) {
       // Only entries of the document can be new.
@@ -123,13 +128,14 @@ function positionsOf(current: TenantRecords, { orders }: DesiredRecords): Readon
   return places;
 }
 
-function movesOf(
+function* movesOf(
   current: TenantRecords,
   { orders }: DesiredRecords,
   places: ReadonlyMap<string, number>,
-): ReadonlyMap<string, FieldChange> {
+): Work<ReadonlyMap<string, FieldChange>> {
   const moves = new Map<string, FieldChange>();
   for (const [type, names] of orders) {
+    yield names.length * smallRecordCost;
     const kept = names.filter((name) => isPlain(current.policy.get(name), type));
     const before = [...kept].sort((a, b) => orderOf(current, a) - orderOf(current, b));
     for (const name of movedNames(before, kept)) {

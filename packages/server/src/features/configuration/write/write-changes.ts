@@ -1,7 +1,8 @@
-/** Writes the changes of a plan. The number of statements does not depend on the number of records. */
+/** Writes the changes of a plan in slices, with one statement for up to 500 records of a kind. */
 
 import type { Permission, RoleType } from "@gatehouse/contract/permissions";
-import type { ConfiguredKind } from "@gatehouse/contract/records/configuration";
+import { type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
+import type { Work } from "@gatehouse/policy/work";
 import { authorize } from "../../../platform/authorization/granted.ts";
 import { newId } from "../../../platform/ids.ts";
 import type { SecretBox } from "../../../platform/secrets/master-key.ts";
@@ -38,12 +39,14 @@ import {
   updateResources,
 } from "../../resources/resources.api.ts";
 import { roleIdsByType } from "../../roles/roles.api.ts";
+import { changeTenantSettings } from "../../tenant-settings/tenant-settings.api.ts";
 import { deleteUsers, insertUsers, type StoredUser, updateUsers } from "../../users/users.api.ts";
 import { entryContext } from "../document/document-entries.ts";
+import { recordCost, smallRecordCost } from "../document/record-costs.ts";
 import { ofEachKind } from "../document/settings.ts";
 import { allChanges, type RecordChange, type TenantPlan } from "../plan/plan-changes.ts";
 import type { TenantRecords } from "../tenant-records.ts";
-import { addressChanges } from "./address-changes.ts";
+import { type AddressChanges, addressChanges } from "./address-changes.ts";
 import { auditedChange } from "./audited-changes.ts";
 
 export interface ChangesToWrite {
@@ -56,14 +59,22 @@ export interface ChangesToWrite {
   /** Seals the tokens of new gateways. */
   readonly tokens: SecretBox;
   readonly at: Date;
+  /** Performs work in slices. */
+  readonly perform: <Result>(work: Work<Result>) => Promise<Result>;
 }
+
+/** The most records in one statement. */
+const writtenAtOnce = 500;
+
+/** The cost of a record's part in a statement, in rule-cost units. */
+const writeCost = 1_000;
 
 /**
  * Deletions come last, when nothing refers to the records any more. Policies are deleted first, because a new policy of
  * another type may take over the name of a deleted one.
  */
 export async function writeChanges(tx: CommandTx, toWrite: ChangesToWrite): Promise<void> {
-  const writer = new ChangeWriter(tx, toWrite);
+  const writer = new ChangeWriter(tx, toWrite, await toWrite.perform(assignIds(toWrite)));
   await writer.deletePolicies();
   await writer.writeGroups();
   await writer.writeUsers();
@@ -73,7 +84,8 @@ export async function writeChanges(tx: CommandTx, toWrite: ChangesToWrite): Prom
   await writer.writeRules();
   await writer.writePolicies();
   await writer.deleteOthers();
-  writer.record();
+  await writer.writeTenantSettings();
+  await toWrite.perform(writer.recording());
 }
 
 type Written<K extends ConfiguredKind> = Exclude<RecordChange<K>, { action: "delete" }>;
@@ -81,24 +93,33 @@ type Written<K extends ConfiguredKind> = Exclude<RecordChange<K>, { action: "del
 /** Ids by kind and key, including ids of new records. */
 type Ids = Readonly<Record<ConfiguredKind, ReadonlyMap<string, string>>>;
 
+/** The ids of all records after the changes. */
+function* assignIds({ current, plan }: ChangesToWrite): Work<Ids> {
+  const ids = ofEachKind(() => new Map<string, string>());
+  for (const kind of configuredKinds) {
+    for (const [key, { id }] of current[kind]) {
+      yield smallRecordCost;
+      ids[kind].set(key, id);
+    }
+    // A deleted policy and a new policy of another type may have the same name.
+    for (const { action, key } of plan.changes[kind]) {
+      yield recordCost;
+      if (action === "create") ids[kind].set(key, newId());
+    }
+  }
+  return ids;
+}
+
 class ChangeWriter {
   readonly #tx: CommandTx;
   readonly #toWrite: ChangesToWrite;
   readonly #ids: Ids;
   #roleIdsByType: ReadonlyMap<RoleType, string> | undefined;
 
-  constructor(tx: CommandTx, toWrite: ChangesToWrite) {
+  constructor(tx: CommandTx, toWrite: ChangesToWrite, ids: Ids) {
     this.#tx = tx;
     this.#toWrite = toWrite;
-    const { current, plan } = toWrite;
-    const idsOf = (kind: ConfiguredKind) => {
-      const ids = new Map<string, string>();
-      for (const [key, { id }] of current[kind]) ids.set(key, id);
-      // A deleted policy and a new policy of another type may have the same name.
-      for (const { action, key } of plan.changes[kind]) if (action === "create") ids.set(key, newId());
-      return ids;
-    };
-    this.#ids = ofEachKind(idsOf);
+    this.#ids = ids;
   }
 
   async writeGroups(): Promise<void> {
@@ -114,8 +135,8 @@ class ChangeWriter {
     });
     const marked = [...this.#toWrite.plan.next.group].find(([, { settings }]) => settings.isSamlDefaultGroup);
     await clearSamlDefaultGroup(this.#tx, granted, this.#toWrite.current.group.get(marked?.[0] ?? "")?.id ?? null);
-    await updateGroups(this.#tx, granted, updated.map(stored), at);
-    await insertGroups(this.#tx, granted, created.map(stored), at);
+    await this.#inParts(updated, stored, (part) => updateGroups(this.#tx, granted, part, at));
+    await this.#inParts(created, stored, (part) => insertGroups(this.#tx, granted, part, at));
   }
 
   async writeUsers(): Promise<void> {
@@ -130,8 +151,8 @@ class ChangeWriter {
       groupIds: groups.map((name) => this.#id("group", name)),
       roleIds: roles.map(roleIds),
     });
-    await updateUsers(this.#tx, granted, updated.map(stored), at);
-    await insertUsers(this.#tx, granted, created.map(stored), at);
+    await this.#inParts(updated, stored, (part) => updateUsers(this.#tx, granted, part, at));
+    await this.#inParts(created, stored, (part) => insertUsers(this.#tx, granted, part, at));
   }
 
   async writeProtocols(): Promise<void> {
@@ -140,8 +161,8 @@ class ChangeWriter {
     if (created.length + updated.length === 0) return;
     const granted = authorize(this.#toWrite.permissions, "protocols:write");
     const stored = ({ key, after }: Written<"protocol">) => ({ id: this.#id("protocol", key), ...after });
-    await updateProtocols(this.#tx, granted, updated.map(stored), at);
-    await insertProtocols(this.#tx, granted, created.map(stored), at);
+    await this.#inParts(updated, stored, (part) => updateProtocols(this.#tx, granted, part, at));
+    await this.#inParts(created, stored, (part) => insertProtocols(this.#tx, granted, part, at));
   }
 
   async writeGateways(): Promise<void> {
@@ -150,8 +171,8 @@ class ChangeWriter {
     if (created.length + updated.length === 0) return;
     const granted = authorize(this.#toWrite.permissions, "gateways:write");
     const stored = ({ key, after }: Written<"gateway">) => ({ id: this.#id("gateway", key), ...after });
-    await updateGateways(this.#tx, granted, updated.map(stored), at);
-    await insertGateways(this.#tx, granted, created.map(stored), { tokens, at });
+    await this.#inParts(updated, stored, (part) => updateGateways(this.#tx, granted, part, at));
+    await this.#inParts(created, stored, (part) => insertGateways(this.#tx, granted, part, { tokens, at }));
   }
 
   async writeResources(): Promise<void> {
@@ -163,22 +184,17 @@ class ChangeWriter {
       const { gateways, addresses: _addresses, ...rest } = after;
       return { ...rest, id: this.#id("resource", key), gatewayIds: gateways.map((name) => this.#id("gateway", name)) };
     };
-    await updateResources(this.#tx, granted, updated.map(stored), at);
-    await insertResources(this.#tx, granted, created.map(stored), at);
+    await this.#inParts(updated, stored, (part) => updateResources(this.#tx, granted, part, at));
+    await this.#inParts(created, stored, (part) => insertResources(this.#tx, granted, part, at));
 
-    const changes = [...updated, ...created].map((change) => {
-      const id = this.#id("resource", change.key);
-      const addressIds = this.#toWrite.current.addressIds.get(id) ?? new Map<string, string>();
-      return addressChanges(change, id, addressIds, (name) => this.#id("protocol", name));
-    });
-    const [removed, changed, added] = [
-      changes.flatMap((change) => change.removed),
-      changes.flatMap((change) => change.updated),
-      changes.flatMap((change) => change.added),
-    ];
+    const changes = await this.#toWrite.perform(this.#addressChanges([...updated, ...created]));
+    const same = <T>(item: T) => item;
+    const removed = changes.flatMap((change) => change.removed);
     if (removed.length > 0) await deleteAddresses(this.#tx, granted, removed);
-    await updateAddresses(this.#tx, granted, changed, at);
-    await insertAddresses(this.#tx, granted, added, at);
+    const changed = changes.flatMap((change) => change.updated);
+    await this.#inParts(changed, same, (part) => updateAddresses(this.#tx, granted, part, at));
+    const added = changes.flatMap((change) => change.added);
+    await this.#inParts(added, same, (part) => insertAddresses(this.#tx, granted, part, at));
   }
 
   async writeRules(): Promise<void> {
@@ -187,8 +203,8 @@ class ChangeWriter {
     if (created.length + updated.length === 0) return;
     const granted = authorize(this.#toWrite.permissions, "admission-rules:write");
     const stored = ({ key, after }: Written<"admission-rule">) => ({ id: this.#id("admission-rule", key), ...after });
-    await updateAdmissionRules(this.#tx, granted, updated.map(stored), at);
-    await insertAdmissionRules(this.#tx, granted, created.map(stored), at);
+    await this.#inParts(updated, stored, (part) => updateAdmissionRules(this.#tx, granted, part, at));
+    await this.#inParts(created, stored, (part) => insertAdmissionRules(this.#tx, granted, part, at));
   }
 
   async deletePolicies(): Promise<void> {
@@ -206,8 +222,8 @@ class ChangeWriter {
       const ruleId = this.#id("admission-rule", rule);
       return { ...settings, id: this.#id("policy", key), order: plan.places.get(key) ?? 0, ruleId };
     };
-    await updatePolicies(this.#tx, granted, updated.map(stored), at);
-    await insertPolicies(this.#tx, granted, created.map(stored), at);
+    await this.#inParts(updated, stored, (part) => updatePolicies(this.#tx, granted, part, at));
+    await this.#inParts(created, stored, (part) => insertPolicies(this.#tx, granted, part, at));
     const placed = [...plan.places].map(([name, order]) => ({ id: this.#id("policy", name), order }));
     await placePolicies(this.#tx, granted, placed, null);
     for (const list of policyLists) {
@@ -215,11 +231,11 @@ class ChangeWriter {
         ...created.filter(({ after }) => after[list].length > 0),
         ...updated.filter((change) => change.action === "update" && change.fields.some(({ field }) => field === list)),
       ];
-      const lists = changed.map(({ key, after }) => ({
+      const listOf = ({ key, after }: Written<"policy">) => ({
         policyId: this.#id("policy", key),
         ids: after[list].map((name) => this.#namedId(list, name)),
-      }));
-      await replacePolicyLists(this.#tx, granted, list, lists);
+      });
+      await this.#inParts(changed, listOf, (part) => replacePolicyLists(this.#tx, granted, list, part));
     }
   }
 
@@ -244,13 +260,44 @@ class ChangeWriter {
     if (rules.length > 0) await deleteAdmissionRules(tx, authorize(permissions, "admission-rules:write"), rules);
   }
 
-  record(): void {
+  async writeTenantSettings(): Promise<void> {
+    const { at, permissions } = this.#toWrite;
+    const [change] = this.#written("tenant-settings").updated;
+    if (change?.action !== "update") return;
+    await changeTenantSettings(this.#tx, authorize(permissions, "settings:write"), change, at);
+  }
+
+  *recording(): Work<void> {
     const { plan, current } = this.#toWrite;
     const context = entryContext(current);
     for (const change of allChanges(plan.changes)) {
+      yield 2 * recordCost;
       const id = change.action === "create" ? this.#id(change.kind, change.key) : change.id;
       this.#tx.record(auditedChange(id, change, context));
     }
+  }
+
+  /** Writes records with one statement for each part of them. */
+  async #inParts<Item, Stored>(
+    items: readonly Item[],
+    stored: (item: Item) => Stored,
+    write: (part: readonly Stored[]) => Promise<unknown>,
+  ): Promise<void> {
+    for (let start = 0; start < items.length; start += writtenAtOnce) {
+      const part = items.slice(start, start + writtenAtOnce);
+      await write(await this.#toWrite.perform(converted(part, stored)));
+    }
+  }
+
+  *#addressChanges(written: readonly Written<"resource">[]): Work<readonly AddressChanges[]> {
+    const all: AddressChanges[] = [];
+    for (const change of written) {
+      yield recordCost + change.after.addresses.length * recordCost;
+      const id = this.#id("resource", change.key);
+      const addressIds = this.#toWrite.current.addressIds.get(id) ?? new Map<string, string>();
+      all.push(addressChanges(change, id, addressIds, (name) => this.#id("protocol", name)));
+    }
+    return all;
   }
 
   /** Finds the id of a role by its type. */
@@ -294,6 +341,15 @@ class ChangeWriter {
         return this.#id("gateway", key);
     }
   }
+}
+
+function* converted<Item, Stored>(items: readonly Item[], stored: (item: Item) => Stored): Work<readonly Stored[]> {
+  const all: Stored[] = [];
+  for (const item of items) {
+    yield writeCost;
+    all.push(stored(item));
+  }
+  return all;
 }
 
 function existing(id: string | undefined, kind: string, key: string): string {

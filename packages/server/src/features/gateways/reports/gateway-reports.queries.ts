@@ -2,13 +2,13 @@
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 import type { Granted } from "../../../platform/authorization/granted.ts";
 import { statement } from "../../../platform/db/statement.ts";
+import type { KeyColumns } from "../../../platform/known-keys.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import type { Heartbeat } from "../gateways.rules.ts";
 
-export interface ReportedRow extends Heartbeat {
+export interface ReportedRow extends Heartbeat, KeyColumns {
   readonly id: string;
   readonly status: GatewayStatus;
-  readonly public_key: string;
   readonly agent_version: string;
   readonly reported_endpoint: string;
 }
@@ -16,16 +16,19 @@ export interface ReportedRow extends Heartbeat {
 const lock = statement<ReportedRow, [tenantId: string, ids: readonly string[]]>(
   "gateways.lock_reported",
   // Not FOR UPDATE: transactions that only refer to these gateways need not wait.
-  `SELECT id, status, error, deployed_on, last_online, public_key, agent_version, reported_endpoint
+  `SELECT id, status, error, deployed_on, last_online, public_key, key_proved, key_reset_until, agent_version,
+     reported_endpoint
    FROM gateways WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
 );
 const store = statement<never, [tenantId: string, rows: string]>(
   "gateways.store_reported",
   `UPDATE gateways AS item
    SET status = news.status, error = news.error, deployed_on = news.deployed_on, last_online = news.last_online,
-     public_key = news.public_key, agent_version = news.agent_version, reported_endpoint = news.reported_endpoint
+     public_key = news.public_key, key_proved = news.key_proved, key_reset_until = news.key_reset_until,
+     agent_version = news.agent_version, reported_endpoint = news.reported_endpoint
    FROM json_to_recordset($2) AS news (id uuid, status text, error text, deployed_on timestamptz, last_online timestamptz,
-                                       public_key text, agent_version text, reported_endpoint text)
+                                       public_key text, key_proved boolean, key_reset_until timestamptz,
+                                       agent_version text, reported_endpoint text)
    WHERE item.tenant_id = $1 AND item.id = news.id`,
 );
 

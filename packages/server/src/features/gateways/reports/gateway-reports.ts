@@ -3,9 +3,11 @@
  * published to all replicas.
  */
 import { isDeepStrictEqual } from "node:util";
+import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
 import { grantedToSystem } from "../../../platform/authorization/granted.ts";
 import { type CommandRunner, runCommand } from "../../../platform/command.ts";
 import { newId } from "../../../platform/ids.ts";
+import { keyColumnsOf, knownKeyOf } from "../../../platform/known-keys.ts";
 import { empty } from "../../../platform/outcome.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readGatewaysById } from "../gateways.queries.ts";
@@ -22,7 +24,8 @@ export interface GatewayReport {
   readonly appliedAt?: Date;
   /** The reason why the last configuration was not applied. */
   readonly error?: string;
-  readonly publicKey?: string;
+  /** The key that the agent reports, and what it has proved about it. */
+  readonly key?: KeyClaim;
   readonly agentVersion?: string;
   /** `host:port`; only an address, the source of the gateway's link; or `""`. */
   readonly endpoint?: string;
@@ -63,6 +66,7 @@ async function storeSome(
     const byId = new Map(reports.map((report) => [report.gatewayId, report]));
     const rows = await queries.lockReported(tx, [...byId.keys()]);
     await refuseTakenKeys(tx, rows, byId);
+    refuseUnprovedKeys(rows, byId, at);
     const changed = rows.flatMap((row) => changedRow(row, byId.get(row.id), at) ?? []);
     if (changed.length === 0) return empty();
     const ids = changed.map(({ id }) => id);
@@ -92,8 +96,8 @@ async function refuseTakenKeys(
 ): Promise<void> {
   const claims = rows.flatMap((row) => {
     const report = reports.get(row.id);
-    const isNew = report?.publicKey !== undefined && report.publicKey !== row.public_key;
-    return isNew ? [{ report, publicKey: report.publicKey }] : [];
+    const isNew = report?.key !== undefined && report.key.publicKey !== row.public_key;
+    return isNew ? [{ report, publicKey: report.key.publicKey }] : [];
   });
   if (claims.length === 0) return;
   const owners = await queries.ownersOfKeys(tx, [...new Set(claims.map(({ publicKey }) => publicKey))]);
@@ -102,10 +106,26 @@ async function refuseTakenKeys(
     const owner = taken.get(publicKey);
     taken.set(publicKey, owner ?? report.gatewayId);
     if (owner === undefined) continue;
-    const { publicKey: _refused, appliedAt: _applied, ...rest } = report;
-    const error = `key_refused: Another gateway or device has this WireGuard public key (${publicKey}).`;
-    reports.set(report.gatewayId, { ...rest, error });
+    refuseKey(reports, report, `Another gateway or device has this WireGuard public key (${publicKey}).`);
   }
+}
+
+/** Removes keys that the gateway may not have any more: another replica may have stored another key since `hello`. */
+function refuseUnprovedKeys(rows: readonly queries.ReportedRow[], reports: Map<string, GatewayReport>, at: Date): void {
+  for (const row of rows) {
+    const report = reports.get(row.id);
+    if (report?.key === undefined || keyClaimFault(knownKeyOf(row), report.key, at.getTime()) === undefined) continue;
+    refuseKey(
+      reports,
+      report,
+      `The agent did not prove that it may replace the gateway's key (${report.key.publicKey}).`,
+    );
+  }
+}
+
+function refuseKey(reports: Map<string, GatewayReport>, report: GatewayReport, text: string): void {
+  const { key: _refused, appliedAt: _applied, ...rest } = report;
+  reports.set(report.gatewayId, { ...rest, error: `key_refused: ${text}` });
 }
 
 /** @returns undefined if no audited field changes */
@@ -115,14 +135,14 @@ function changedRow(
   now: Date,
 ): queries.ReportedRow | undefined {
   if (report === undefined) return undefined;
-  const { heardAt, appliedAt, error = row.error, publicKey, agentVersion, endpoint } = report;
+  const { heardAt, appliedAt, error = row.error, key, agentVersion, endpoint } = report;
   const heard = heardAt?.toISOString();
   const reported = {
     ...row,
     last_online: heard !== undefined && (row.last_online ?? "") < heard ? heard : row.last_online,
     deployed_on: row.deployed_on ?? appliedAt?.toISOString() ?? null,
     error: appliedAt === undefined ? error : "",
-    public_key: publicKey ?? row.public_key,
+    ...(key === undefined ? {} : keyColumnsOf(keyAfterClaim(knownKeyOf(row), key))),
     agent_version: agentVersion ?? row.agent_version,
     reported_endpoint: endpoint ?? row.reported_endpoint,
   };

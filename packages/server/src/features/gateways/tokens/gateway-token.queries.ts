@@ -58,3 +58,19 @@ export async function replaceToken(
 ): Promise<void> {
   await tx.query(replace, tx.tenantId, gatewayId, at, secrets.tokenCiphertext, secrets.tokenHash);
 }
+
+const allowReset = statement<never, [tenantId: string, id: string, at: Date, until: Date]>(
+  "gateways.allow_key_reset",
+  "UPDATE gateways SET updated_at = $3, version = version + 1, key_reset_until = $4 WHERE tenant_id = $1 AND id = $2",
+);
+
+/** Allows the gateway's agent to replace its key without a proof of the present one. */
+export async function allowKeyReset(
+  tx: TenantTx,
+  _granted: Granted<"gateways:write">,
+  id: string,
+  until: Date,
+  at: Date,
+): Promise<void> {
+  await tx.query(allowReset, tx.tenantId, id, at, until);
+}

@@ -1,5 +1,6 @@
 /** Reverts an event that deleted a record: creates the record again, and repairs the references to it. */
-import type { Change } from "@gatehouse/contract/records/change-set";
+import { type Change, maxChanges } from "@gatehouse/contract/records/change-set";
+import type { Event } from "@gatehouse/contract/records/event";
 import type { Irrevertible } from "@gatehouse/contract/records/revert";
 import { cannot } from "./reasons.ts";
 import { isState, itemsIn, type State, textIn } from "./recorded-state.ts";
@@ -24,12 +25,21 @@ export function planRecreation(reverted: RevertedEvent, state: CurrentState): Re
     cannot: [...result.cannot, ...repairs.cannot],
     undoes: [],
     recreated: { type, as: recreatedName, formerId: id },
+    ...(repairs.unplanned === 0 ? {} : { unplanned: repairs.unplanned }),
   };
+}
+
+/** The entries about references to a deleted record that the deletion removed. */
+export function repairedEntries({ event, generation }: Pick<RevertedEvent, "event" | "generation">): readonly Event[] {
+  const { type, id } = event.target;
+  return generation.filter((entry) => deletedReference(entry) === id && isState(entry.before?.[type]));
 }
 
 interface Repairs {
   readonly changes: readonly Change[];
   readonly cannot: readonly Irrevertible[];
+  /** The number of references beyond the limit. */
+  readonly unplanned: number;
 }
 
 /** The list of a policy that refers to records of a type. */
@@ -41,14 +51,14 @@ const policyLists: Readonly<Record<string, string>> = {
 };
 
 /** The memberships, policies and access tests that referred to the deleted record. */
-function repairedReferences({ event, generation }: RevertedEvent, state: CurrentState): Repairs {
+function repairedReferences(reverted: RevertedEvent, state: CurrentState): Repairs {
+  const { event } = reverted;
   const { type, id } = event.target;
   const changes: Change[] = [];
   const reasons: Irrevertible[] = [];
   const list = policyLists[type];
-  for (const entry of generation) {
-    if (deletedReference(entry) !== id || !isState(entry.before?.[type])) continue;
-    const { target } = entry;
+  const repaired = repairedEntries(reverted);
+  for (const { target } of repaired.slice(0, maxChanges)) {
     const now = state.record(target.type, target.id);
     if (now === undefined) {
       reasons.push(cannot("missing_record", { record: { type: target.type, id: target.id } }));
@@ -61,7 +71,7 @@ function repairedReferences({ event, generation }: RevertedEvent, state: Current
     }
   }
   for (const test of state.accessTests) changes.push(testRepair(test, id));
-  return { changes, cannot: reasons };
+  return { changes, cannot: reasons, unplanned: Math.max(0, repaired.length - maxChanges) };
 }
 
 /** Points the subject and the resource of an access test to the created record. */

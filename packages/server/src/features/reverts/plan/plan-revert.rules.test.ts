@@ -33,7 +33,7 @@ interface World {
 function plan(event: Event, world: World = {}, rest: Partial<Omit<RevertedEvent, "event">> = {}) {
   const { records = {}, missing = [], policyOrder = [], accessTests = [] } = world;
   return planRevert(
-    { event, generation: [event], later: [], ...rest },
+    { event, generation: [event], later: [], laterIsComplete: true, ...rest },
     {
       record: (type, id) => records[`${type} ${id}`] as Record<string, unknown> | undefined,
       exists: (_noun, id) => !missing.includes(id),
@@ -98,8 +98,7 @@ describe("an update", () => {
     const user = { id: "u", createdAt, status: "active", groups: refs("a") };
     const event = eventOf("x", { type: "user", id: "u" }, { before: user, after: { ...user, groups: refs("b") } });
     expect(plan(event, { records: { "user u": { ...user, groups: refs("b") } } }).changes).toEqual([
-      { method: "POST", path: "/tenants/users/u/groups", body: { groupId: "a" } },
-      { method: "DELETE", path: "/tenants/users/u/groups/b" },
+      { method: "PATCH", path: "/tenants/users/u/groups", body: { addedGroups: ["a"], removedGroups: ["b"] } },
     ]);
   });
 
@@ -117,6 +116,22 @@ describe("an update", () => {
     expect(codes(plan(eventOf("updateUserProfile", { type: "user", id: "u" }, states), world))).toEqual([
       "no_setting_changed",
     ]);
+  });
+
+  test("of a role that a group also gives says that the entry does not show it", () => {
+    const user = { id: "u", createdAt, status: "active", roles: [{ id: "r", type: "ADMIN" }] };
+    const event = eventOf("updateUserRoles", { type: "user", id: "u" }, { before: user, after: user });
+    const { cannot } = plan(event, { records: { "user u": user } });
+    expect(cannot).toMatchObject([{ code: "unsupported", field: "roles" }]);
+  });
+
+  test("of the first posture of a device says that the posture becomes empty", () => {
+    const device = { id: "d", createdAt, active: true };
+    const reported = { ...device, posture: { diskEncrypted: true } };
+    const event = eventOf("replaceDevicePosture", { type: "device", id: "d" }, { before: device, after: reported });
+    const { changes, cannot } = plan(event, { records: { "device d": reported } });
+    expect(changes).toEqual([{ method: "PUT", path: "/tenants/devices/d/posture", body: {} }]);
+    expect(cannot).toMatchObject([{ code: "unsupported", field: "posture" }]);
   });
 
   test("gives the mark of the SAML default group back", () => {

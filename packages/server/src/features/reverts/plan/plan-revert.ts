@@ -3,7 +3,7 @@ import { maxChanges } from "@gatehouse/contract/records/change-set";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { ReferencedNoun } from "../../../platform/record-references.ts";
 import { planDeletion } from "./creation-plan.ts";
-import { planRecreation } from "./deletion-plan.ts";
+import { planRecreation, repairedEntries } from "./deletion-plan.ts";
 import { movesOf, planOrder } from "./order-plan.ts";
 import { cannot, reasonAgainst } from "./reasons.ts";
 import { addressesField, fieldsOf } from "./record-fields.ts";
@@ -31,14 +31,16 @@ function wholePlan(reverted: RevertedEvent, state: CurrentState): RevertPlan {
 
 /** Restored references beyond the limit are left out. The record itself comes first. */
 function withinLimit(plan: RevertPlan): RevertPlan {
-  if (plan.changes.length <= maxChanges) return plan;
+  const { changes, unplanned = 0 } = plan;
+  const left = Math.max(0, changes.length - maxChanges) + unplanned;
+  if (left === 0) return plan;
   return {
     ...plan,
-    changes: plan.changes.slice(0, maxChanges),
+    changes: changes.slice(0, maxChanges),
     cannot: [
       ...plan.cannot,
       cannot("too_many_changes", {
-        message: `A revert performs at most ${maxChanges} changes. ${plan.changes.length - maxChanges} references are not restored; restore them yourself.`,
+        message: `A revert performs at most ${maxChanges} changes. ${left} references are not restored; restore them yourself.`,
       }),
     ],
   };
@@ -50,7 +52,8 @@ export function neededState(reverted: Pick<RevertedEvent, "event" | "generation"
   const { before = {}, after = {}, target } = event;
   const isDeletion = event.after === undefined;
   const reorders = event.operation === "reorderPolicies";
-  const repaired = isDeletion ? generation.filter((entry) => deletedReference(entry) === target.id) : [];
+  // The plan repairs no more references than a revert can have requests.
+  const repaired = isDeletion ? repairedEntries({ event, generation }).slice(0, maxChanges) : [];
   const groups = isDeletion && target.type === "user" ? itemsIn(before, "groups") : [];
   const saml = previousSamlDefault(reverted);
   return {

@@ -42,6 +42,9 @@ const reasonsByOperation: Readonly<Record<string, IrrevertibleCode>> = {
   rotateGatewayToken: "secret",
   rotateDeviceToken: "secret",
   rotateWebhookSecret: "secret",
+  resetGatewayKey: "unsupported",
+  resetDeviceKey: "unsupported",
+  reportDeviceKey: "observation",
   reportGatewayState: "observation",
 };
 
@@ -50,6 +53,12 @@ const reasonsByType: Readonly<Record<string, IrrevertibleCode>> = {
   "webhook-delivery": "delivery",
   tenant: "built_in",
   "audit-record": "unsupported",
+  domain: "unsupported",
+  "enrolment-link": "unsupported",
+  "identity-provider": "unsupported",
+  passkey: "unsupported",
+  "recovery-code": "unsupported",
+  session: "unsupported",
 };
 
 /** The reason why nothing of the event can be reverted; undefined if that depends on its content. */

@@ -128,6 +128,13 @@ const fieldsByType: Readonly<Record<string, readonly Field[]>> = {
     value("context", {}),
     value("expected"),
   ],
+  "tenant-settings": [
+    value("configurationLifetime"),
+    value("sessionLifetime"),
+    value("sessionIdleTime"),
+    value("singleSignOnOnly"),
+    value("deviceApproval"),
+  ],
   webhook: [value("name"), value("url"), items("set", "events"), value("active"), text("description")],
 };
 

@@ -53,14 +53,19 @@ function withoutEmpty(body: State): object {
  * The types of the roles that a group gave at the time of the event. Its roles may have changed since, and the group
  * may have been deleted.
  *
- * @returns undefined if neither the group nor the entry of its deletion is known any more
+ * @returns undefined if neither the group nor the entry of its deletion is known any more, or if not all later entries
+ * are known
  */
-function rolesOfGroup(id: string, { later }: RevertedEvent, state: CurrentState): readonly string[] | undefined {
+function rolesOfGroup(
+  id: string,
+  { later, laterIsComplete }: RevertedEvent,
+  state: CurrentState,
+): readonly string[] | undefined {
   const next = later.find(
     ({ target, before = {}, after = {} }) =>
       target.type === "group" && target.id === id && ("roles" in before || "roles" in after),
   );
-  if (next === undefined && !state.exists("group", id)) return undefined;
+  if (next === undefined && !(laterIsComplete && state.exists("group", id))) return undefined;
   const { roles } = next?.before ?? (next === undefined ? state.record("group", id) : undefined) ?? {};
   if (!Array.isArray(roles)) return [];
   // Entries of applied configurations hold the types of roles instead of roles.

@@ -9,10 +9,12 @@ import type { State } from "./recorded-state.ts";
 /** The event to revert with the entries that belong to it. */
 export interface RevertedEvent {
   readonly event: Event;
-  /** All entries of the event's generation, in the order of their positions. */
+  /** The entries of the event's generation that concern it, in the order of their positions. */
   readonly generation: readonly Event[];
   /** Later entries about the records that the revert may change, in the order of their positions. */
   readonly later: readonly Event[];
+  /** False if there are more later entries. */
+  readonly laterIsComplete: boolean;
 }
 
 /** The part of the tenant's present state that a plan needs; see `neededState`. */
@@ -53,6 +55,8 @@ export interface RevertPlan {
   readonly cannot: readonly Irrevertible[];
   readonly undoes: readonly UndoneEvent[];
   readonly recreated: RecreatedRecord | undefined;
+  /** The number of references that are not restored, because there are too many. */
+  readonly unplanned?: number;
 }
 
 /** A plan that changes nothing. */

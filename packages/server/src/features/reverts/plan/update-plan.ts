@@ -31,7 +31,7 @@ export function planUpdate(reverted: RevertedEvent, state: CurrentState): Revert
   const fields = fieldsOf(target.type, event.operation).filter((field) => differs(field, before, after));
   const addresses = target.type === "resource" ? addressChanges(reverted, state, now) : undefined;
   if (fields.length === 0 && addresses?.changed !== true) {
-    return impossible(cannot(event.operation === "enrolDevice" ? "user_status" : "no_setting_changed"));
+    return impossible(unchangedReason(event));
   }
   const restored: RestoredField[] = [];
   const reasons: Irrevertible[] = [];
@@ -44,6 +44,9 @@ export function planUpdate(reverted: RevertedEvent, state: CurrentState): Revert
     if (target.type === "policy" && field.name === "mode" && result.restored === undefined) {
       reasons.push(cannot("unsupported", { field: "mode", message: "No request removes the mode of a policy." }));
     } else restored.push(result);
+    if (field.name === "posture" && before.posture === undefined) {
+      reasons.push(cannot("unsupported", { field: "posture", message: emptyPosture }));
+    }
   }
   const saml = samlDefault(reverted, state, now);
   const kept = restored.filter(({ field }) => field.name !== "isSamlDefaultGroup" || saml === undefined);
@@ -57,6 +60,19 @@ export function planUpdate(reverted: RevertedEvent, state: CurrentState): Revert
     undoes: [...undoneBy(restored, later, target), ...(addresses?.undoes ?? [])],
     recreated: undefined,
   };
+}
+
+const emptyPosture = "No request removes the posture of a device. The device gets an empty posture.";
+
+const hiddenRoles =
+  "The event does not show whether the user was assigned roles directly that groups also give. Check the user's roles.";
+
+/** The reason why an update without a visible difference is not reverted. */
+function unchangedReason({ operation }: RevertedEvent["event"]): Irrevertible {
+  if (operation === "enrolDevice") return cannot("user_status");
+  // Entries list a role once, whether it is assigned directly, inherited, or both.
+  const concernsRoles = operation === "updateUserRoles" || operation === "removeRoleFromUser";
+  return concernsRoles ? cannot("unsupported", { field: "roles", message: hiddenRoles }) : cannot("no_setting_changed");
 }
 
 function recordDeleted({ event, later }: RevertedEvent): Irrevertible {

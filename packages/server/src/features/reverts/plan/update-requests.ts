@@ -9,6 +9,9 @@ type Method = Change["method"];
 /** The fields to restore by name. */
 export type RestoredFields = ReadonlyMap<string, RestoredField>;
 
+/** A tenant has one record of settings, so that its path contains no id. */
+const tenantSettingsPath = "/tenants/settings";
+
 /** The path of the records of each type that can be restored. */
 export const pathsByType: Readonly<Record<string, string>> = {
   user: "/tenants/users",
@@ -22,6 +25,7 @@ export const pathsByType: Readonly<Record<string, string>> = {
   policy: "/tenants/policies",
   "access-test": "/tenants/access-tests",
   webhook: "/tenants/webhooks",
+  "tenant-settings": tenantSettingsPath,
 };
 
 /** An update of one record: the fields that change, and the values of all fields afterwards. */
@@ -95,9 +99,7 @@ const writers: Readonly<Record<string, (update: Update) => readonly Change[]>> =
     return [
       ...update.request("PUT", at, ["firstName", "lastName", "image"]),
       ...update.request("PATCH", at, ["maxDevices", "attributes"]),
-      // Joins groups before it leaves others, since every user needs a group.
-      ...groups.added.map((groupId) => ({ method: "POST", path: `${at}/groups`, body: { groupId } }) as const),
-      ...groups.removed.map((groupId) => ({ method: "DELETE", path: `${at}/groups/${groupId}` }) as const),
+      ...groupsRequest(at, groups),
       ...rolesRequest(at, roles),
       ...update.toggle("active", ...activity),
     ];
@@ -161,6 +163,14 @@ const writers: Readonly<Record<string, (update: Update) => readonly Change[]>> =
       "context",
       "expected",
     ]),
+  "tenant-settings": (update) =>
+    update.request("PUT", update.at, [
+      "configurationLifetime",
+      "sessionLifetime",
+      "sessionIdleTime",
+      "singleSignOnOnly",
+      "deviceApproval",
+    ]),
   webhook: (update) => update.request("PATCH", update.at, ["name", "url", "events", "active", "description"]),
 };
 
@@ -170,10 +180,26 @@ function postureOf({ body }: Change): object {
   return posture;
 }
 
-export function rolesRequest(
-  at: string,
-  { added, removed }: { readonly added: readonly string[]; readonly removed: readonly string[] },
-): readonly Change[] {
+interface Difference {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** A single request, however many groups change: a set has at most 100 changes, and a user up to 256 groups. */
+function groupsRequest(at: string, { added, removed }: Difference): readonly Change[] {
+  const [[joined], [left]] = [added, removed];
+  if (added.length + removed.length > 1) {
+    const body = {
+      ...(added.length === 0 ? {} : { addedGroups: added }),
+      ...(removed.length === 0 ? {} : { removedGroups: removed }),
+    };
+    return [{ method: "PATCH", path: `${at}/groups`, body }];
+  }
+  if (joined !== undefined) return [{ method: "POST", path: `${at}/groups`, body: { groupId: joined } }];
+  return left === undefined ? [] : [{ method: "DELETE", path: `${at}/groups/${left}` }];
+}
+
+export function rolesRequest(at: string, { added, removed }: Difference): readonly Change[] {
   if (added.length + removed.length === 0) return [];
   const body = {
     ...(added.length === 0 ? {} : { addedRoles: added }),
@@ -190,7 +216,7 @@ export function updateRequests(
 ): readonly Change[] {
   const [path, writer] = [pathsByType[type], writers[type]];
   if (path === undefined || writer === undefined || fields.size === 0) return [];
-  return writer(new Update(type, `${path}/${id}`, fields, now));
+  return writer(new Update(type, path === tenantSettingsPath ? path : `${path}/${id}`, fields, now));
 }
 
 /** The fields of an address in a request. */

@@ -52,6 +52,22 @@ describe("a single invitation", () => {
     expect(empty.body.groups).toMatchObject([{ name: "Default" }]);
   });
 
+  test("assigns the roles that it names, directly and in the same entry", async () => {
+    const { body: roles } = await client.get("/tenants/roles");
+    const idOf = (type: string) => roles.find((role: { type: string }) => role.type === type).id;
+    const invited = await client.post("/tenants/users", { email: "ann@example.com", roles: [idOf("SUPPORT")] });
+    expect(invited, invited.text).toMatchObject({ status: 201, headers: { etag: '"1"' } });
+    const direct = await client.get(`/tenants/users/${invited.body.id}/roles?rolesOnly`);
+    expect(direct.body).toMatchObject([{ type: "SUPPORT" }]);
+    const { data } = (await client.get(`/tenants/events?filter[target.id]=${invited.body.id}`)).body;
+    expect(data).toMatchObject([{ operation: "createUsers", after: { roles: invited.body.roles } }]);
+    const owner = await client.post("/tenants/users", [{ email: "ben@example.com", roles: [idOf("OWNER")] }]);
+    expect(owner).toMatchObject({
+      status: 422,
+      body: { code: "role_not_assignable", errors: [{ pointer: "/0/roles/0" }] },
+    });
+  });
+
   test("is refused for an address that a user has, in any letter case", async () => {
     await client.must.post("/tenants/users", { email: "ann@example.com" });
     expect(await client.post("/tenants/users", { email: "ANN@example.com" })).toMatchObject({
@@ -80,6 +96,17 @@ describe("a batch of invitations", () => {
     const { body: events } = await client.get("/tenants/events?filter[operation]=createUsers");
     expect(events.total).toBe(100);
     expect(new Set(events.data.map(({ generation }: { generation: number }) => generation)).size).toBe(1);
+  });
+
+  test("answers with the record of each user, whatever groups, roles and attributes they have", async () => {
+    const group = (await client.post("/tenants/groups", { name: "Engineering" })).body.id;
+    const { body: roles } = await client.get("/tenants/roles");
+    const support = roles.find((role: { type: string }) => role.type === "SUPPORT").id;
+    const kinds = [{}, { groups: [group] }, { roles: [support] }, { attributes: { floor: 3, site: "Berlin" } }];
+    const batch = invitations(12).map((invitation, index) => ({ ...invitation, ...kinds[index % kinds.length] }));
+    const made = await client.post("/tenants/users", batch);
+    expect(made.status, made.text).toBe(201);
+    for (const user of made.body) expect((await client.get(`/tenants/users/${user.id}`)).body).toEqual(user);
   });
 
   test("with one invitation answers with an array", async () => {

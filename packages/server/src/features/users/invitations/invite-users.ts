@@ -3,17 +3,22 @@ import type { Permission } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { AppError, bodyField } from "../../../platform/app-error.ts";
 import type { Granted } from "../../../platform/authorization/granted.ts";
+import { resultAfter } from "../../../platform/db/result-after.ts";
 import { newId } from "../../../platform/ids.ts";
-import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import type { CommandTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { defaultGroupId, refuseGroupsBeyond } from "../../groups/groups.api.ts";
 import { canonicalIds, existingRecords } from "../../references/references.api.ts";
+import { requireAssignable } from "../../roles/roles.api.ts";
 import * as queries from "../users.queries.ts";
 
 export interface Invitation {
   readonly email: string;
   /** Empty for the tenant's default group. */
   readonly groupIds: readonly string[];
+  readonly roleIds: readonly string[];
   readonly attributes: queries.WholeUserRow["attributes"];
+  /** Whether to send the user a mail. */
+  readonly notify?: boolean;
   /** JSON Pointer of the invitation in the body. */
   readonly pointer: string;
 }
@@ -31,10 +36,10 @@ const reportedFields = 50;
 /**
  * @returns the users in the order of the invitations
  *
- * @throws AppError unknown_reference, grants_exceed_caller, email_taken, listing each field
+ * @throws AppError unknown_reference, grants_exceed_caller, role_not_assignable, email_taken, listing each field
  */
 export async function inviteUsers(
-  tx: TenantTx,
+  tx: CommandTx,
   call: InvitingCall,
   invitations: readonly Invitation[],
 ): Promise<queries.WholeUserRow[]> {
@@ -43,7 +48,13 @@ export async function inviteUsers(
     defaultGroupId(tx),
   ]);
   requireGroups(invitations, known);
-  const users = invitations.map(({ email, groupIds, attributes }) => ({
+  const asked = invitations.map(({ roleIds, pointer }) => ({
+    pointer: `${pointer}/roles`,
+    ids: roleIds,
+    present: new Set<string>(),
+  }));
+  await requireAssignable(tx, asked, call.permissions);
+  const users = invitations.map(({ email, groupIds, roleIds, attributes }) => ({
     id: newId(),
     email,
     firstName: "",
@@ -51,15 +62,19 @@ export async function inviteUsers(
     maxDevices: null,
     attributes,
     groupIds: groupIds.length === 0 ? [defaultGroup] : canonicalIds(groupIds),
+    roleIds: canonicalIds(roleIds),
   }));
   await refuseGroupsBeyond(tx, [...new Set(users.flatMap((user) => user.groupIds))], call.permissions);
-  const inserted = await queries.insertUsers(tx, call.granted, users, call.now);
+  // All are sent at once, with the queries for the effect.
+  const stores = queries.insertUsers(tx, call.granted, users, call.now);
+  const reads = queries.readNewUsers(tx, users);
+  // A mail needs an enrolment link, which the command records too.
+  if (!invitations.some(({ notify }) => notify)) tx.announce(users.map(({ id }) => ({ type: "user", id })));
+  const rows = await resultAfter(stores, reads);
+  const inserted = await stores;
   const taken = invitations.filter((_invitation, index) => !inserted.has(users[index]?.id ?? ""));
   if (taken.length > 0) throw emailsTaken(taken);
-  return queries.readUsers(
-    tx,
-    users.map(({ id }) => id),
-  );
+  return rows;
 }
 
 function emailsTaken(invitations: readonly Invitation[]): AppError {

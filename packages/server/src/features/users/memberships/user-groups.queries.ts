@@ -15,13 +15,14 @@ const selectGroupIds = statement<{ id: string }, [tenantId: string, userId: stri
   "users.group_ids",
   "SELECT group_id AS id FROM group_members WHERE tenant_id = $1 AND user_id = $2",
 );
-const insert = statement<never, [tenantId: string, userId: string, groupId: string]>(
-  "users.join_group",
-  "INSERT INTO group_members (tenant_id, user_id, group_id) VALUES ($1, $2, $3)",
+const insert = statement<never, [tenantId: string, userId: string, groupIds: readonly string[]]>(
+  "users.join_groups",
+  `INSERT INTO group_members (tenant_id, user_id, group_id)
+   SELECT $1, $2, group_id FROM unnest($3::uuid[]) AS joined (group_id)`,
 );
-const remove = statement<never, [tenantId: string, userId: string, groupId: string]>(
-  "users.leave_group",
-  "DELETE FROM group_members WHERE tenant_id = $1 AND user_id = $2 AND group_id = $3",
+const remove = statement<never, [tenantId: string, userId: string, groupIds: readonly string[]]>(
+  "users.leave_groups",
+  "DELETE FROM group_members WHERE tenant_id = $1 AND user_id = $2 AND group_id = ANY ($3::uuid[])",
 );
 const lockMembers = statement<never, [tenantId: string, groupId: string]>(
   "users.lock_members",
@@ -45,22 +46,23 @@ export async function groupIdsOf(tx: TenantTx, userId: string): Promise<Readonly
   return new Set((await tx.query(selectGroupIds, tx.tenantId, userId)).map(({ id }) => id));
 }
 
-export async function joinGroup(
+/** Adds the user to groups that the user is not in. */
+export async function joinGroups(
   tx: TenantTx,
   _granted: Granted<"users:write">,
   userId: string,
-  groupId: string,
+  groupIds: readonly string[],
 ): Promise<void> {
-  await tx.query(insert, tx.tenantId, userId, groupId);
+  if (groupIds.length > 0) await tx.query(insert, tx.tenantId, userId, groupIds);
 }
 
-export async function leaveGroup(
+export async function leaveGroups(
   tx: TenantTx,
   _granted: Granted<"users:write">,
   userId: string,
-  groupId: string,
+  groupIds: readonly string[],
 ): Promise<void> {
-  await tx.query(remove, tx.tenantId, userId, groupId);
+  if (groupIds.length > 0) await tx.query(remove, tx.tenantId, userId, groupIds);
 }
 
 /**

@@ -77,6 +77,67 @@ describe("addUserToGroup", () => {
   });
 });
 
+describe("updateUserGroups", () => {
+  test("joins and leaves groups with one version and one entry, and changes nothing the second time", async () => {
+    const [one, two, three] = [await newGroup(), await newGroup(), await newGroup()];
+    const id = await newUser(one);
+    const path = `/tenants/users/${id}/groups`;
+    const body = { addedGroups: [two.toUpperCase(), three], removedGroups: [one] };
+    const reply = await tenant.client.patch(path, body, { "if-match": '"1"' });
+    expect(reply, reply.text).toMatchObject({ status: 200, headers: { etag: '"2"' } });
+    expect((await groupsOf(id)).sort()).toEqual([two, three].sort());
+    const event = (await eventsOf(id)).at(-1);
+    expect(event).toMatchObject({ operation: "updateUserGroups", before: { groups: [{ id: one }] } });
+    expect(event.after.groups).toHaveLength(2);
+    expect(await tenant.client.patch(path, body)).toMatchObject({ status: 200, headers: { etag: '"2"' } });
+    expect(await eventsOf(id)).toHaveLength(2);
+  });
+
+  test("is refused without a group, with contradictions, and beyond the rights of the key", async () => {
+    const [one, strong] = [await newGroup(), await newGroup("ADMIN")];
+    const id = await newUser(one);
+    const path = `/tenants/users/${id}/groups`;
+    expect(await tenant.client.patch(path, { removedGroups: [one] })).toMatchObject({
+      status: 409,
+      body: { code: "last_group" },
+    });
+    expect(await tenant.client.patch(path, { addedGroups: [strong, one], removedGroups: [one] })).toMatchObject({
+      status: 422,
+      body: { code: "invalid_combination", errors: [{ pointer: "/removedGroups/0" }] },
+    });
+    const support = await tenant.client.post("/tenants/api-keys", { name: "Support", role: "SUPPORT" });
+    const refused = await server.client(support.body.key).patch(path, { addedGroups: [strong] });
+    expect(refused).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });
+    expect(await groupsOf(id)).toEqual([one]);
+  });
+
+  test("replaces more groups in a change set than the set has changes, and one revert restores them", async () => {
+    const create = async () => {
+      const changes = Array.from({ length: 100 }, () => ({
+        method: "POST",
+        path: "/tenants/groups",
+        body: { name: unique("Group"), roles: [] },
+      }));
+      const { body } = await tenant.client.must.post("/tenants/changes", { changes });
+      return body.changes.map((change: { body: { id: string } }) => change.body.id) as string[];
+    };
+    const [removedGroups, addedGroups] = [await create(), await create()];
+    const id = await newUser(...removedGroups);
+    const at = `/tenants/users/${id}`;
+    const set = await tenant.client.post("/tenants/changes", {
+      changes: [
+        { method: "PUT", path: at, body: { firstName: "Ann" } },
+        { method: "PATCH", path: `${at}/groups`, body: { addedGroups, removedGroups } },
+      ],
+    });
+    expect(set.status, set.text).toBe(200);
+    expect((await groupsOf(id)).sort()).toEqual(addedGroups.sort());
+    const reverted = await tenant.client.post(`/tenants/events/${set.body.changes[1].events[0]}/revert`);
+    expect(reverted.body).toMatchObject({ cannot: [], changes: [{ method: "PATCH", path: `${at}/groups` }] });
+    expect((await groupsOf(id)).sort()).toEqual(removedGroups.sort());
+  });
+});
+
 describe("removeUserFromGroup", () => {
   test("removes the user and records it; the last group cannot be removed", async () => {
     const [one, two] = [await newGroup(), await newGroup()];
@@ -121,9 +182,10 @@ describe("memberships that change while groups are deleted", () => {
         ...users.flatMap((id) =>
           groups.map((groupId) => tenant.client.post(`/tenants/users/${id}/groups`, { groupId })),
         ),
+        ...users.map((id) => tenant.client.patch(`/tenants/users/${id}/groups`, { addedGroups: groups })),
         tenant.client.post("/tenants/users", { email: uniqueEmail(), groups: [...groups].reverse() }),
       ]);
-      for (const { status, text } of replies) expect([201, 204, 404, 409, 422], text).toContain(status);
+      for (const { status, text } of replies) expect([200, 201, 204, 404, 409, 422], text).toContain(status);
       for (const id of users) expect((await groupsOf(id)).length).toBeGreaterThan(0);
     }
   });

@@ -1,0 +1,13 @@
+/** The face of this feature: one-time links with which people register their first passkeys. */
+export {
+  lockLinksOfUser,
+  markLinkUsed,
+  requiresSingleSignOn,
+} from "./enrolment-links.queries.ts";
+export {
+  enrolmentPath,
+  issueEnrolmentLinks,
+  notifyUsers,
+  revokeOpenLinks,
+} from "./issue-enrolment-links.ts";
+export { findPresentedLink } from "./present-link.ts";

@@ -1,0 +1,2 @@
+/** The face of this feature: identity providers. */
+export { OpenIdSignIn } from "./provider-sign-in.ts";

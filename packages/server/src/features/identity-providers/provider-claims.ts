@@ -1,0 +1,72 @@
+/** Reads an identity from a provider's claims. Every value is optional, of any type, and bounded here. */
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+export interface ProviderIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string | undefined;
+  /** Only `true` counts: some providers send text, or nothing for addresses that nobody verified. */
+  readonly emailVerified: boolean;
+  readonly firstName: string | undefined;
+  readonly lastName: string | undefined;
+  /** Undefined if the provider sent no groups, or too many: see `groupOverage`. */
+  readonly groups: readonly string[] | undefined;
+  /** Whether the person is in more groups than the provider sends (Entra ID). Then the groups are unknown. */
+  readonly groupOverage: boolean;
+  readonly acr: string | undefined;
+  readonly amr: readonly string[];
+  readonly authTime: Date | undefined;
+  /** The provider's session, for back-channel logout. */
+  readonly session: string | undefined;
+  /** The latest end of the session (IPSIE). */
+  readonly sessionExpiresAt: Date | undefined;
+}
+
+const maxTextLength = 255;
+const maxGroups = 1_000;
+const maxMethods = 20;
+/** The last second that a date can represent. */
+const lastSecond = 8_640_000_000_000;
+
+/** @param claims verified claims of the ID token and UserInfo; `sub` and `iss` are of the ID token */
+export function identityOf(claims: Claims, groupsClaim: string): ProviderIdentity {
+  const groups = claims[groupsClaim];
+  const overage = isRecord(claims._claim_names) && Object.hasOwn(claims._claim_names, groupsClaim);
+  const list = overage ? undefined : textList(groups);
+  const tooMany = list !== undefined && list.length > maxGroups;
+  return {
+    issuer: String(claims.iss),
+    subject: String(claims.sub),
+    email: textOf(claims.email),
+    emailVerified: claims.email_verified === true,
+    firstName: textOf(claims.given_name),
+    lastName: textOf(claims.family_name),
+    groups: tooMany ? undefined : list,
+    groupOverage: overage || tooMany,
+    acr: textOf(claims.acr),
+    amr: (textList(claims.amr) ?? []).slice(0, maxMethods),
+    authTime: dateOf(claims.auth_time),
+    session: textOf(claims.sid),
+    sessionExpiresAt: dateOf(claims.session_expiry),
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" && value.length <= maxTextLength ? value : undefined;
+}
+
+/** Some providers send one group as text. */
+function textList(value: unknown): readonly string[] | undefined {
+  if (typeof value === "string") return textList([value]);
+  if (!Array.isArray(value)) return undefined;
+  return [...new Set(value.map(textOf).filter((text) => text !== undefined))];
+}
+
+function dateOf(value: unknown): Date | undefined {
+  return typeof value === "number" && value >= 0 && value <= lastSecond ? new Date(value * 1000) : undefined;
+}
+
+function isRecord(value: unknown): value is Claims {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,335 @@
+/** Signing in at an identity provider (docs/decisions/0093-openid-connect.md). */
+import type {
+  DepartureReason,
+  OfferedProvider,
+  ProviderDeparture,
+  ProviderReturn,
+  ProviderSignIn,
+  ProviderVisit,
+} from "../../http/provider-sign-in.ts";
+import { AppError } from "../../platform/app-error.ts";
+import { grantedToSystem } from "../../platform/authorization/granted.ts";
+import { type CommandRunner, runCommand } from "../../platform/command.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Log } from "../../platform/log.ts";
+import { empty } from "../../platform/outcome.ts";
+import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { findNamedTenant } from "../domains/domains.api.ts";
+import { lockMappedGroups } from "../groups/groups.api.ts";
+import { beginSession, lockPersonSession, reauthenticateSession } from "../sessions/sessions.api.ts";
+import { insertSignInAttempt } from "../sign-in/sign-in.api.ts";
+import { applyMappedGroups } from "../users/users.api.ts";
+import { type NamedUser, NotAdmitted, userOf } from "./account-user.ts";
+import * as identities from "./external-identities.queries.ts";
+import { secretContext } from "./identity-providers.commands.ts";
+import * as queries from "./identity-providers.queries.ts";
+import { postLogoutRedirectUri, redirectUri, signInUrl } from "./identity-providers.view.ts";
+import { verifyLogoutToken } from "./logout-token.ts";
+import {
+  isTestTicket,
+  openIdToken,
+  openSignIn,
+  type ProviderCeremony,
+  sealIdToken,
+  sealSignIn,
+} from "./provider-ceremonies.ts";
+import type { ProviderIdentity } from "./provider-claims.ts";
+import { endNamedSessions } from "./provider-logout.ts";
+import { finishSignIn, type Provider, SignInFailure, signOutUrl, startSignIn } from "./relying-party.ts";
+
+export interface OpenIdSignInOptions {
+  readonly runner: CommandRunner;
+  readonly log: Log;
+}
+
+const groupsUnknown =
+  "the provider did not send the person's groups, because there are too many (_claim_names): memberships are unchanged";
+
+/** An id that no tenant has. */
+const noTenant = "00000000-0000-0000-0000-000000000000";
+
+export class OpenIdSignIn implements ProviderSignIn {
+  readonly #options: OpenIdSignInOptions;
+
+  constructor(options: OpenIdSignInOptions) {
+    this.#options = options;
+  }
+
+  async depart(
+    visit: ProviderVisit,
+    { ticket, session }: DepartureReason,
+  ): Promise<ProviderDeparture | "unreachable" | undefined> {
+    const { runner } = this.#options;
+    const box = runner.secrets.signInChallenges;
+    const row = await this.#read(visit);
+    if (row === undefined) return undefined;
+    const version = { ...visit, version: row.version };
+    const now = runner.clock.now();
+    const purpose = session !== undefined ? "confirmation" : ticket === undefined ? "sign-in" : "test";
+    if (purpose === "test" ? !isTestTicket(box, version, now, ticket ?? "") : !row.enabled) return undefined;
+    try {
+      const asksAgain = purpose === "confirmation";
+      const options = { redirectUri: this.#redirectUri(visit), asksAgain, ...(asksAgain ? { maxAgeSeconds: 0 } : {}) };
+      const { url, secrets } = await startSignIn(this.#provider(visit, row), this.#access, options);
+      return { url: url.href, ceremony: sealSignIn(box, version, now, { purpose, secrets, session }) };
+    } catch (error) {
+      this.#warn(visit, reasonOf(error));
+      return "unreachable";
+    }
+  }
+
+  async arrive(visit: ProviderVisit, query: string, ceremony: string | undefined): Promise<ProviderReturn> {
+    const { runner } = this.#options;
+    const row = await this.#read(visit);
+    if (row === undefined) return { kind: "refused", unreachable: false };
+    const box = runner.secrets.signInChallenges;
+    const opened =
+      ceremony === undefined
+        ? undefined
+        : openSignIn(box, { ...visit, version: row.version }, runner.clock.now(), ceremony);
+    if (opened === undefined || (opened.purpose !== "test" && !row.enabled)) {
+      this.#warn(visit, "the browser holds no sign-in that is under way");
+      return { kind: "refused", unreachable: false };
+    }
+    try {
+      const callback = new URL(`${this.#redirectUri(visit)}${query}`);
+      const identity = await finishSignIn(this.#provider(visit, row), this.#access, callback, opened.secrets);
+      if (opened.purpose === "test") return await this.#tested(visit, row, identity);
+      if (opened.purpose === "confirmation") return await this.#confirmed(visit, row, identity, opened.session);
+      const now = runner.clock.now();
+      const idToken = sealIdToken(box, visit, now, identity.idToken);
+      return { kind: "signed-in", token: await this.#admit(visit, row, identity), idToken };
+    } catch (error) {
+      const reason = await this.#failed(visit, row, error);
+      if (opened.purpose === "test") return { kind: "tested", succeeded: false, lines: [reason] };
+      return { kind: "refused", unreachable: error instanceof SignInFailure && error.code === "provider_unreachable" };
+    }
+  }
+
+  async find(name: string): Promise<readonly OfferedProvider[]> {
+    const { database } = this.#options.runner;
+    // Without a tenant, the same queries run, so that their time does not reveal which tenants exist.
+    const tenantId = (await findNamedTenant(database, name.slice(name.lastIndexOf("@") + 1).toLowerCase())) ?? noTenant;
+    const rows = await database.snapshot({ kind: "tenant", tenantId }, ({ query }) =>
+      queries.listEnabledProviders({ tenantId, query }),
+    );
+    return rows.map((row) => ({ name: row.name, path: signInUrl({ publicUrl: "", tenantId }, row.id) }));
+  }
+
+  async signOut(visit: ProviderVisit, idToken: string | undefined): Promise<string | "unreachable" | undefined> {
+    const { runner } = this.#options;
+    const row = await this.#read(visit);
+    if (row === undefined) return undefined;
+    const box = runner.secrets.signInChallenges;
+    const opened = idToken === undefined ? undefined : openIdToken(box, visit, runner.clock.now(), idToken);
+    const redirectTo = postLogoutRedirectUri({ publicUrl: runner.publicUrl() });
+    try {
+      const options = { redirectUri: redirectTo, idToken: opened };
+      return (await signOutUrl(this.#provider(visit, row), this.#access, options))?.href;
+    } catch (error) {
+      this.#warn(visit, reasonOf(error), "sign-out at an identity provider failed");
+      return "unreachable";
+    }
+  }
+
+  async endSessions(visit: ProviderVisit, logoutToken: string): Promise<"ended" | "refused" | "unreachable"> {
+    const row = await this.#read(visit);
+    if (row === undefined) return "refused";
+    const now = this.#options.runner.clock.now();
+    try {
+      const request = await verifyLogoutToken(this.#provider(visit, row), this.#access, logoutToken, now);
+      await this.#run(visit, "backChannelLogout", (tx) => endNamedSessions(tx, row.id, request, now));
+      return "ended";
+    } catch (error) {
+      this.#warn(visit, reasonOf(error), "back-channel logout failed");
+      return error instanceof SignInFailure && error.code === "provider_unreachable" ? "unreachable" : "refused";
+    }
+  }
+
+  /** Stores that the person of the session authenticated again. */
+  async #confirmed(
+    visit: ProviderVisit,
+    row: queries.ProviderRow,
+    { issuer, subject, acr, amr, authTime }: ProviderIdentity,
+    session: ProviderCeremony["session"],
+  ): Promise<ProviderReturn> {
+    await this.#run(visit, "confirmIdentity", async (tx, now) => {
+      const user = await identities.lockLinkedUser(tx, { providerId: row.id, issuer, subject });
+      const held = session === undefined ? undefined : await lockPersonSession(tx, session.id);
+      if (user === undefined || user.status !== "active" || held?.user_id !== user.id) {
+        throw new NotAdmitted("the account that confirmed is not the one of the session", user);
+      }
+      if (authTime === undefined) throw new NotAdmitted("the provider sent no time of authentication", user);
+      await reauthenticateSession(tx, held.id, authTime < now ? authTime : now, { acr: acr ?? null, amr });
+      await this.#logAttempt(tx, visit, row, { user, reason: null, note: "the person confirmed the identity again" });
+    });
+    return { kind: "confirmed" };
+  }
+
+  get #access() {
+    return { networks: this.#options.runner.providerNetworks };
+  }
+
+  #redirectUri({ tenantId, providerId }: ProviderVisit): string {
+    return redirectUri({ publicUrl: this.#options.runner.publicUrl(), tenantId }, providerId);
+  }
+
+  #read({ tenantId, providerId }: ProviderVisit): Promise<queries.ProviderRow | undefined> {
+    return this.#options.runner.database.snapshot({ kind: "tenant", tenantId }, (transaction) =>
+      queries.readProvider({ tenantId, query: transaction.query }, providerId),
+    );
+  }
+
+  #provider({ tenantId }: ProviderVisit, row: queries.ProviderRow): Provider {
+    const { client_secret_ciphertext: sealed, settings } = row;
+    const box = this.#options.runner.secrets.providerSecrets;
+    return {
+      issuer: row.issuer,
+      clientId: row.client_id,
+      clientSecret: sealed === null ? undefined : box.open(sealed, secretContext(tenantId, row.id)),
+      scopes: settings.scopes,
+      groupsClaim: settings.groupsClaim,
+    };
+  }
+
+  /** Stores that the provider works, unless its settings have changed since. */
+  async #tested(visit: ProviderVisit, row: queries.ProviderRow, identity: ProviderIdentity): Promise<ProviderReturn> {
+    await this.#run(visit, "testIdentityProvider", async (tx, now) => {
+      const locked = await queries.lockProvider(tx, row.id);
+      if (locked?.version !== row.version) throw new NotAdmitted("the settings changed during the test");
+      const before = { testedAt: locked.tested_at };
+      const tested = { ...locked, tested_at: now.toISOString() };
+      await queries.updateProvider(tx, grantedToSystem(), tested, now);
+      tx.record({
+        type: "identity-provider",
+        id: row.id,
+        name: row.name,
+        before,
+        after: { testedAt: tested.tested_at },
+      });
+    });
+    const { groups, groupOverage } = identity;
+    return {
+      kind: "tested",
+      succeeded: true,
+      lines: [
+        `Subject: ${identity.subject}`,
+        `E-mail address: ${identity.email ?? "none"} (${identity.emailVerified ? "verified" : "not verified"})`,
+        `Groups: ${groupOverage ? "too many for the provider to send" : (groups ?? ["none"]).slice(0, 50).join(", ")}`,
+      ],
+    };
+  }
+
+  /** @returns the token of the new session */
+  async #admit(visit: ProviderVisit, row: queries.ProviderRow, identity: ProviderIdentity): Promise<string> {
+    let token = "";
+    await this.#run(visit, "signIn", async (tx, now) => {
+      const locked = await queries.lockProvider(tx, row.id);
+      if (locked?.version !== row.version || !locked.enabled) {
+        throw new NotAdmitted("the provider changed during the sign-in");
+      }
+      const { sessionExpiresAt: expiresAt, session, acr, amr } = identity;
+      if (expiresAt !== undefined && expiresAt <= now) throw new NotAdmitted("the provider's session has expired");
+      // Lock the groups before the user: deleting a group locks in this order.
+      const groupIds = await lockMappedGroups(tx, identity.groups ?? []);
+      const user = await userOf(tx, locked, identity, now);
+      if (!identity.groupOverage) {
+        await applyMappedGroups(tx, grantedToSystem(), { userId: user.id, providerId: row.id, groupIds }, now);
+      }
+      const begun = await beginSession(
+        tx,
+        {
+          userId: user.id,
+          method: "oidc",
+          address: visit.address,
+          userAgent: visit.userAgent,
+          authTime: identity.authTime !== undefined && identity.authTime < now ? identity.authTime : now,
+          amr,
+          acr,
+          provider: { id: row.id, session, expiresAt },
+        },
+        now,
+      );
+      const note = identity.groupOverage ? groupsUnknown : undefined;
+      await this.#logAttempt(tx, visit, row, { user, reason: null, note });
+      token = begun.token;
+    });
+    return token;
+  }
+
+  async #run(
+    { tenantId, requestId, address }: ProviderVisit,
+    operation: string,
+    work: (tx: CommandTx, now: Date) => Promise<void>,
+  ): Promise<void> {
+    const { runner } = this.#options;
+    const now = runner.clock.now();
+    const actor = { type: "system", name: "Gatehouse" } as const;
+    const origin = { actor, operation, requestId, sourceAddress: address, at: now };
+    const scope = { kind: "tenant", tenantId } as const;
+    await runCommand(runner, { scope, tenantId, origin, idempotency: undefined, changesAccess: true }, async (tx) => {
+      await work(tx, now);
+      return empty();
+    });
+  }
+
+  /** Logs a failed attempt for administrators. @returns the reason */
+  async #failed(visit: ProviderVisit, row: queries.ProviderRow, error: unknown): Promise<string> {
+    const reason = reasonOf(error);
+    this.#warn(visit, reason);
+    const { tenantId } = visit;
+    const user = error instanceof NotAdmitted ? error.user : undefined;
+    await this.#options.runner.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+      this.#logAttempt({ tenantId, query }, visit, row, { user, reason }),
+    );
+    return reason;
+  }
+
+  /** Only the log has failures of browsers that hold no sign-in: a request without credentials stores nothing. */
+  #warn(
+    { tenantId, providerId, requestId, address }: ProviderVisit,
+    reason: string,
+    message = "sign-in at an identity provider failed",
+  ): void {
+    const fields = { tenantId, providerId, requestId, address, reason };
+    this.#options.log.warn(fields, message);
+  }
+
+  #logAttempt(
+    tx: TenantTx,
+    { address, userAgent = "" }: ProviderVisit,
+    { id: providerId, name: providerName }: queries.ProviderRow,
+    {
+      user,
+      reason,
+      note,
+    }: { readonly user: NamedUser | undefined; readonly reason: string | null; readonly note?: string | undefined },
+  ): Promise<void> {
+    const who = { userId: user?.id ?? null, userName: user?.email ?? null };
+    const attempt = {
+      id: newId(),
+      ...who,
+      method: "oidc",
+      providerId,
+      providerName,
+      address,
+      userAgent,
+      reason,
+      note,
+    } as const;
+    return insertSignInAttempt(tx, attempt, this.#options.runner.clock.now());
+  }
+}
+
+/** Errors of commands that the groups of a person can cause. */
+const refusals = {
+  access_tests_broken: "the memberships that the provider's groups give would break enforced access tests",
+  group_limit_reached: "the provider's groups would exceed the number of groups of a user",
+} as const;
+
+/** The reason of a refusal, for administrators. Other errors are thrown again. */
+function reasonOf(error: unknown): string {
+  if (error instanceof SignInFailure || error instanceof NotAdmitted) return error.message;
+  if (error instanceof AppError && error.code in refusals) return refusals[error.code as keyof typeof refusals];
+  throw error;
+}

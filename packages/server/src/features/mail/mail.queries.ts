@@ -1,0 +1,157 @@
+/** The queue of mails. A mail contains no content, except that its link's row holds the encrypted token. */
+import type { Database } from "../../platform/db/database.ts";
+import { jsonObject } from "../../platform/db/json-object.ts";
+import { statement } from "../../platform/db/statement.ts";
+import { newId } from "../../platform/ids.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+
+export interface QueuedMail {
+  readonly userId: string;
+  /** Null for a mail that names the page of sign-in. */
+  readonly linkId: string | null;
+}
+
+/** A mail that this replica sends, with the records that its content is derived from. */
+export interface ClaimedMail {
+  readonly id: string;
+  readonly created_at: string;
+  readonly failures: number;
+  readonly link_id: string | null;
+  readonly email: string;
+  readonly status: "active" | "pending" | "inactive";
+  readonly tenantName: string;
+  readonly linkExpiresAt: string | null;
+  readonly linkUsedAt: string | null;
+  /** The token of the link, encrypted; null if the mail has no link. */
+  readonly token_ciphertext: Buffer | null;
+}
+
+/** The mails of a tenant that one replica sends at the same time. */
+export interface Claim {
+  readonly attemptId: string;
+  readonly now: Date;
+  /** When another replica may try again if this one dies. */
+  readonly until: Date;
+  readonly limit: number;
+}
+
+/**
+ * SQL for the latest mail about a record, as one json value.
+ *
+ * @param column the column of `mails` that names the record
+ * @param id the expression of the record's id; its row is `item`
+ */
+export function mailOf(column: "user_id" | "link_id", id: string): string {
+  return `(SELECT ${jsonObject("mail", ["status", "updated_at", "error"])} FROM mails AS mail
+           WHERE mail.tenant_id = item.tenant_id AND mail.${column} = ${id} ORDER BY mail.id DESC LIMIT 1)`;
+}
+
+const removeFormer = statement<never, [tenantId: string, userIds: readonly string[]]>(
+  "mail.delete_former",
+  "DELETE FROM mails WHERE tenant_id = $1 AND user_id = ANY ($2::uuid[]) AND status <> 'pending'",
+);
+const insert = statement<
+  never,
+  [tenantId: string, at: Date, ids: readonly string[], userIds: readonly string[], linkIds: readonly (string | null)[]]
+>(
+  "mail.queue",
+  `INSERT INTO mails (tenant_id, created_at, updated_at, next_attempt_at, id, user_id, link_id)
+   SELECT $1, $2, $2, $2, made.* FROM unnest($3::uuid[], $4::uuid[], $5::uuid[]) AS made`,
+);
+const selectTenants = statement<{ tenant_id: string }, [now: Date]>(
+  "mail.tenants_with_due",
+  "SELECT DISTINCT tenant_id FROM mails WHERE status = 'pending' AND next_attempt_at <= $1",
+);
+const claim = statement<{ id: string }, [tenantId: string, now: Date, attemptId: string, until: Date, limit: number]>(
+  "mail.claim",
+  `UPDATE mails SET attempt_id = $3, next_attempt_at = $4
+   WHERE tenant_id = $1 AND id IN (
+     SELECT id FROM mails WHERE tenant_id = $1 AND status = 'pending' AND next_attempt_at <= $2
+     ORDER BY next_attempt_at, id LIMIT $5 FOR UPDATE SKIP LOCKED)
+   RETURNING id`,
+);
+const selectClaimed = statement<ClaimedMail, [tenantId: string, ids: readonly string[]]>(
+  "mail.read_claimed",
+  `SELECT mail.id, mail.created_at, mail.failures, mail.link_id, item.email, item.status,
+          (SELECT name FROM tenants WHERE id = $1) AS "tenantName", link.expires_at AS "linkExpiresAt",
+          link.used_at AS "linkUsedAt", link.mailed_token_ciphertext AS token_ciphertext
+   FROM mails AS mail
+   JOIN users AS item ON item.tenant_id = mail.tenant_id AND item.id = mail.user_id
+   LEFT JOIN enrolment_links AS link ON link.tenant_id = mail.tenant_id AND link.id = mail.link_id
+   WHERE mail.tenant_id = $1 AND mail.id = ANY ($2::uuid[]) ORDER BY mail.id`,
+);
+const settle = statement<
+  never,
+  [
+    tenantId: string,
+    id: string,
+    attemptId: string,
+    at: Date,
+    status: string,
+    failures: number,
+    error: string | null,
+    nextAttemptAt: Date | null,
+  ]
+>(
+  "mail.settle",
+  `WITH settled AS (
+     UPDATE mails SET updated_at = $4, status = $5, failures = $6, error = $7, next_attempt_at = $8, attempt_id = NULL
+     WHERE tenant_id = $1 AND id = $2 AND attempt_id = $3
+     RETURNING link_id, status
+   )
+   UPDATE enrolment_links AS link SET mailed_token_ciphertext = NULL FROM settled
+   WHERE link.tenant_id = $1 AND link.id = settled.link_id AND settled.status <> 'pending'`,
+);
+
+/** Queues mails. A finished mail of the same user is not needed any more, and is deleted. */
+export async function queueMails(tx: TenantTx, mails: readonly QueuedMail[], at: Date): Promise<void> {
+  const userIds = mails.map(({ userId }) => userId);
+  await tx.query(removeFormer, tx.tenantId, userIds);
+  await tx.query(
+    insert,
+    tx.tenantId,
+    at,
+    mails.map(() => newId()),
+    userIds,
+    mails.map(({ linkId }) => linkId),
+  );
+}
+
+/** The tenants with mails that are due. */
+export async function tenantsWithDueMails(database: Database, now: Date): Promise<readonly string[]> {
+  const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectTenants, now));
+  return rows.map(({ tenant_id: id }) => id);
+}
+
+/** Claims mails that are due. No other replica sends them before `until`. */
+export async function claimMails(
+  tx: TenantTx,
+  { now, attemptId, until, limit }: Claim,
+): Promise<readonly ClaimedMail[]> {
+  const claimed = await tx.query(claim, tx.tenantId, now, attemptId, until, limit);
+  if (claimed.length === 0) return [];
+  return tx.query(
+    selectClaimed,
+    tx.tenantId,
+    claimed.map(({ id }) => id),
+  );
+}
+
+/** The result of an attempt. */
+export interface MailResult {
+  readonly status: "pending" | "sent" | "failed";
+  readonly failures: number;
+  readonly error: string | null;
+  /** Null unless the mail is pending. */
+  readonly nextAttemptAt: Date | null;
+}
+
+/** Stores the result of an attempt, unless another replica sends the mail by now. */
+export async function settleMail(
+  tx: TenantTx,
+  { id, attemptId }: { readonly id: string; readonly attemptId: string },
+  { status, failures, error, nextAttemptAt }: MailResult,
+  at: Date,
+): Promise<void> {
+  await tx.query(settle, tx.tenantId, id, attemptId, at, status, failures, error, nextAttemptAt);
+}

@@ -1,0 +1,163 @@
+/** Mail through a real SMTP server. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createLog } from "../../platform/log.ts";
+import { resealSecrets } from "../../platform/secrets/reseal.ts";
+import { BrowserPage } from "../../testing/browser-page.ts";
+import { deferredMailbox, Exim, eximProblem, refusedMailbox } from "../../testing/exim.ts";
+import { unique } from "../../testing/operations/test-records.ts";
+import { sealedLinkTokens } from "../../testing/sign-in-rows.queries.ts";
+import { TestClock } from "../../testing/test-clock.ts";
+import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
+import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "../../testing/test-server.ts";
+import { until } from "../../testing/until.ts";
+import { VirtualPasskey } from "../../testing/virtual-passkey.ts";
+
+const hourMs = 60 * 60_000;
+const origin = "http://localhost:8080";
+
+if (eximProblem !== undefined) console.warn(`Tests of mail are skipped: ${eximProblem}.`);
+
+describe.skipIf(eximProblem !== undefined)("mail", () => {
+  const clock = new TestClock();
+  const written: string[] = [];
+  const exim = new Exim();
+  // A database of its own, because servers with other settings would send each other's mails.
+  let own: TestDatabase;
+  let server: TestServer;
+  let tenant: TestTenant;
+
+  beforeAll(async () => {
+    [own] = await Promise.all([createDatabase(), exim.start()]);
+    const smtp = { host: "127.0.0.1", port: exim.port, tls: "optional", user: undefined, password: undefined } as const;
+    const mail = { smtp, from: "gatehouse@example.com", intervalMs: 20 };
+    const log = createLog("trace", { write: (line) => written.push(line) });
+    server = await startTestServer({ connection: own.connection, clock, settings: { mail, log } });
+  });
+  beforeEach(async () => {
+    tenant = await server.newTenant();
+  });
+  afterAll(async () => {
+    await server?.close();
+    await Promise.all([exim.remove(), own?.drop()]);
+  });
+
+  /** Invites a person by mail. The name of the mailbox starts with `prefix`. */
+  async function invite(prefix: string): Promise<{ readonly id: string; readonly mailbox: string }> {
+    const mailbox = unique(prefix).replace(/\s/g, "-").toLowerCase();
+    const { status, body } = await tenant.client.post("/tenants/users", {
+      email: `${mailbox}@example.com`,
+      notify: true,
+    });
+    expect([status, body.status]).toEqual([201, "pending"]);
+    return { id: body.id, mailbox };
+  }
+  const mailOf = async (id: string) => (await tenant.client.must.get(`/tenants/users/${id}`)).body.mail;
+  const statusIs = (id: string, status: string) =>
+    until(`the mail is ${status}`, async () => (await mailOf(id)).status === status);
+  const failedWith = (id: string, pattern: RegExp) =>
+    until("the attempt failed", async () => pattern.test((await mailOf(id)).error ?? ""));
+  const sealedTokens = () => sealedLinkTokens(server.database, tenant.id);
+  /** The token in a mail, whose lines may be broken by quoted-printable. */
+  const tokenIn = (mail: string) => /gatehouse_enrol_\w{49}/.exec(mail.replaceAll(/=\r?\n/g, ""))?.[0] ?? "";
+
+  test("an invitation arrives as text and HTML, tracks nobody, and its link registers a passkey", async () => {
+    const { id, mailbox } = await invite("ann");
+    await statusIs(id, "sent");
+    await until("the mail is in the mailbox", () => exim.mailbox(mailbox).includes("</html>"));
+    const mail = exim.mailbox(mailbox).replaceAll(/=\r?\n/g, "");
+    expect(mail).toContain("From: Gatehouse <gatehouse@example.com>");
+    expect(mail).toContain(`To: ${mailbox}@example.com`);
+    expect(mail).toContain("Content-Type: text/plain; charset=utf-8");
+    expect(mail).toContain("Content-Type: text/html; charset=utf-8");
+    expect(mail).not.toMatch(/<img|<script|<link|http:\/\/(?!localhost:8080\/)|https:/);
+    const token = tokenIn(mail);
+    // The sealed token is deleted once the mail is sent, and the token is in no log and no event.
+    expect(await sealedTokens()).toEqual([]);
+    const { text } = await tenant.client.must.get("/tenants/events?limit=100");
+    for (const place of [text, written.join("\n")]) expect(place).not.toContain(token);
+    expect(written.join("\n")).not.toContain(mailbox);
+    const reply = await new BrowserPage(server).enrol(token, new VirtualPasskey(origin));
+    expect(reply.status, reply.text).toBe(201);
+  });
+
+  test("a refusal of the SMTP server is final and shown on the user", async () => {
+    const { id } = await invite(refusedMailbox);
+    await statusIs(id, "failed");
+    expect((await mailOf(id)).error).toMatch(/550.*no mailbox of this name/);
+    expect(await sealedTokens()).toEqual([]);
+    // The list shows it too, and another mail replaces it.
+    const { body } = await tenant.client.must.get(`/tenants/users?filter[id]=${id}`);
+    expect(body.data[0].mail.status).toBe("failed");
+    await tenant.client.must.post(`/tenants/users/${id}/invite`, { notify: true });
+    await failedWith(id, /550/);
+  });
+
+  test("a mail that is not accepted is tried again, and fails after 24 hours", async () => {
+    const { id } = await invite(deferredMailbox);
+    const start = clock.now().getTime();
+    try {
+      await failedWith(id, /451.*try again later/);
+      let attempts = 1;
+      while ((await mailOf(id)).status === "pending") {
+        const before = (await mailOf(id)).updatedAt;
+        clock.advance(hourMs);
+        await until("another attempt was made", async () => (await mailOf(id)).updatedAt !== before);
+        attempts += 1;
+        expect(attempts).toBeLessThan(30);
+      }
+      expect(attempts).toBeGreaterThan(20);
+      expect((await mailOf(id)).error).toMatch(/^Not sent within 24 hours\. .*451/);
+      expect(await sealedTokens()).toEqual([]);
+    } finally {
+      clock.advance(start - clock.now().getTime());
+    }
+  });
+
+  test("a command does not wait for the SMTP server, and the mail is sent once the server is back", async () => {
+    await exim.stop();
+    const { id, mailbox } = await invite("bob");
+    await failedWith(id, /ECONNREFUSED/);
+    const [sealed] = await sealedTokens();
+    expect(sealed).toBeInstanceOf(Buffer);
+    expect(sealed?.toString("latin1")).not.toContain("gatehouse_enrol");
+    // The rotation of the master key covers the waiting token.
+    const before = sealed;
+    const next = Buffer.alloc(32, 9);
+    const keys = { current: next, second: testMasterKey };
+    await resealSecrets({ database: server.database, masterKeys: keys });
+    const [resealed] = await sealedTokens();
+    expect(resealed?.equals(before ?? Buffer.alloc(0))).toBe(false);
+    await resealSecrets({ database: server.database, masterKeys: { current: testMasterKey, second: next } });
+    await exim.start();
+    clock.advance(2 * 60_000);
+    await statusIs(id, "sent");
+    await until("the mail is in the mailbox", () => exim.mailbox(mailbox).includes("</html>"));
+    const reply = await new BrowserPage(server).enrol(tokenIn(exim.mailbox(mailbox)), new VirtualPasskey(origin));
+    expect(reply.status, reply.text).toBe(201);
+  });
+
+  test("a revoked link is not sent any more", async () => {
+    await exim.stop();
+    const { id, mailbox } = await invite("carol");
+    await failedWith(id, /ECONNREFUSED/);
+    const { body: links } = await tenant.client.must.get(`/tenants/users/${id}/enrolment-links`);
+    expect(links).toMatchObject([{ mail: { status: "pending" } }]);
+    await tenant.client.must.delete(`/tenants/users/${id}/enrolment-links/${links[0].id}`);
+    await exim.start();
+    clock.advance(2 * 60_000);
+    const { id: later } = await invite("dave");
+    await statusIs(later, "sent");
+    expect([await mailOf(id), exim.mailbox(mailbox)]).toEqual([undefined, ""]);
+  });
+
+  test("a link that is created for a user is sent and shown", async () => {
+    const mailbox = unique("erin").replace(/\s/g, "-").toLowerCase();
+    const { body: user } = await tenant.client.must.post("/tenants/users", { email: `${mailbox}@example.com` });
+    expect(user.mail).toBeUndefined();
+    const { body: link } = await tenant.client.must.post(`/tenants/users/${user.id}/enrolment-links`, { notify: true });
+    expect(link.mail.status).toBe("pending");
+    await statusIs(user.id, "sent");
+    await until("the mail is in the mailbox", () => exim.mailbox(mailbox).includes("</html>"));
+    expect(link.url.endsWith(tokenIn(exim.mailbox(mailbox)))).toBe(true);
+  });
+});

@@ -1,0 +1,18 @@
+/** The face of this feature: passkeys. */
+export {
+  findPresentedPasskey,
+  insertPasskey,
+  notePasskeyUse,
+  readPasskeysOfUser,
+} from "./passkeys.queries.ts";
+export { passkeyView } from "./passkeys.view.ts";
+export {
+  authenticationOptions,
+  ceremonyMs,
+  presentedCredentialHash,
+  type RelyingParty,
+  registrationOptions,
+  relyingPartyOf,
+  verifyAuthentication,
+  verifyRegistration,
+} from "./verify-passkey.ts";

@@ -1,0 +1,176 @@
+/** Options for browsers, and the verification of their responses (WebAuthn, Level 3). */
+import { createHash } from "node:crypto";
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from "@simplewebauthn/server";
+import type { NewPasskey, PasskeyRow } from "./passkeys.queries.ts";
+
+/** The address of the server, which passkeys are bound to. */
+export interface RelyingParty {
+  /** The host name: the relying party's id. */
+  readonly id: string;
+  /** The only origin whose pages may use the passkeys. */
+  readonly origin: string;
+}
+
+/** How long a person can take to answer, in milliseconds. */
+export const ceremonyMs = 5 * 60_000;
+const minCredentialBytes = 16;
+const maxCredentialBytes = 1023;
+
+export function relyingPartyOf(publicUrl: URL): RelyingParty {
+  return { id: publicUrl.hostname, origin: publicUrl.origin };
+}
+
+/** The user handle of a passkey: the user's id. It says nothing about the person. */
+export function userHandleOf(userId: string): Buffer {
+  return Buffer.from(userId.replaceAll("-", ""), "hex");
+}
+
+export interface PasskeyOwner {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+}
+
+/** Options for `navigator.credentials.create`. */
+export function registrationOptions(
+  relyingParty: RelyingParty,
+  owner: PasskeyOwner,
+  challenge: Buffer,
+  existing: readonly PasskeyRow[],
+) {
+  return generateRegistrationOptions({
+    rpName: "Gatehouse",
+    rpID: relyingParty.id,
+    userID: Uint8Array.from(userHandleOf(owner.id)),
+    userName: owner.email,
+    userDisplayName: owner.name,
+    challenge: Uint8Array.from(challenge),
+    timeout: ceremonyMs,
+    attestationType: "none",
+    // The sign-in page does not ask for a name, so the passkey must be discoverable.
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+    excludeCredentials: existing.map(({ credential_id: id, transports }) => ({
+      id: id.toString("base64url"),
+      transports: [...transports],
+    })),
+  });
+}
+
+/** Options for `navigator.credentials.get`. Without passkeys, the person chooses one. */
+export function authenticationOptions(
+  relyingParty: RelyingParty,
+  challenge: Buffer,
+  passkeys: readonly PasskeyRow[] = [],
+) {
+  return generateAuthenticationOptions({
+    rpID: relyingParty.id,
+    challenge: Uint8Array.from(challenge),
+    timeout: ceremonyMs,
+    userVerification: "required",
+    allowCredentials: passkeys.map(({ credential_id: id, transports }) => ({
+      id: id.toString("base64url"),
+      transports: [...transports],
+    })),
+  });
+}
+
+/**
+ * Verifies a browser's response to registration options.
+ *
+ * @returns the passkey, or the reason for a refusal
+ */
+export async function verifyRegistration(
+  response: unknown,
+  challenge: Buffer,
+  { id, origin }: RelyingParty,
+): Promise<Omit<NewPasskey, "id" | "userId" | "name"> | { readonly refused: string }> {
+  try {
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response: response as RegistrationResponseJSON, // the library checks each field
+      expectedChallenge: challenge.toString("base64url"),
+      expectedOrigin: origin,
+      expectedRPID: id,
+      requireUserVerification: true,
+    });
+    if (!verified) return { refused: "the response could not be verified" };
+    const { credential, credentialBackedUp: backedUp } = registrationInfo;
+    const credentialId = Buffer.from(credential.id, "base64url");
+    if (credentialId.length < minCredentialBytes || credentialId.length > maxCredentialBytes) {
+      return { refused: "the credential id has an unusual length" };
+    }
+    const transports = (credential.transports ?? [])
+      .filter((transport) => typeof transport === "string" && transport.length <= 32)
+      .slice(0, 10);
+    return {
+      credentialId,
+      publicKey: Buffer.from(credential.publicKey),
+      counter: credential.counter,
+      transports,
+      backedUp,
+    };
+  } catch (error) {
+    return { refused: reasonOf(error) };
+  }
+}
+
+/** The SHA-256 of the credential id in a browser's response; undefined for a response without one. */
+export function presentedCredentialHash(response: unknown): Buffer | undefined {
+  const id = fieldOf(response, "id");
+  if (typeof id !== "string" || id.length > 2 * maxCredentialBytes) return undefined;
+  const bytes = Buffer.from(id, "base64url");
+  return bytes.length < minCredentialBytes ? undefined : createHash("sha256").update(bytes).digest();
+}
+
+/**
+ * Verifies a browser's response to authentication options.
+ *
+ * @returns the passkey's new state, or the reason for a refusal
+ */
+export async function verifyAuthentication(
+  response: unknown,
+  challenge: Buffer,
+  passkey: PasskeyRow,
+  { id, origin }: RelyingParty,
+): Promise<{ readonly counter: number; readonly backedUp: boolean } | { readonly refused: string }> {
+  const handle = fieldOf(fieldOf(response, "response"), "userHandle");
+  // Authenticators omit the handle if the options name the passkeys.
+  if (handle !== undefined && handle !== null && handle !== userHandleOf(passkey.user_id).toString("base64url")) {
+    return { refused: "the user handle belongs to another user" };
+  }
+  try {
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: response as AuthenticationResponseJSON, // the library checks each field
+      expectedChallenge: challenge.toString("base64url"),
+      expectedOrigin: origin,
+      expectedRPID: id,
+      credential: {
+        id: passkey.credential_id.toString("base64url"),
+        publicKey: Uint8Array.from(passkey.public_key),
+        counter: passkey.counter,
+      },
+      requireUserVerification: true,
+    });
+    if (!verified) return { refused: "the signature is not valid" };
+    return { counter: authenticationInfo.newCounter, backedUp: authenticationInfo.credentialBackedUp };
+  } catch (error) {
+    return { refused: reasonOf(error) };
+  }
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+const maxReasonLength = 200;
+
+/** The library's messages quote parts of the response, which can be long. */
+function reasonOf(error: unknown): string {
+  return (error instanceof Error ? error.message : "the response is malformed").slice(0, maxReasonLength);
+}

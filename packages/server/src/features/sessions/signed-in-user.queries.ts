@@ -1,0 +1,32 @@
+import type { RoleType } from "@gatehouse/contract/permissions";
+import type { UserStatus } from "@gatehouse/contract/records/user";
+import { statement } from "../../platform/db/statement.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { roleHeldBy } from "../roles/roles.api.ts";
+
+/** The state of a user on which a session depends. */
+export interface SignedInUser {
+  readonly id: string;
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly isOwner: boolean;
+  readonly status: UserStatus;
+  readonly tenantName: string;
+  /** The types of direct and inherited roles. */
+  readonly roles: readonly RoleType[];
+}
+
+const select = statement<SignedInUser, [tenantId: string, id: string]>(
+  "sessions.read_signed_in_user",
+  `SELECT item.id, item.email, item.first_name AS "firstName", item.last_name AS "lastName", item.is_owner AS "isOwner",
+     item.status, (SELECT name FROM tenants WHERE id = $1) AS "tenantName",
+     coalesce((SELECT json_agg(role.type) FROM roles AS role
+               WHERE role.tenant_id = item.tenant_id AND ${roleHeldBy("item")}), '[]') AS roles
+   FROM users AS item WHERE item.tenant_id = $1 AND item.id = $2`,
+);
+
+/** Reads the user of a session, with the roles that the user holds now. */
+export async function readSignedInUser(tx: TenantTx, id: string): Promise<SignedInUser | undefined> {
+  return (await tx.query(select, tx.tenantId, id))[0];
+}

@@ -1,0 +1,6 @@
+import type { TenantSettings } from "@gatehouse/contract/records/tenant-settings";
+
+export function tenantSettingsView(row: TenantSettings): TenantSettings {
+  const { configurationLifetime, sessionLifetime, sessionIdleTime, singleSignOnOnly, deviceApproval } = row;
+  return { configurationLifetime, sessionLifetime, sessionIdleTime, singleSignOnOnly, deviceApproval };
+}

@@ -1,0 +1,208 @@
+/**
+ * The steps in which people sign in and register passkeys: `/console/sign-in`, `/console/enrolment`,
+ * `/console/recovery` and `/console/account` (docs/decisions/0088-people-sign-in.md). Only pages of this server can
+ * take them.
+ */
+import { createHash } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../platform/app-error.ts";
+import { type AuthenticationOptions, authenticate } from "./authentication.ts";
+import type { Caller, Sessions } from "./caller.ts";
+import { within } from "./observation.ts";
+import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
+import type { BegunCeremony, DemoSignIn, PeopleSignIn, SignedIn, SignInContext } from "./people.ts";
+import { operationHeaders } from "./response-headers.ts";
+import {
+  ceremonyCookie,
+  ceremonyOf,
+  forgottenCeremonyCookies,
+  sessionCookie,
+  sessionTokenOf,
+} from "./session-cookie.ts";
+
+export interface ConsoleSignInOptions extends AuthenticationOptions {
+  readonly sessions: Sessions;
+  readonly people: PeopleSignIn;
+  /** Undefined unless the server runs in demo mode. */
+  readonly demo?: DemoSignIn | undefined;
+}
+
+/** Longer than the response of any authenticator. */
+const bodyLimit = 32_768;
+const maxNameLength = 120;
+
+/** These routes belong to the console and are not part of the contract. */
+export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInOptions): void {
+  const { people, sessions, limits, demo } = options;
+
+  app.get("/console/sign-in", { exposeHeadRoute: false }, (request, reply) =>
+    within(request, async () => {
+      const demoPeople = demo === undefined ? {} : { demo: { people: await demo.people() } };
+      return reply.headers(operationHeaders).send({ publicUrl: people.publicUrl, ...demoPeople });
+    }),
+  );
+  if (demo !== undefined) {
+    anonymous("/console/demo/sign-in", async (request, reply) => {
+      const { userId } = bodyOf(request, { userId: "text" });
+      return signedIn(request, reply, await demo.signIn(contextOf(request), userId));
+    });
+  }
+  anonymous("/console/sign-in/options", async (_request, reply) => ceremony(reply, await people.beginSignIn()));
+  anonymous("/console/sign-in", async (request, reply) => {
+    const { response } = bodyOf(request, { response: "object" });
+    return signedIn(request, reply, await people.signIn(contextOf(request), response));
+  });
+  anonymous("/console/enrolment/options", async (request, reply) => {
+    const { token } = bodyOf(request, { token: "text" });
+    const { person, ...begun } = await people.beginEnrolment(contextOf(request), token);
+    return ceremony(reply, begun, { person });
+  });
+  anonymous("/console/enrolment", async (request, reply) => {
+    const body = bodyOf(request, { token: "text", name: "text", response: "object" });
+    return signedIn(request, reply, await people.enrol(contextOf(request), body));
+  });
+  anonymous("/console/recovery", async (request, reply) => {
+    const { code } = bodyOf(request, { code: "text" });
+    const { recoveryCode, ...rest } = await people.recover(contextOf(request), code);
+    return signedIn(request, reply, rest, { recoveryCode });
+  });
+
+  inSession("/console/account/passkeys/options", async (caller, _request, reply) =>
+    ceremony(reply, await people.beginRegistration(caller)),
+  );
+  inSession("/console/account/passkeys", async (caller, request, reply) => {
+    const body = bodyOf(request, { name: "text", response: "object" });
+    const passkey = await people.register(caller, contextOf(request), body);
+    return withoutCeremony(reply).status(201).send(passkey);
+  });
+  inSession("/console/account/authentication/options", async (caller, _request, reply) =>
+    ceremony(reply, await people.beginAuthentication(caller)),
+  );
+  inSession("/console/account/authentication", async (caller, request, reply) => {
+    const { response } = bodyOf(request, { response: "object" });
+    await people.authenticate(caller, contextOf(request), response);
+    return withoutCeremony(reply).status(204).send();
+  });
+  inSession("/console/account/recovery-code", async (caller, request, reply) =>
+    reply.status(201).send({ recoveryCode: await people.renewRecoveryCode(caller, contextOf(request)) }),
+  );
+
+  /** A step without a session. Failures count for the address, as those of keys do. */
+  function anonymous(
+    path: string,
+    step: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+  ): void {
+    app.post(path, {
+      bodyLimit,
+      onRequest: (request) => within(request, async () => requireOwnOrigin(request)),
+      handler: (request, reply) =>
+        within(request, async () => {
+          reply.headers(operationHeaders);
+          const credential = credentialOf(request.body);
+          await limits.requireUnblockedAddress(request, reply, credential);
+          try {
+            return await step(request, reply);
+          } catch (error) {
+            if (error instanceof AppError && error.status === 401) await limits.countFailure(request, credential);
+            throw error;
+          }
+        }),
+    });
+  }
+
+  /** A step of a person who has signed in. */
+  function inSession(
+    path: string,
+    step: (caller: Caller, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+  ): void {
+    app.post(path, {
+      bodyLimit,
+      onRequest: (request, reply) =>
+        within(request, async () => {
+          requireOwnOrigin(request);
+          await authenticate(request, reply, { ...options, access: "any-key" });
+        }),
+      handler: (request, reply) =>
+        within(request, async () => {
+          reply.headers(operationHeaders);
+          const { caller } = request;
+          if (caller === undefined) throw new AppError("missing_api_key");
+          // A stolen token of a program must not become a passkey of the thief.
+          if (caller.session?.client === "cli") throw new AppError("person_required");
+          return step(caller, request, reply);
+        }),
+    });
+  }
+
+  async function signedIn(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { token, info }: SignedIn,
+    more: object = {},
+  ): Promise<FastifyReply> {
+    const overTls = isOverTls(request);
+    // A session that the browser had, perhaps set by somebody else, does not survive.
+    const before = sessionTokenOf(request.headers.cookie, overTls);
+    if (before !== undefined) await sessions.end(before);
+    const credential = credentialOf(request.body);
+    limits.noteSignedIn([token, ...(credential === undefined ? [] : [credential])], request.ip);
+    return reply
+      .status(201)
+      .header("Set-Cookie", [sessionCookie(token, overTls), ...forgottenCeremonyCookies()])
+      .send({ ...info, ...more });
+  }
+
+  function ceremony(reply: FastifyReply, { options: forBrowser, ceremony: text }: BegunCeremony, more: object = {}) {
+    const { request } = reply;
+    return reply.header("Set-Cookie", ceremonyCookie(text, isOverTls(request))).send({ options: forBrowser, ...more });
+  }
+}
+
+function withoutCeremony(reply: FastifyReply): FastifyReply {
+  return reply.header("Set-Cookie", forgottenCeremonyCookies());
+}
+
+function contextOf(request: FastifyRequest): SignInContext {
+  return {
+    requestId: request.id,
+    address: request.ip,
+    userAgent: request.headers["user-agent"],
+    ceremony: ceremonyOf(request.headers.cookie, isOverTls(request)),
+  };
+}
+
+type FieldKind = "text" | "object";
+type BodyWith<Fields extends Readonly<Record<string, FieldKind>>> = {
+  readonly [Name in keyof Fields]: Fields[Name] extends "text" ? string : object;
+};
+
+/** @throws AppError invalid_body */
+function bodyOf<const Fields extends Readonly<Record<string, FieldKind>>>(
+  { body }: FastifyRequest,
+  fields: Fields,
+): BodyWith<Fields> {
+  const errors = Object.entries(fields).flatMap(([name, kind]) => {
+    const value: unknown = typeof body === "object" && body !== null ? Reflect.get(body, name) : undefined;
+    const isValid =
+      kind === "text"
+        ? typeof value === "string" && value.trim() !== "" && value.length <= (name === "name" ? maxNameLength : 200)
+        : typeof value === "object" && value !== null && !Array.isArray(value);
+    return isValid
+      ? []
+      : [{ pointer: `/${name}`, message: kind === "text" ? "must be a short text" : "must be an object" }];
+  });
+  if (errors.length > 0) throw new AppError("invalid_body", { errors });
+  return body as BodyWith<Fields>; // each field was checked above
+}
+
+/**
+ * Identifies the credential of a request in counts of failures, without containing it. An address that is blocked
+ * because of somebody else's failures stays open to credentials that were accepted from it.
+ */
+function credentialOf(body: unknown): string | undefined {
+  const field = (value: unknown, name: string): unknown =>
+    typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+  const text = field(field(body, "response"), "id") ?? field(body, "token");
+  if (typeof text !== "string") return undefined;
+  return `sign-in:${createHash("sha256").update(text).digest("base64url")}`;
+}

@@ -1,0 +1,64 @@
+/** The interface of the routes of sign-ins at identity providers, which features/identity-providers implements. */
+
+/** A request of a browser on its way to or from a provider. */
+export interface ProviderVisit {
+  readonly tenantId: string;
+  readonly providerId: string;
+  readonly requestId: string;
+  readonly address: string;
+  readonly userAgent: string | undefined;
+}
+
+export interface ProviderDeparture {
+  /** The provider's page. */
+  readonly url: string;
+  /** The secrets that the browser holds, encrypted. */
+  readonly ceremony: string;
+}
+
+export type ProviderReturn =
+  | {
+      readonly kind: "signed-in";
+      readonly token: string;
+      /** The token for the sign-out at the provider, encrypted; undefined if a cookie cannot hold it. */
+      readonly idToken: string | undefined;
+    }
+  /** The person of a session has proven to be present. */
+  | { readonly kind: "confirmed" }
+  /** A test, with lines for the administrator. */
+  | { readonly kind: "tested"; readonly succeeded: boolean; readonly lines: readonly string[] }
+  /** The person learns nothing about the reason, except that a provider cannot be reached. */
+  | { readonly kind: "refused"; readonly unreachable: boolean };
+
+/** Why a browser goes to the provider, other than to sign in. */
+export interface DepartureReason {
+  /** Permits a test. */
+  readonly ticket?: string | undefined;
+  /** The session whose person proves to be present. */
+  readonly session?: { readonly id: string; readonly userId: string } | undefined;
+}
+
+/** A provider that a sign-in page offers. */
+export interface OfferedProvider {
+  readonly name: string;
+  /** The path at which the sign-in starts. */
+  readonly path: string;
+}
+
+export interface ProviderSignIn {
+  /**
+   * Finds the providers of a tenant.
+   *
+   * @param name the slug of the tenant, a domain that it has proven, or an address in the domain
+   * @returns none if there is no such tenant, or it has no enabled provider
+   */
+  find(name: string): Promise<readonly OfferedProvider[]>;
+  /** @returns undefined if the provider does not exist, is disabled, or the ticket of a test is not valid */
+  depart(visit: ProviderVisit, reason: DepartureReason): Promise<ProviderDeparture | "unreachable" | undefined>;
+  /** @param query the parameters of the provider, as received */
+  arrive(visit: ProviderVisit, query: string, ceremony: string | undefined): Promise<ProviderReturn>;
+  /** @returns the provider's page; undefined if it has none */
+  signOut(visit: ProviderVisit, idToken: string | undefined): Promise<string | "unreachable" | undefined>;
+  /** Ends the sessions that a logout token of the provider names. */
+  endSessions(visit: ProviderVisit, logoutToken: string): Promise<"ended" | "refused" | "unreachable">;
+}

@@ -1,0 +1,192 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type ClientHttp2Session, connect } from "node:http2";
+import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { connect as connectTls } from "node:tls";
+import { gatewayLinkSubprotocols } from "@gatehouse/agent-protocol/gateway/frames";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { StartError } from "../platform/start-error.ts";
+import { firstCertificate, secondCertificate } from "../testing/certificates.ts";
+import { testLog } from "../testing/test-log.ts";
+import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
+import { TlsCertificate, tlsCertificateTask } from "./tls-certificate.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "gatehouse-test-"));
+const files = { certFile: join(folder, "tls.crt"), keyFile: join(folder, "tls.key") };
+let server: TestServer;
+let tenant: TestTenant;
+let port: number;
+
+beforeAll(async () => {
+  write(firstCertificate);
+  server = await startTestServer({ settings: { tls: files } });
+  tenant = await server.newTenant();
+  port = Number(new URL(await server.listen()).port);
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+function write({ cert, key }: { readonly cert: string | Buffer; readonly key: string }): void {
+  writeFileSync(files.certFile, cert);
+  writeFileSync(files.keyFile, key);
+}
+
+/** Sends a request of HTTP/2. */
+async function overHttp2(session: ClientHttp2Session, headers: Record<string, string>, body = "") {
+  const stream = session.request({ apikey: tenant.key, ...headers }, { endStream: body === "" });
+  if (body !== "") stream.end(body);
+  const [answer] = await once(stream, "response");
+  return { status: answer[":status"], headers: answer, body: await text(stream) };
+}
+
+async function withSession<T>(use: (session: ClientHttp2Session) => Promise<T>): Promise<T> {
+  const session = connect(`https://localhost:${port}`, { ca: firstCertificate.cert });
+  try {
+    return await use(session);
+  } finally {
+    session.close();
+  }
+}
+
+/** The certificate that a new connection gets. */
+async function servedCertificate(): Promise<string> {
+  const socket = connectTls({ host: "127.0.0.1", port, servername: "localhost", rejectUnauthorized: false });
+  await once(socket, "secureConnect");
+  const { raw } = socket.getPeerCertificate();
+  socket.destroy();
+  return raw.toString("base64");
+}
+
+function encoded({ cert }: { readonly cert: string }): string {
+  return cert.replaceAll(/-----.*-----|\n/g, "");
+}
+
+describe("over TLS", () => {
+  test("HTTP/2 serves reads and writes, also at the same time", async () => {
+    await withSession(async (session) => {
+      const body = JSON.stringify({ name: "Over HTTP/2" });
+      const made = await overHttp2(
+        session,
+        { ":method": "POST", ":path": "/tenants/groups", "content-type": "application/json" },
+        body,
+      );
+      expect(made).toMatchObject({ status: 201 });
+      const reads = await Promise.all(
+        Array.from({ length: 20 }, () => overHttp2(session, { ":path": "/tenants/groups" })),
+      );
+      for (const read of reads)
+        expect(read).toMatchObject({ status: 200, body: expect.stringContaining("Over HTTP/2") });
+    });
+  });
+
+  test("HTTP/1.1 serves clients without HTTP/2", async () => {
+    const call = request({ port, host: "127.0.0.1", servername: "localhost", ca: firstCertificate.cert, agent: false });
+    call.path = "/tenants/groups";
+    call.setHeader("apikey", tenant.key);
+    call.end();
+    const [answer] = await once(call, "response");
+    expect([answer.statusCode, answer.httpVersion]).toEqual([200, "1.1"]);
+    answer.resume();
+  });
+
+  test("agents open WebSockets", async () => {
+    const gateway = await tenant.client.must.post("/tenants/gateways", { name: "Berlin", wireguardPort: "51820" });
+    const socket = new WebSocket(`wss://localhost:${port}/gateway/v1/link`, gatewayLinkSubprotocols[1], {
+      ca: firstCertificate.cert,
+      headers: { authorization: `Bearer ${gateway.body.token}` },
+    });
+    await once(socket, "open");
+    socket.terminate();
+  });
+
+  test("an upgrade to another protocol is served without it", async () => {
+    const call = request({ port, host: "127.0.0.1", servername: "localhost", ca: firstCertificate.cert, agent: false });
+    call.path = "/healthz";
+    call.setHeader("connection", "upgrade");
+    call.setHeader("upgrade", "other");
+    call.end();
+    const [answer] = await once(call, "response");
+    expect(answer.statusCode).toBe(200);
+    answer.resume();
+  });
+
+  test("a request with different hosts is refused", async () => {
+    await withSession(async (session) => {
+      const refused = await overHttp2(session, {
+        ":path": "/tenants/groups",
+        ":authority": `localhost:${port}`,
+        host: "other.example.com",
+      });
+      expect(refused).toMatchObject({ status: 400, body: expect.stringContaining("several Host headers") });
+    });
+  });
+
+  test("TLS 1.1 is refused", async () => {
+    const socket = connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false, maxVersion: "TLSv1.1" });
+    await expect(once(socket, "secureConnect")).rejects.toThrow();
+  });
+});
+
+describe("after the files change", () => {
+  const reload = () => server.tasks.get(tlsCertificateTask)?.runNow();
+
+  beforeEach(async () => {
+    write(firstCertificate);
+    await reload();
+    expect(await servedCertificate()).toBe(encoded(firstCertificate));
+  });
+
+  test("new connections get the new certificate, and open ones continue", async () => {
+    await withSession(async (session) => {
+      await overHttp2(session, { ":path": "/tenants/groups" });
+      write(secondCertificate);
+      await reload();
+      expect(await servedCertificate()).toBe(encoded(secondCertificate));
+      expect(await overHttp2(session, { ":path": "/tenants/groups" })).toMatchObject({ status: 200 });
+    });
+  });
+
+  test.each([
+    ["the key of another certificate", { cert: secondCertificate.cert, key: firstCertificate.key }],
+    ["no certificate", { cert: "", key: firstCertificate.key }],
+    ["no key", { cert: secondCertificate.cert, key: "no key" }],
+    ["a file of more than 1 MiB", { cert: Buffer.alloc(1024 * 1024 + 1, 10), key: firstCertificate.key }],
+  ])("%s keeps the previous certificate, until the pair is valid", async (_what, broken) => {
+    write(broken);
+    await reload();
+    expect(await servedCertificate()).toBe(encoded(firstCertificate));
+    write(secondCertificate);
+    await reload();
+    expect(await servedCertificate()).toBe(encoded(secondCertificate));
+  });
+});
+
+describe("at the start", () => {
+  const clock = { now: () => new Date("2126-12-01T00:00:00Z"), elapsedMs: () => 0 };
+
+  test.each([
+    ["a missing file", () => rmSync(files.keyFile), /tls\.key cannot be read \(ENOENT\)/],
+    ["the key of another certificate", () => write({ ...secondCertificate, cert: firstCertificate.cert }), /belong to/],
+    ["text", () => write({ cert: "text", key: "text" }), /tls\.crt contains no certificate in PEM/],
+  ])("%s is an error that names the file", async (_what, prepare, message) => {
+    write(firstCertificate);
+    prepare();
+    const opening = TlsCertificate.open({ files, clock, log: testLog });
+    await expect(opening).rejects.toThrow(StartError);
+    await expect(opening).rejects.toThrow(message);
+    write(firstCertificate);
+  });
+
+  test("an expired certificate is used, because nothing else is there", async () => {
+    write(firstCertificate);
+    expect((await TlsCertificate.open({ files, clock, log: testLog })).pair.cert.toString()).toBe(
+      firstCertificate.cert,
+    );
+  });
+});

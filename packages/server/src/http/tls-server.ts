@@ -1,0 +1,87 @@
+/** The server with TLS: HTTP/2, and HTTP/1.1 for clients without it and for the WebSockets of agents. */
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import type { TlsPair } from "./tls-certificate.ts";
+
+/** The most requests of one connection at the same time. */
+const maxConcurrentStreams = 100;
+/** The most memory of one HTTP/2 connection, in MiB. */
+const maxSessionMemory = 4;
+const handshakeTimeoutMs = 10_000;
+
+export interface TlsServerOptions {
+  readonly pair: TlsPair;
+  /** The time limit for receiving a complete request, in milliseconds. */
+  readonly requestTimeoutMs: number;
+  /** How long a connection can stay open without a request, in milliseconds. */
+  readonly idleTimeoutMs: number;
+}
+
+/** Whether the server terminates TLS. */
+export function terminatesTls(server: Server): boolean {
+  return "setSecureContext" in server;
+}
+
+/** Replaces the certificate of later connections. */
+export function replaceCertificate(server: Server, pair: TlsPair): void {
+  // A server of createTlsServer, whose type Fastify does not know.
+  (server as unknown as Http2SecureServer).setSecureContext({ ...pair, ...tlsVersions });
+}
+
+const tlsVersions = { minVersion: "TLSv1.2" } as const;
+
+/** @returns a server with the methods of an HTTP/1.1 server that Fastify and `main.ts` call */
+export function createTlsServer(handler: RequestListener, options: TlsServerOptions): Server {
+  const { pair, requestTimeoutMs, idleTimeoutMs } = options;
+  const server = createSecureServer({
+    ...pair,
+    ...tlsVersions,
+    allowHTTP1: true,
+    handshakeTimeout: handshakeTimeoutMs,
+    maxSessionMemory,
+    settings: { maxConcurrentStreams, enablePush: false },
+  });
+  // Fastify's handler accepts requests of both protocols; its type names only those of HTTP/1.1.
+  server.on("request", (request, response) =>
+    handler(request as unknown as IncomingMessage, response as unknown as ServerResponse & { req: IncomingMessage }),
+  );
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    // Streams that wait, such as live events, are not idle.
+    session.setTimeout(idleTimeoutMs, () => session.close());
+    // Without a listener, an error of one client would end the process.
+    session.on("error", () => session.destroy());
+  });
+  server.on("stream", (stream, _headers, flags) => {
+    if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0) return;
+    const late = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestTimeoutMs);
+    stream.once("end", () => clearTimeout(late)).once("close", () => clearTimeout(late));
+  });
+  const sockets = new Set<TLSSocket>();
+  server.on("secureConnection", (socket: TLSSocket) => {
+    if (sockets.has(socket)) return;
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return Object.assign(server, {
+    // Limits of HTTP/1.1 connections.
+    headersTimeout: requestTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: idleTimeoutMs,
+    closeHttp2Sessions() {
+      for (const session of sessions) session.close();
+    },
+    closeAllConnections() {
+      for (const socket of sockets) socket.destroy();
+    },
+  }) as unknown as Server; // with the methods above, it has those that are called
+}
+
+/** Returns a connection to its server, with the bytes that were pushed back. */
+export function serveConnection(server: Server, socket: Duplex): void {
+  server.emit(terminatesTls(server) ? "secureConnection" : "connection", socket);
+}
