@@ -6,11 +6,12 @@ import type { DeviceSources } from "./agents/sources/device-sources.ts";
 import { type AgentParts, type AgentSettings, composeAgents } from "./composition/compose-agents.ts";
 import { composeDatabase, type DatabaseParts, type DatabaseSettings } from "./composition/compose-database.ts";
 import { composeHttp, type HttpSettings } from "./composition/compose-http.ts";
-import { composeTasks, type TaskSettings } from "./composition/compose-tasks.ts";
+import { composeTasks, type MailSettings, type TaskSettings } from "./composition/compose-tasks.ts";
 import { LateEffects, Ledger, ModelStore } from "./features/access/access.api.ts";
 import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
 import { type Installation, type SetUpSettings, setUpInstallation } from "./features/tenants/tenants.api.ts";
+import { AnswerCache } from "./platform/answer-cache.ts";
 import { AuditKeys } from "./platform/audit/audit-keys.ts";
 import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
 import { HeadGuard } from "./platform/audit/head-guard.ts";
@@ -22,16 +23,24 @@ import type { EvaluationLimits } from "./platform/evaluation/evaluation-budgets.
 import { Evaluator } from "./platform/evaluation/evaluator.ts";
 import type { Log } from "./platform/log.ts";
 import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
-import { RecordCache } from "./platform/record-cache.ts";
+import { type ResolveTxt, txtResolver } from "./platform/outbound/resolve-txt.ts";
 import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
 import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracing } from "./platform/telemetry/tracing.ts";
-import { currentGeneration } from "./platform/tenancy/generation.queries.ts";
+import { currentState } from "./platform/tenancy/generation.queries.ts";
 import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
 import { recordReferences } from "./record-references.ts";
 import type { Reconciler } from "./tasks/reconciler.ts";
 
 export interface ComposeOptions extends DatabaseSettings, AgentSettings, HttpSettings, TaskSettings {
+  /** Returns the address at which browsers reach the server; `http://localhost:8080` if absent. */
+  readonly publicUrl?: () => string;
+  /** Addresses and CIDRs outside the internet that identity providers can be in; none if absent. */
+  readonly providerNetworks?: readonly string[];
+  /** The SMTP server and the sender of mails; undefined if the server sends none. */
+  readonly mail?: MailSettings | undefined;
+  /** Reads the TXT records that prove the ownership of domains; the system's resolver if absent. */
+  readonly resolveTxt?: ResolveTxt;
   /** The file of the last signed audit heads; undefined to keep them in memory only. */
   readonly auditHeadsFile?: string | undefined;
   readonly setUp: SetUpSettings;
@@ -41,6 +50,8 @@ export interface ComposeOptions extends DatabaseSettings, AgentSettings, HttpSet
   readonly streams?: Partial<EventStreamLimits>;
   /** Limits of evaluation that differ from the defaults. */
   readonly evaluationLimits?: EvaluationLimits;
+  /** The memory that cached answers can use, in MiB. 0 disables the cache. */
+  readonly cacheMebibytes?: number;
   /** Whether to collect metrics for Prometheus. */
   readonly metrics?: boolean;
   readonly tracing?: Tracing | undefined;
@@ -62,6 +73,9 @@ export interface Composition {
   /** Drains requests, stores what is pending, and closes every connection. */
   close(): Promise<void>;
 }
+
+/** The memory that cached answers can use unless configured, in MiB. */
+const defaultCacheMebibytes = 32;
 
 export async function compose(options: ComposeOptions): Promise<Composition> {
   const { log, tracing, clock = systemClock } = options;
@@ -86,7 +100,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   await data.open();
   const apiKeys = new ApiKeyAuthenticator({ database, follower, clock });
   if (options.metrics === true) metrics = await openMetrics(data, core, agents, apiKeys, clock);
-  const { app, tasks: httpTasks } = composeHttp(options, {
+  const { app, tasks: httpTasks } = await composeHttp(options, {
     runner,
     clock,
     log,
@@ -95,6 +109,10 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     apiKeys,
     installation,
     links: agents.sockets,
+  }).catch(async (error: unknown) => {
+    await agents.close();
+    await data.close();
+    throw error;
   });
   const tasks = await composeTasks(options, {
     runner,
@@ -135,7 +153,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
 
 interface CoreParts {
   readonly runner: CommandRunner;
-  readonly records: RecordCache;
+  readonly answers: AnswerCache;
   readonly models: ModelStore;
   readonly lateEffects: LateEffects;
   readonly streams: EventStreams;
@@ -143,34 +161,48 @@ interface CoreParts {
 
 /** The dependencies of every command: audit record, models, access ledger and secrets. */
 function composeCore(
-  { masterKey, secondMasterKey, streams: streamLimits, webhooks, evaluationLimits, log }: ComposeOptions,
+  {
+    masterKey,
+    secondMasterKey,
+    publicUrl,
+    providerNetworks,
+    mail,
+    resolveTxt,
+    streams: streamLimits,
+    webhooks,
+    evaluationLimits,
+    cacheMebibytes,
+    log,
+  }: ComposeOptions,
   { database, follower, channel }: DatabaseParts,
   clock: Clock,
   heads: SignedHeads,
   audited: (entries: number) => void,
 ): CoreParts {
-  const records = new RecordCache();
+  const answers = new AnswerCache((cacheMebibytes ?? defaultCacheMebibytes) * 1_048_576);
   const masterKeys: MasterKeys = { current: masterKey, second: secondMasterKey };
   const keys = new AuditKeys(database, masterKeys);
   const guard = new HeadGuard({ database, heads, signatures: () => keys.signatures, clock, log });
   const streams = new EventStreams({ ...eventStreamLimits, ...streamLimits });
-  const generations = new GenerationReader((tenantId) => currentGeneration(database, tenantId));
+  const generations = new GenerationReader((tenantId) => currentState(database, tenantId));
   const models = new ModelStore({ database, generations, clock });
   const evaluator = new Evaluator(clock, evaluationLimits);
   const lateEffects = new LateEffects({
+    runner: () => runner,
     database,
     evaluator,
     clock,
     failed: (err) => log.warn({ err }, "failed to compute the access impact of a command; will retry"),
   });
-  follower.subscribe({ changed: () => undefined, missed: () => records.clear() });
+  follower.subscribe({ changed: () => undefined, missed: () => answers.clear() });
   follower.subscribe(streams);
   follower.subscribe(models);
   const runner: CommandRunner = {
     audit: { keys, guard, streams },
     clock,
     database,
-    records,
+    publicUrl: publicUrl ?? (() => "http://localhost:8080"),
+    answers,
     generations,
     models,
     evaluator,
@@ -180,22 +212,28 @@ function composeCore(
       replies: createSecretBox(masterKeys, "idempotent-reply"),
       gatewayTokens: createSecretBox(masterKeys, "gateway-token"),
       webhookSecrets: createSecretBox(masterKeys, "webhook-secret"),
+      providerSecrets: createSecretBox(masterKeys, "provider-secret"),
+      enrolmentLinks: createSecretBox(masterKeys, "enrolment-link"),
+      signInChallenges: createSecretBox(masterKeys, "sign-in-challenge"),
       signingKeys: createSecretBox(masterKeys, "signing-key"),
       masterKeyCheck: createSecretBox(masterKeys, "master-key-check"),
     },
     webhookNetworks: allowedNetworks(webhooks?.networks ?? []),
+    providerNetworks: allowedNetworks(providerNetworks ?? []),
+    sendsMail: mail !== undefined,
+    resolveTxt: resolveTxt ?? txtResolver(),
     committed: (auditEntries) => {
       audited(auditEntries);
       follower.wake();
       channel.notify();
     },
   };
-  return { runner, records, models, lateEffects, streams };
+  return { runner, answers, models, lateEffects, streams };
 }
 
 async function openMetrics(
   { database, follower }: DatabaseParts,
-  { records, streams, runner }: CoreParts,
+  { answers, streams, runner }: CoreParts,
   { gateways, devices }: AgentParts,
   apiKeys: ApiKeyAuthenticator,
   clock: Clock,
@@ -206,7 +244,7 @@ async function openMetrics(
     pool: () => database.poolState,
     auditContradictions: () => guard.contradictions.length,
     outboxLagMs: () => clock.elapsedMs() - follower.currentAsOf,
-    caches: { records: () => records.state, keys: () => apiKeys.cacheState },
+    caches: { answers: () => answers.state, keys: () => apiKeys.cacheState },
     eventStreams: () => streams.size,
     gatewayLinks: () => gateways.state,
     deviceLinks: () => devices.state,

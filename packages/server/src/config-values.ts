@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { parseIpRange } from "@gatehouse/addresses/ip-ranges";
 import { isEmail } from "@gatehouse/contract/email";
+import type { SmtpSettings } from "./features/mail/mail.api.ts";
 import { isDatabaseUrl } from "./platform/db/database-url.ts";
 import { parseMasterKey } from "./platform/secrets/master-key.ts";
 
@@ -69,6 +70,11 @@ export const folder: ValueKind<string> = {
   read: (text) => (text === "" || text.includes("\0") ? mustBe("the path of a folder", text) : value(resolve(text))),
 };
 
+export const file: ValueKind<string> = {
+  placeholder: "file",
+  read: (text) => (text === "" || text.includes("\0") ? mustBe("the path of a file", text) : value(resolve(text))),
+};
+
 /** Names as in the contract: 1 to 120 characters without control characters. */
 export const nameOfRecord: ValueKind<string> = {
   placeholder: "name",
@@ -96,6 +102,23 @@ export const addressRanges: ValueKind<readonly string[]> = {
   },
 };
 
+/** The base address of the server for browsers: scheme, host and optional port. The value is its origin. */
+export const publicAddress: ValueKind<string> = {
+  placeholder: "url",
+  read(text) {
+    const expected = "an address such as https://gatehouse.example.com";
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url === undefined || !/^https?:\/\//i.test(text)) return mustBe(expected, text);
+    // Not shown, because it contains a password.
+    if (url.username !== "" || url.password !== "") return mustBeSecret(expected, "contains a user or a password");
+    if (url.pathname !== "/" || /[?#]/.test(text)) return mustBe(`${expected}, without a path`, text);
+    // Browsers can connect neither to the unspecified address nor to every name that URL accepts.
+    const named = hostNameForm.test(url.hostname) || url.hostname.startsWith("[");
+    if (!named || ["0.0.0.0", "[::]"].includes(url.hostname)) return mustBe(`${expected}, with a valid host`, text);
+    return value(url.origin);
+  },
+};
+
 /** A PostgreSQL URL. It can contain a password, so it is never shown. */
 export const databaseUrl: ValueKind<string> = {
   placeholder: "url",
@@ -103,9 +126,52 @@ export const databaseUrl: ValueKind<string> = {
     const expected = "a URL such as postgres://user:password@db.example.com:5432/gatehouse";
     if (!/^postgres(ql)?:\/\//.test(text))
       return mustBeSecret(expected, "does not start with postgres:// or postgresql://");
-    return isDatabaseUrl(text) ? value(text) : mustBeSecret(expected, "is malformed; write special characters as %XX");
+    return isDatabaseUrl(text)
+      ? value(text)
+      : mustBeSecret(
+          expected,
+          "is malformed, or has another target_session_attrs than read-write; write special characters as %XX",
+        );
   },
 };
+
+/** The URL of an SMTP server. `smtp` requires STARTTLS, except on this machine or with `?tls=optional`. */
+export const smtpUrl: ValueKind<SmtpSettings> = {
+  placeholder: "url",
+  read(text) {
+    const expected = "a URL such as smtp://user:password@mail.example.com:587";
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url === undefined || !/^smtps?:$/.test(url.protocol)) {
+      return mustBeSecret(expected, "does not start with smtp:// or smtps://, or is malformed");
+    }
+    const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+    const isImplicit = url.protocol === "smtps:";
+    if (host === "") return mustBeSecret(expected, "has no host");
+    if (!["", "/"].includes(url.pathname) || url.hash !== "") return mustBeSecret(expected, "has a path or a fragment");
+    if (!["", "?tls=optional"].includes(url.search))
+      return mustBeSecret(expected, "has other options than tls=optional");
+    if (isImplicit && url.search !== "") return mustBeSecret(expected, "has tls=optional, which smtps excludes");
+    const credentials = decoded([url.username, url.password]);
+    if (credentials === undefined) return mustBeSecret(expected, "has a % that begins no %XX");
+    const [user = "", password = ""] = credentials;
+    const isLocal = host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+    return value({
+      host,
+      port: url.port === "" ? (isImplicit ? 465 : 587) : Number(url.port),
+      tls: isImplicit ? "implicit" : isLocal || url.search !== "" ? "optional" : "starttls",
+      user: user === "" ? undefined : user,
+      password: user === "" ? undefined : password,
+    });
+  },
+};
+
+function decoded(texts: readonly string[]): readonly string[] | undefined {
+  try {
+    return texts.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}
 
 /** A configured key. A key with one of Gatehouse's prefixes does not need a checksum. */
 export const accessKey: ValueKind<string> = {

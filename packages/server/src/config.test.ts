@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ConfigError, type ConfigSources, flagOf, readConfig, settingNames, settings, variableOf } from "./config.ts";
 import { generateToken, tokenPrefixes } from "./platform/secrets/tokens.ts";
 
@@ -37,9 +37,13 @@ test("without settings, every setting has its default", () => {
   expect(read({})).toEqual({
     host: "127.0.0.1",
     port: 8080,
+    publicUrl: undefined,
+    tlsCert: undefined,
+    tlsKey: undefined,
     dataDir: resolve("gatehouse-data"),
     databaseUrl: undefined,
     databasePoolSize: 10,
+    cacheMemory: 32,
     masterKey: undefined,
     secondMasterKey: undefined,
     operatorKey: undefined,
@@ -56,6 +60,9 @@ test("without settings, every setting has its default", () => {
     auditRetentionDays: undefined,
     webhookAllowedNetworks: undefined,
     webhookDisableAfterDays: 3,
+    providerAllowedNetworks: undefined,
+    smtpUrl: undefined,
+    mailFrom: undefined,
     gatewayDrainSeconds: 300,
     logLevel: "info",
     demo: false,
@@ -98,6 +105,37 @@ test.each([
   ["GATEHOUSE_DEMO", "true", { demo: true }],
 ])("%s accepts %s", (variable, text, expected) => {
   expect(read({ environment: { [variable]: text } })).toMatchObject(expected);
+});
+
+const server = { host: "mail.example.com", port: 587, tls: "starttls", user: undefined, password: undefined };
+test.each([
+  ["smtp://mail.example.com", server],
+  ["smtp://mail.example.com:25?tls=optional", { ...server, port: 25, tls: "optional" }],
+  ["smtps://mail.example.com/", { ...server, port: 465, tls: "implicit" }],
+  ["smtp://ann:p%40ss@mail.example.com", { ...server, user: "ann", password: "p@ss" }],
+  ["smtp://localhost:25", { ...server, host: "localhost", port: 25, tls: "optional" }],
+  ["smtp://[::1]:25", { ...server, host: "::1", port: 25, tls: "optional" }],
+])("GATEHOUSE_SMTP_URL accepts %s", (smtpUrl, expected) => {
+  const environment = { GATEHOUSE_SMTP_URL: smtpUrl, GATEHOUSE_MAIL_FROM: "gatehouse@example.com" };
+  expect(read({ environment }).smtpUrl).toEqual(expected);
+});
+
+test.each([
+  "http://mail.example.com",
+  "smtp://",
+  "smtp://mail.example.com/path",
+  "smtp://mail.example.com?tls=off",
+  "smtps://mail.example.com?tls=optional",
+  "smtp://ann:%ZZ@mail.example.com",
+])("GATEHOUSE_SMTP_URL rejects %s", (smtpUrl) => {
+  const environment = { GATEHOUSE_SMTP_URL: smtpUrl, GATEHOUSE_MAIL_FROM: "gatehouse@example.com" };
+  expect(problems({ environment })[0]).toMatch(/^GATEHOUSE_SMTP_URL must be a URL such as /);
+});
+
+test("the SMTP server and the sender are set together", () => {
+  const together = "GATEHOUSE_SMTP_URL and GATEHOUSE_MAIL_FROM must be set together.";
+  expect(problems({ environment: { GATEHOUSE_SMTP_URL: "smtp://mail.example.com" } })).toEqual([together]);
+  expect(problems({ environment: { GATEHOUSE_MAIL_FROM: "gatehouse@example.com" } })).toEqual([together]);
 });
 
 test.each([
@@ -231,4 +269,37 @@ test("a missing settings file is named", () => {
   expect(problems({ environment: { GATEHOUSE_CONFIG: config } })).toEqual([
     expect.stringMatching(/^The settings file .*missing\.json cannot be read: ENOENT/),
   ]);
+});
+
+describe("the public address", () => {
+  test.each([
+    ["https://gatehouse.example.com", "https://gatehouse.example.com"],
+    ["https://gatehouse.example.com/", "https://gatehouse.example.com"],
+    ["HTTPS://Gatehouse.Example.com:443", "https://gatehouse.example.com"],
+    ["http://localhost:9000", "http://localhost:9000"],
+    ["https://192.0.2.1:8443", "https://192.0.2.1:8443"],
+    ["https://[2001:db8::1]", "https://[2001:db8::1]"],
+  ])("%s is read as the origin %s", (text, origin) => {
+    expect(read({ flags: { publicUrl: text } }).publicUrl).toBe(origin);
+  });
+
+  const expected = "--public-url must be an address such as https://gatehouse.example.com";
+  test.each([
+    ["gatehouse.example.com", '; it is "gatehouse.example.com".'],
+    ["ftp://gatehouse.example.com", '; it is "ftp://gatehouse.example.com".'],
+    ["https://gatehouse.example.com/sub", ', without a path; it is "https://gatehouse.example.com/sub".'],
+    ["https://gatehouse.example.com/?a", ', without a path; it is "https://gatehouse.example.com/?a".'],
+    ["https://gatehouse.example.com/#", ', without a path; it is "https://gatehouse.example.com/#".'],
+    ["https://0.0.0.0:8080", ', with a valid host; it is "https://0.0.0.0:8080".'],
+    ["https://a;b", ', with a valid host; it is "https://a;b".'],
+    ["https://user:hidden@gatehouse.example.com", "; it contains a user or a password."],
+  ])("%s is refused with the reason", (text, rest) => {
+    expect(problems({ flags: { publicUrl: text } })).toEqual([`${expected}${rest}`]);
+  });
+});
+
+test("a certificate requires its key", () => {
+  const problem = "GATEHOUSE_TLS_CERT and GATEHOUSE_TLS_KEY must be set together.";
+  expect(problems({ flags: { tlsCert: "tls.crt" } })).toEqual([problem]);
+  expect(problems({ flags: { tlsKey: "tls.key" } })).toEqual([problem]);
 });

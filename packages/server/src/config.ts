@@ -8,11 +8,14 @@ import {
   addressRanges,
   databaseUrl,
   emailAddress,
+  file,
   folder,
   listenHost,
   masterKey,
   nameOfRecord,
   oneOfThese,
+  publicAddress,
+  smtpUrl,
   type ValueKind,
   wholeNumber,
   yesOrNo,
@@ -46,9 +49,23 @@ function secret<T>(kind: ValueKind<T>, description: string): Setting<T | undefin
 export const settings = {
   host: setting(listenHost, "127.0.0.1", "Address to listen on. Use 0.0.0.0 or :: for all interfaces."),
   port: setting(wholeNumber("number", 0, 65_535), "8080", "TCP port to listen on. 0 selects a free port."),
+  publicUrl: optional(
+    publicAddress,
+    "Address at which browsers reach the server, for links, redirects and passkeys. By default, http://localhost with the port.",
+  ),
+  tlsCert: optional(
+    file,
+    "PEM file of the certificate to serve HTTPS with, followed by its intermediate certificates.",
+  ),
+  tlsKey: optional(file, "PEM file of the certificate's private key."),
   dataDir: setting(folder, "./gatehouse-data", "Folder for the master key and the embedded PostgreSQL."),
   databaseUrl: secret(databaseUrl, "URL of a PostgreSQL 15 or newer to use instead of the embedded one."),
   databasePoolSize: setting(wholeNumber("number", 2, 500), "10", "Maximum number of database connections, 2 to 500."),
+  cacheMemory: setting(
+    wholeNumber("number", 0, 65_536),
+    "32",
+    "Memory that cached answers of the API can use, in MiB. 0 disables the cache.",
+  ),
   masterKey: secret(
     masterKey,
     "32 bytes in base64 that encrypt stored secrets. Required with a database URL; otherwise created in the data folder.",
@@ -113,6 +130,15 @@ export const settings = {
     "3",
     "Days of failed attempts after which a webhook is disabled.",
   ),
+  providerAllowedNetworks: optional(
+    addressRanges,
+    "IP addresses and CIDR blocks outside the public internet that identity providers can be in, also without TLS.",
+  ),
+  smtpUrl: secret(
+    smtpUrl,
+    "SMTP server for mail to users, such as smtp://user:password@mail.example.com:587. By default, no mail is sent.",
+  ),
+  mailFrom: optional(emailAddress, "Sender's address of mail. Required with an SMTP server."),
   gatewayDrainSeconds: setting(
     wholeNumber("seconds", 0, 86_400),
     "300",
@@ -192,6 +218,12 @@ export function readConfig({ flags, environment }: ConfigSources): Config {
   }
   if (config.bootstrapApiKey !== undefined && config.bootstrapApiKey === config.operatorKey) {
     problems.push(`${variableOf("bootstrapApiKey")} must be another key than ${variableOf("operatorKey")}.`);
+  }
+  if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
+    problems.push(`${variableOf("tlsCert")} and ${variableOf("tlsKey")} must be set together.`);
+  }
+  if ((config.smtpUrl === undefined) !== (config.mailFrom === undefined)) {
+    problems.push(`${variableOf("smtpUrl")} and ${variableOf("mailFrom")} must be set together.`);
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return config as Config; // the loop has read every setting by its kind

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { migrateWhenReachable } from "./platform/db/migrate-when-reachable.ts";
 import { createLog } from "./platform/log.ts";
 import { generateMasterKey } from "./platform/secrets/master-key.ts";
 import { StartError } from "./platform/start-error.ts";
+import { firstCertificate } from "./testing/certificates.ts";
 import { createEmptyDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 const log = createLog("silent");
@@ -61,6 +62,26 @@ test("keys are created at the first start and reported once", async () => {
   expect(reported).toHaveLength(1);
   await get("/operator/tenants", operatorKey);
   await get("/tenants/resources", firstApiKey);
+});
+
+test("the public address is localhost with the port that is open, or the configured one", async () => {
+  running = await startGatehouse(configWith(), log);
+  expect(running.publicUrl).toBe(running.address.replace("127.0.0.1", "localhost"));
+  await running.close();
+  running = await startGatehouse(configWith({ publicUrl: "https://gatehouse.example.com/" }), log);
+  expect(running.publicUrl).toBe("https://gatehouse.example.com");
+});
+
+test("with a certificate, the addresses are https, and a bad file is named", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-test-"));
+  const flags = { tlsCert: join(folder, "tls.crt"), tlsKey: join(folder, "tls.key") };
+  await expect(startGatehouse(configWith(flags), log)).rejects.toThrow(/tls\.crt cannot be read/);
+  await writeFile(flags.tlsCert, firstCertificate.cert);
+  await writeFile(flags.tlsKey, firstCertificate.key);
+  running = await startGatehouse(configWith(flags), log);
+  expect(running.address).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+  expect(running.publicUrl).toBe(running.address.replace("127.0.0.1", "localhost"));
+  await rm(folder, { recursive: true });
 });
 
 test("configured keys are used, and no others are created", async () => {

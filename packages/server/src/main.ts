@@ -5,11 +5,14 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { systemErrorCode } from "@gatehouse/embedded-postgres";
 import { type Composition, compose } from "./compose.ts";
+import type { MailSettings } from "./composition/compose-tasks.ts";
 import { type Config, ConfigError, flagOf, type SettingName, settings, variableOf } from "./config.ts";
+import { demoSignInEmails } from "./demo/demo-people.ts";
 import { fillDemoTenant } from "./demo/fill-demo-tenant.ts";
 import { type Installation, WrongMasterKeyError } from "./features/tenants/tenants.api.ts";
 import { acceptQueueLength } from "./http/app.ts";
 import { createMetricsListener } from "./http/metrics-listener.ts";
+import type { TlsFiles } from "./http/tls-certificate.ts";
 import { headsFileOf } from "./master-keys.ts";
 import { openDatabase } from "./open-database.ts";
 import type { Connection } from "./platform/db/database.ts";
@@ -37,6 +40,8 @@ export interface StartOptions {
 export interface Gatehouse {
   /** The base URL, such as http://127.0.0.1:8080. */
   readonly address: string;
+  /** The address at which browsers reach the server. */
+  readonly publicUrl: string;
   /** The base URL of metrics; undefined if metrics are disabled. */
   readonly metricsAddress: string | undefined;
   readonly installation: Installation;
@@ -55,19 +60,27 @@ export async function startGatehouse(config: Config, log: Log, options: StartOpt
   const { connection, stop } = await openDatabase(config, log, signal);
   try {
     signal.throwIfAborted();
-    const composition = await composeWithMasterKey(config, connection, log);
+    // Port 0 becomes a port when the server listens.
+    let { port } = config;
+    const publicUrl = () => config.publicUrl ?? localAddress(config, port);
+    const composition = await composeWithMasterKey(config, { connection, publicUrl }, log);
     try {
       const { installation } = composition;
       if (installation.operatorKey !== undefined || installation.firstApiKey !== undefined) {
         options.onKeysCreated?.(installation);
       }
-      if (config.demo) await fillDemoTenant(composition);
+      if (config.demo) {
+        await fillDemoTenant(composition);
+        log.warn("demo mode: anyone who reaches the server can sign in as the example people");
+      }
       signal.throwIfAborted();
       const address = await listen(composition, config);
+      port = Number(new URL(address).port || defaultPort(config));
       const metrics = await listenForMetrics(composition, config);
       let closed: Promise<void> | undefined;
       return {
         address,
+        publicUrl: publicUrl(),
         metricsAddress: metrics?.address,
         installation,
         close: () =>
@@ -104,13 +117,40 @@ function requireMasterKey({ databaseUrl, masterKey }: Config): void {
   ]);
 }
 
-async function composeWithMasterKey(config: Config, connection: Connection, log: Log): Promise<Composition> {
+/** The address that browsers accept passkeys on, if the operator set none: they refuse IP addresses. */
+function localAddress(config: Config, port: number): string {
+  return new URL(`${schemeOf(config)}://localhost:${port}`).origin;
+}
+
+function schemeOf({ tlsCert }: Config): "http" | "https" {
+  return tlsCert === undefined ? "http" : "https";
+}
+
+function defaultPort(config: Config): number {
+  return schemeOf(config) === "https" ? 443 : 80;
+}
+
+function tlsFiles({ tlsCert: certFile, tlsKey: keyFile }: Config): TlsFiles | undefined {
+  return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
+}
+
+interface StartParts {
+  readonly connection: Connection;
+  readonly publicUrl: () => string;
+}
+
+async function composeWithMasterKey(
+  config: Config,
+  { connection, publicUrl }: StartParts,
+  log: Log,
+): Promise<Composition> {
   // Must follow the start of PostgreSQL, which creates and locks the data folder.
   const file = config.masterKey === undefined ? await readOrCreateMasterKey(config.dataDir, log) : undefined;
   const second = config.masterKey === undefined ? await readSecondMasterKey(config.dataDir, log) : undefined;
   try {
     return await compose({
       connection,
+      publicUrl,
       poolSize: config.databasePoolSize,
       masterKey: config.masterKey ?? file?.key ?? Buffer.alloc(0),
       secondMasterKey: config.secondMasterKey ?? second?.key,
@@ -118,6 +158,7 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
       auditHeadsFile: config.databaseUrl === undefined ? headsFileOf(config) : undefined,
       audit: { checkpointSeconds: config.auditCheckpointSeconds, retentionDays: config.auditRetentionDays },
       trustedProxies: config.trustedProxies ?? [],
+      tls: tlsFiles(config),
       consoleFolder,
       metrics: config.metricsPort !== undefined,
       tracing: await startTracing(process.env),
@@ -127,6 +168,10 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
         shared: config.rateLimitShared,
       },
       log,
+      cacheMebibytes: config.cacheMemory,
+      providerNetworks: config.providerAllowedNetworks ?? [],
+      mail: mailSettings(config),
+      demoPeople: config.demo ? demoSignInEmails : undefined,
       webhooks: {
         networks: config.webhookAllowedNetworks ?? [],
         disableAfterMs: config.webhookDisableAfterDays * dayMs,
@@ -146,10 +191,20 @@ async function composeWithMasterKey(config: Config, connection: Connection, log:
   }
 }
 
-async function listen({ app }: Composition, { host, port }: Config): Promise<string> {
+function mailSettings({ smtpUrl: smtp, mailFrom: from }: Config): MailSettings | undefined {
+  return smtp === undefined || from === undefined ? undefined : { smtp, from };
+}
+
+async function listen({ app }: Composition, config: Config): Promise<string> {
+  const { host, port } = config;
   try {
+    // Fastify does not know that its server terminates TLS.
+    const address = (await app.listen({ host, port, backlog: acceptQueueLength })).replace(
+      "http:",
+      `${schemeOf(config)}:`,
+    );
     // Not every client accepts the unspecified address.
-    return (await app.listen({ host, port, backlog: acceptQueueLength })).replace("[::]", "[::1]");
+    return address.replace("[::]", "[::1]");
   } catch (error) {
     const other = port === settings.port.default ? port + 1 : settings.port.default;
     throw listenError(error, { host, port, hostSetting: "host", portSetting: "port", other });

@@ -4,6 +4,7 @@ import type { Config } from "./config.ts";
 import type { Connection } from "./platform/db/database.ts";
 import { migrateWhenReachable } from "./platform/db/migrate-when-reachable.ts";
 import { migrate } from "./platform/db/migrations.ts";
+import { connectionOf } from "./platform/db/primary-locator.ts";
 import type { Log } from "./platform/log.ts";
 
 export interface OpenDatabase {
@@ -17,8 +18,9 @@ export interface OpenDatabase {
 export async function openDatabase(config: Config, log: Log, signal: AbortSignal): Promise<OpenDatabase> {
   const { databaseUrl } = config;
   if (databaseUrl !== undefined) {
-    const applied = await migrateWhenReachable(databaseUrl, log, signal);
-    return { connection: { connectionString: databaseUrl }, applied, stop: async () => {} };
+    const connection = connectionOf(databaseUrl);
+    const applied = await migrateWhenReachable(databaseUrl, log, signal, undefined, connection);
+    return { connection, applied, stop: async () => {} };
   }
   const opened = await open(config, log);
   try {
@@ -40,7 +42,7 @@ export async function openUnmigrated(config: Config, log: Log): Promise<Pick<Ope
 }
 
 async function open({ databaseUrl, dataDir }: Config, log: Log): Promise<Pick<OpenDatabase, "connection" | "stop">> {
-  if (databaseUrl !== undefined) return { connection: { connectionString: databaseUrl }, stop: async () => {} };
+  if (databaseUrl !== undefined) return { connection: connectionOf(databaseUrl), stop: async () => {} };
   const postgres = await startEmbeddedPostgres({ dataDir, log: ({ level, message }) => log[level](message) });
   return { connection: { ...postgres.connection, ssl: false }, stop: () => postgres.stop() };
 }

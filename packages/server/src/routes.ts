@@ -7,16 +7,23 @@ import { apiKeyRoutes } from "./features/api-keys/api-keys.routes.ts";
 import { changeRoutes } from "./features/changes/changes.routes.ts";
 import { configurationRoutes } from "./features/configuration/configuration.routes.ts";
 import { deviceRoutes } from "./features/devices/devices.routes.ts";
+import { domainRoutes } from "./features/domains/domains.routes.ts";
 import { enrolmentRoutes } from "./features/enrolment/enrolment.routes.ts";
+import { enrolmentLinkRoutes } from "./features/enrolment-links/enrolment-links.routes.ts";
 import { eventRoutes } from "./features/events/events.routes.ts";
 import { gatewayRoutes } from "./features/gateways/gateways.routes.ts";
 import { groupRoutes } from "./features/groups/groups.routes.ts";
+import { identityProviderRoutes } from "./features/identity-providers/identity-providers.routes.ts";
+import { passkeyRoutes } from "./features/passkeys/passkeys.routes.ts";
 import { policyRoutes } from "./features/policies/policies.routes.ts";
 import { previewRoutes } from "./features/previews/previews.routes.ts";
 import { protocolRoutes } from "./features/protocols/protocols.routes.ts";
 import { resourceRoutes } from "./features/resources/resources.routes.ts";
 import { revertRoutes } from "./features/reverts/reverts.routes.ts";
 import { roleRoutes } from "./features/roles/roles.routes.ts";
+import { sessionRoutes } from "./features/sessions/sessions.routes.ts";
+import { signInRoutes } from "./features/sign-in/sign-in.routes.ts";
+import { tenantSettingsRoutes } from "./features/tenant-settings/tenant-settings.routes.ts";
 import { tenantRoutes } from "./features/tenants/tenants.routes.ts";
 import { userRoutes } from "./features/users/users.routes.ts";
 import { webhookRoutes } from "./features/webhooks/webhooks.routes.ts";
@@ -40,8 +47,15 @@ export const routes: readonly Route[] = [
   ...changeRoutes,
   ...apiKeyRoutes,
   ...configurationRoutes,
+  ...tenantSettingsRoutes,
   ...eventRoutes,
   ...revertRoutes,
   ...webhookRoutes,
+  ...sessionRoutes,
+  ...passkeyRoutes,
+  ...signInRoutes,
+  ...enrolmentLinkRoutes,
+  ...identityProviderRoutes,
+  ...domainRoutes,
   ...tenantRoutes,
 ];

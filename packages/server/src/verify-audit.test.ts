@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { acceptHeadsIn } from "./accept-audit-head.ts";
 import { readConfig } from "./config.ts";
 import { entryHash, sealHash } from "./platform/audit/chain.ts";
@@ -291,6 +291,66 @@ test.each(edits)("edit $name is found, and the running server does not sign it",
     await backup.restore();
   }
   expect(await problemsOf({ live: true })).toEqual([]);
+});
+
+describe("records that changed without an entry are found with --live:", () => {
+  let keyId: string;
+  let webhookId: string;
+  let groupId: string;
+  beforeAll(async () => {
+    tenant = await signedTenant();
+    const client = tenant.client.must;
+    const key = await client.post("/tenants/api-keys", { name: "Monitoring", permissions: ["users:read"] });
+    await client.post(`/tenants/api-keys/${key.body.id}/rotate`);
+    keyId = key.body.id;
+    const webhook = await client.post("/tenants/webhooks", { url: "https://hooks.example.com/gatehouse" });
+    webhookId = webhook.body.id;
+    await client.post(`/tenants/webhooks/${webhookId}/rotate-secret`);
+    groupId = (await client.post("/tenants/groups", { name: "Auditors" })).body.id;
+  });
+
+  const id = { key: () => keyId, webhook: () => webhookId, group: () => groupId, role: () => undefined };
+  test.each<[string, keyof typeof id, string, RegExp]>([
+    ["permissions of a key", "key", "UPDATE api_keys SET permissions = '{users:write}' WHERE id = $2", /^The API key/],
+    ["a key without expiry", "key", "UPDATE api_keys SET expires_at = NULL WHERE id = $2", /^The API key/],
+    ["a deleted key", "key", "DELETE FROM api_keys WHERE id = $2", /is gone/],
+    [
+      "an inserted key",
+      "key",
+      `INSERT INTO api_keys (tenant_id, id, created_at, updated_at, name, prefix, key_hash, permissions)
+       SELECT tenant_id, gen_random_uuid(), created_at, updated_at, name, prefix, sha256('another'), permissions
+       FROM api_keys WHERE id = $2`,
+      /exists, and no entry created it/,
+    ],
+    ["a webhook's URL", "webhook", "UPDATE webhooks SET url = 'https://example.net/' WHERE id = $2", /^The webhook/],
+    [
+      "the type of a role",
+      "role",
+      `DELETE FROM roles WHERE tenant_id = $1 AND type = 'BASIC';
+       UPDATE roles SET type = 'BASIC' WHERE tenant_id = $1 AND type = 'OWNER'`,
+      /^The user .* holds the role BASIC/,
+    ],
+    [
+      "the role of a group",
+      "group",
+      "INSERT INTO group_roles SELECT tenant_id, $2, id FROM roles WHERE tenant_id = $1 AND type = 'ADMIN'",
+      /^The group .* holds the role ADMIN/,
+    ],
+  ])("%s", async (_name, record, statement, message) => {
+    expect(await problemsOf({ live: true, tenantId: tenant.id })).toEqual([]);
+    const backup = await snapshotOf(tenant);
+    try {
+      const target = id[record]();
+      const tenantOnly = statement.replaceAll("WHERE id = $2", "WHERE tenant_id = $1 AND id = $2");
+      for (const step of tenantOnly.split(";")) {
+        await (target === undefined ? sql(step, tenant.id) : sql(step, tenant.id, target));
+      }
+      const found = await problemsOf({ live: true, tenantId: tenant.id });
+      expect(found).toMatchObject([{ problem: "live", message: expect.stringMatching(message) }]);
+    } finally {
+      await backup.restore();
+    }
+  });
 });
 
 test("one entry covers the effects and facts of a record from before they were chained", async () => {

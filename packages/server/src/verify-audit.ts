@@ -1,6 +1,6 @@
 /** `gatehouse audit verify` on a live database, with or without a running server. Changes nothing. */
+import { compareLiveRecords } from "./compare-live-records.ts";
 import type { Config } from "./config.ts";
-import { compareLiveFacts } from "./features/access/access.api.ts";
 import { findMasterKeys, headsFileOf } from "./master-keys.ts";
 import { openUnmigrated } from "./open-database.ts";
 import { AppError } from "./platform/app-error.ts";
@@ -106,7 +106,7 @@ export async function* verifyRecords(
   const overdueMs = Math.max(unsignedSeconds, 3 * config.auditCheckpointSeconds) * 1_000;
   const unsignedBefore = new Date(Date.now() - overdueMs).toISOString();
   const expected = await expectations(database, config, signatures, options);
-  const checks = { signatures, unsignedBefore, compareLive: options.live === true ? compareLiveFacts : undefined };
+  const checks = { signatures, unsignedBefore, compareLive: options.live === true ? compareLiveRecords : undefined };
   for await (const tenantId of tenantsOf(database, options.tenantId)) {
     signal.throwIfAborted();
     const places = expected.get(tenantId) ?? [];

@@ -1,5 +1,5 @@
-import { deviceLinkPath, deviceLinkSubprotocol } from "@gatehouse/agent-protocol/device/frames";
-import { gatewayLinkPath, gatewayLinkSubprotocol } from "@gatehouse/agent-protocol/gateway/frames";
+import { deviceLinkPath, deviceLinkSubprotocols } from "@gatehouse/agent-protocol/device/frames";
+import { gatewayLinkPath, gatewayLinkSubprotocols } from "@gatehouse/agent-protocol/gateway/frames";
 import type { ConnectionLimits } from "../agents/channel/connection-gate.ts";
 import { DeviceChannel } from "../agents/devices/device-channel.ts";
 import { GatewayChannel } from "../agents/gateways/gateway-channel.ts";
@@ -14,7 +14,7 @@ import type { OutboxFollower } from "../platform/outbox/outbox-follower.ts";
 export interface DeviceLinkSettings {
   /** Limits that differ from the defaults. */
   readonly limits?: Partial<ConnectionLimits>;
-  /** How long a configuration is valid without the control plane, in milliseconds. */
+  /** How long a configuration is valid without the control plane, in milliseconds; the tenant's setting if absent. */
   readonly lifeMs?: number;
   /** The time between two checks of what is due by time, in milliseconds. */
   readonly tickMs?: number;
@@ -73,14 +73,14 @@ export function composeAgents(
     sockets: [
       {
         path: gatewayLinkPath,
-        subprotocol: gatewayLinkSubprotocol,
+        subprotocols: gatewayLinkSubprotocols,
         invalidToken: "invalid_gateway_token",
         whose: "gateways",
         listener: gateways,
       },
       {
         path: deviceLinkPath,
-        subprotocol: deviceLinkSubprotocol,
+        subprotocols: deviceLinkSubprotocols,
         invalidToken: "invalid_device_token",
         whose: "devices",
         listener: devices,

@@ -1,9 +1,14 @@
 import type { ApiKeyAuthenticator } from "../features/api-keys/api-keys.api.ts";
+import { ProgramAuthorizations } from "../features/authorizations/authorizations.api.ts";
+import { ExamplePeople } from "../features/demo-sign-in/demo-sign-in.api.ts";
 import { AppliedWaiting } from "../features/gateways/gateways.api.ts";
+import { OpenIdSignIn } from "../features/identity-providers/identity-providers.api.ts";
 import { ConsoleSessions } from "../features/sessions/sessions.api.ts";
+import { PasskeySignIn } from "../features/sign-in/sign-in.api.ts";
 import { type Installation, operatorAuthenticator } from "../features/tenants/tenants.api.ts";
 import { type AppOptions, createApp } from "../http/app.ts";
 import type { RateLimit } from "../http/rate-limits.ts";
+import { TlsCertificate, type TlsFiles } from "../http/tls-certificate.ts";
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
@@ -24,6 +29,10 @@ export interface RateLimitSettings {
 
 export interface HttpSettings {
   readonly trustedProxies: readonly string[];
+  /** Files of the certificate and the key; undefined for plain HTTP. */
+  readonly tls?: TlsFiles | undefined;
+  /** The addresses of the example people as whom anyone can sign in; undefined unless in demo mode. */
+  readonly demoPeople?: readonly string[] | undefined;
   /** The folder of the built console; undefined if it is not served. */
   readonly consoleFolder?: string;
   /** How long a whole request may take to arrive, in milliseconds. */
@@ -47,7 +56,7 @@ export interface HttpParts {
 const minuteMs = 60_000;
 
 /** The HTTP server, and everything that its requests need. */
-export function composeHttp(settings: HttpSettings, dependencies: HttpDependencies): HttpParts {
+export async function composeHttp(settings: HttpSettings, dependencies: HttpDependencies): Promise<HttpParts> {
   const { runner, clock, apiKeys, installation, log, metrics, tracing, links = [] } = dependencies;
   const { database } = runner;
   const { perMinute = 0, authFailures = 0, shared = false } = settings.rateLimits ?? {};
@@ -56,6 +65,8 @@ export function composeHttp(settings: HttpSettings, dependencies: HttpDependenci
     failures: rateLimit(authFailures, { windowMs: 5 * minuteMs, clock, shared }),
   };
   const sessions = new ConsoleSessions({ database, clock, apiKeys });
+  const tls = settings.tls === undefined ? undefined : await TlsCertificate.open({ files: settings.tls, clock, log });
+  const people = new PasskeySignIn({ runner, sessions, log });
   const waiting = new AppliedWaiting(database, clock);
   const app = createApp({
     log,
@@ -67,6 +78,14 @@ export function composeHttp(settings: HttpSettings, dependencies: HttpDependenci
     clock,
     rateLimits,
     sessions,
+    people,
+    demo:
+      settings.demoPeople === undefined
+        ? undefined
+        : new ExamplePeople({ runner, sessions, emails: settings.demoPeople }),
+    providers: new OpenIdSignIn({ runner, log }),
+    authorizations: new ProgramAuthorizations(runner),
+    tls,
     trustedProxies: settings.trustedProxies,
     consoleFolder: settings.consoleFolder,
     ...(settings.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: settings.requestTimeoutMs }),
@@ -75,10 +94,12 @@ export function composeHttp(settings: HttpSettings, dependencies: HttpDependenci
       tenantKey: (key, sourceAddress) => apiKeys.authenticate(key, sourceAddress),
       operatorKey: operatorAuthenticator(installation.operatorKeyHash),
       session: (token, sourceAddress) => sessions.authenticate(token, sourceAddress),
+      accessToken: (token) => sessions.authenticateProgram(token),
     },
     ready: () => requireReady(database),
   });
-  return { app, tasks: shared ? sharedCountTasks(database, clock, rateLimits) : [] };
+  const sharing = shared ? sharedCountTasks(database, clock, rateLimits) : [];
+  return { app, tasks: [...(tls === undefined ? [] : [tls.task]), ...sharing] };
 }
 
 function rateLimit(max: number, options: WindowCountsOptions): RateLimit | undefined {

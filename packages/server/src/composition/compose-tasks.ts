@@ -1,3 +1,4 @@
+import { MailSender, SmtpServer, type SmtpSettings } from "../features/mail/mail.api.ts";
 import { deliverWebhooks, type WebhookDeliverySettings } from "../features/webhooks/webhooks.api.ts";
 import { sealHistory } from "../platform/audit/seal-history.ts";
 import { signCheckpoints } from "../platform/audit/sign-checkpoints.ts";
@@ -41,10 +42,19 @@ export interface MasterKeySettings {
   readonly rotated?: (() => Promise<void>) | undefined;
 }
 
+/** The SMTP server, and the address that mails come from. */
+export interface MailSettings {
+  readonly smtp: SmtpSettings;
+  readonly from: string;
+  /** The time between two searches for due mails, in milliseconds. */
+  readonly intervalMs?: number;
+}
+
 export interface TaskSettings extends MasterKeySettings {
   readonly connection: Connection;
   readonly audit?: AuditSettings;
   readonly webhooks?: WebhookSettings;
+  readonly mail?: MailSettings | undefined;
 }
 
 interface TaskDependencies {
@@ -64,17 +74,21 @@ export interface TaskParts {
 }
 
 const minuteMs = 60_000;
+/** How long mails that are being sent can take when the server stops, in milliseconds. */
+const graceMs = 2_000;
 const disableWebhooksAfterMs = 3 * 24 * 60 * minuteMs;
 
 /** Starts the background work of the server. */
 export async function composeTasks(settings: TaskSettings, dependencies: TaskDependencies): Promise<TaskParts> {
   const { log, metrics } = dependencies;
   const newReconciler = (task: BackgroundTask) => new Reconciler({ ...task, log, failed: metrics?.taskFailed });
+  const stopping = new AbortController();
   const tasks = [
     ...auditTasks(settings, dependencies),
     ...dependencies.tasks,
     ...retentionTasks(dependencies),
     ...rotationTasks(settings, dependencies),
+    ...mailTasks(settings, dependencies, stopping.signal),
   ];
   const webhooks = await startWebhooks(settings, dependencies, newReconciler);
   const reconcilers = [...tasks.map(newReconciler), ...webhooks.reconcilers];
@@ -83,6 +97,7 @@ export async function composeTasks(settings: TaskSettings, dependencies: TaskDep
   return {
     reconcilers,
     async stop() {
+      setTimeout(() => stopping.abort(), graceMs).unref();
       await Promise.all([...reconcilers.map((reconciler) => reconciler.stop()), webhooks.jobs?.stop()]);
     },
   };
@@ -125,6 +140,12 @@ function rotationTasks(
   { runner: { database }, log }: TaskDependencies,
 ): BackgroundTask[] {
   return masterKeyRotation({ database, masterKeys: { current, second }, finished, log });
+}
+
+function mailTasks({ mail }: TaskSettings, { runner, log }: TaskDependencies, signal: AbortSignal): BackgroundTask[] {
+  if (mail === undefined) return [];
+  const sender = new MailSender({ runner, server: new SmtpServer(mail.smtp, mail.from), log, signal });
+  return [{ name: "mail", intervalMs: mail.intervalMs ?? 1_000, run: () => sender.run() }];
 }
 
 interface WebhookParts {

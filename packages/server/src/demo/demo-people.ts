@@ -1,5 +1,6 @@
 /** The groups, users and devices of the example tenant. The users are fictional and named after their work. */
 import { createHash } from "node:crypto";
+import type { RoleType } from "@gatehouse/contract/permissions";
 
 export interface DemoGroup {
   readonly name: string;
@@ -113,6 +114,15 @@ function membersOf({ name, member, titles, size, contractorEvery }: Department):
     };
   });
 }
+
+/** The people as whom anyone can sign in, with their roles: one of each kind of user. */
+const signIns: readonly (readonly [email: string, roles: readonly RoleType[]])[] = [
+  ["operator-01@example.com", ["ADMIN"]],
+  ["accountant-01@example.com", ["AUDITOR"]],
+  ["engineer-01@example.com", []],
+];
+export const demoSignInEmails: readonly string[] = signIns.map(([email]) => email);
+export const demoRolesOf: ReadonlyMap<string, readonly RoleType[]> = new Map(signIns);
 
 const computers = [
   { os: "macOS", osVersion: "15.5" },

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { BrowserPage } from "../testing/browser-page.ts";
 import { createDatabase, type TestDatabase } from "../testing/test-database.ts";
 import { startTestServer, type TestClient, type TestServer } from "../testing/test-server.ts";
 import { demoPolicies, demoRules } from "./demo-access.ts";
 import { demoGateways, demoResources } from "./demo-network.ts";
-import { demoDevices, demoGroups, demoUsers } from "./demo-people.ts";
+import { demoDevices, demoGroups, demoSignInEmails, demoUsers } from "./demo-people.ts";
 import { fillDemoTenant } from "./fill-demo-tenant.ts";
 
 const bootstrapApiKey = "the-first-key-of-the-example-tenant";
@@ -33,6 +34,40 @@ async function totals() {
   const counts = await Promise.all(kinds.map((kind) => total(`/tenants/${kind}`)));
   return Object.fromEntries(kinds.map((kind, index) => [kind, counts[index]]));
 }
+
+test("three people of different rights can be signed in as, in demo mode only", async () => {
+  const emails = ["operator-01@example.com", "accountant-01@example.com", "engineer-01@example.com"];
+  expect(demoSignInEmails).toEqual(emails);
+  const demo = await startTestServer({
+    connection: database.connection,
+    bootstrapApiKey,
+    settings: { demoPeople: demoSignInEmails },
+  });
+  try {
+    const page = new BrowserPage(demo);
+    const { people } = (await page.get("/console/sign-in")).body.demo;
+    expect(people.map(({ email }: { email: string }) => email)).toEqual(emails);
+    const rights: number[] = [];
+    for (const { id, email } of people) {
+      const signedIn = await page.post("/console/demo/sign-in", { userId: id });
+      expect([signedIn.status, signedIn.body.user?.email]).toEqual([201, email]);
+      rights.push(signedIn.body.permissions.length);
+    }
+    const [admin = 0, auditor = 0, nobody] = rights;
+    expect([admin > auditor, auditor > 0, nobody]).toEqual([true, true, 0]);
+    // Nobody else, not even the owner, and not from other sites.
+    const { body: owners } = await client.get("/tenants/users?filter[roles.type]=OWNER");
+    expect((await page.post("/console/demo/sign-in", { userId: owners.data[0].id })).status).toBe(401);
+    const { id: userId } = people[0];
+    const foreign = await page.post("/console/demo/sign-in", { userId }, { "sec-fetch-site": "cross-site" });
+    expect(foreign.status).toBe(403);
+    const without = new BrowserPage(server);
+    expect((await without.get("/console/sign-in")).body.demo).toBeUndefined();
+    expect((await without.post("/console/demo/sign-in", { userId })).status).toBe(404);
+  } finally {
+    await demo.close();
+  }
+});
 
 test("the example organisation has the documented size", () => {
   const lists = [demoUsers, demoGroups, demoDevices, demoGateways, demoResources, demoPolicies, demoRules];

@@ -1,10 +1,11 @@
 /** Fills the first tenant with example records through the API. */
+import type { RoleType } from "@gatehouse/contract/permissions";
 import type { Composition } from "../compose.ts";
 import { openDemoTenant } from "../features/tenants/tenants.api.ts";
 import { demoPolicies, demoRules } from "./demo-access.ts";
 import { DemoApi, type NamedRecord } from "./demo-api.ts";
 import { demoGatewayInMaintenance, demoGateways, demoProtocols, demoResources } from "./demo-network.ts";
-import { demoDevices, demoGroups, demoLostDevice, demoUsers } from "./demo-people.ts";
+import { demoDevices, demoGroups, demoLostDevice, demoRolesOf, demoUsers } from "./demo-people.ts";
 
 type IdOf = (name: string) => string;
 
@@ -27,7 +28,12 @@ async function fillPeople(api: DemoApi, groups: IdOf): Promise<IdOf> {
   const there = new Set((await api.list("/tenants/users")).map(({ email }) => email));
   const invited = demoUsers.filter(({ email }) => !there.has(email));
   if (invited.length > 0) {
-    const bodies = invited.map(({ email, group }) => ({ email, groups: [groups(group)] }));
+    const roles = await api.call<readonly { readonly id: string; readonly type: RoleType }[]>("GET", "/tenants/roles");
+    const bodies = invited.map(({ email, group }) => ({
+      email,
+      groups: [groups(group)],
+      roles: roles.filter(({ type }) => demoRolesOf.get(email)?.includes(type) === true).map(({ id }) => id),
+    }));
     await api.call("POST", "/tenants/users", bodies);
   }
   const users = idFinder(await api.list("/tenants/users"));

@@ -79,6 +79,7 @@ export const whole = {
     SITETOSITE: [{ name: "Sites", action: true, allResources: true }],
   },
   defaultInternetPolicy: { mode: "RESTRICTED", gateways: ["Cloud"], description: "The rest" },
+  settings: { configurationLifetime: 43_200, sessionLifetime: 28_800, deviceApproval: "administrator" },
 };
 
 export interface ConfigurationCalls {

@@ -21,6 +21,8 @@ export interface LinkedReplicas {
     options?: Partial<SimulatedGatewayOptions>,
     fields?: object,
   ): Promise<{ readonly id: string; readonly gateway: SimulatedGateway }>;
+  /** Returns another agent with the token of a gateway. */
+  agentWithToken(id: string, token: string): SimulatedGateway;
 }
 
 /** Starts replicas for the tests of a file, and creates a tenant before each test. Call it at the top of the file. */
@@ -65,6 +67,11 @@ export function linkedReplicas(count = 1): LinkedReplicas {
       const gateway = new SimulatedGateway({ ...identity, ...options });
       opened.push(gateway);
       return { id: body.id, gateway };
+    },
+    agentWithToken(gatewayId, token) {
+      const gateway = new SimulatedGateway({ url: started(urls[0]), gatewayId, token });
+      opened.push(gateway);
+      return gateway;
     },
   };
 }

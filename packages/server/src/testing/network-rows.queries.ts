@@ -29,6 +29,14 @@ export async function reportStatus(
   await server.database.transaction(inside(tenantId), (transaction) => transaction.query(update, gatewayId, status));
 }
 
+/** Stores an IP address without the checks of the API, as earlier versions did. */
+export async function storeIpAddress(server: TestServer, tenantId: string, id: string, address: string): Promise<void> {
+  const update = unprepared<never, [id: string, address: string]>(
+    "UPDATE addresses SET address = $2, is_ip = true WHERE tenant_id = current_tenant() AND id = $1",
+  );
+  await server.database.transaction(inside(tenantId), (transaction) => transaction.query(update, id, address));
+}
+
 /** Every column of every row of a tenant's table, as PostgreSQL prints them: bytes in hexadecimal. */
 export async function printedRows(
   server: TestServer,

@@ -1,10 +1,29 @@
-import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
+import {
+  createHash,
+  createHmac,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  hkdfSync,
+  type KeyObject,
+  verify,
+} from "node:crypto";
 import type { Part } from "@gatehouse/agent-protocol/link/frames";
+import {
+  type Challenge,
+  type KeyProof,
+  keyProofDomain,
+  keyProofText,
+  type ProvenRole,
+  type ProvingKind,
+} from "@gatehouse/agent-protocol/link/key-proof";
 import { PartsReader } from "@gatehouse/agent-protocol/link/message-parts";
 import { WebSocket } from "ws";
 
 /** The prefix of an Ed25519 key in its DER form (RFC 8410). */
 const derPrefix = Buffer.from("302a300506032b6570032100", "hex");
+/** The prefix of an X25519 public key in its DER form. */
+const x25519Prefix = Buffer.from("302a300506032b656e032100", "hex");
 /** Parsed once for all agents of a tenant. */
 const publicKeys = new Map<string, KeyObject>();
 
@@ -19,6 +38,40 @@ export function isSignedBy(text: string, signature: string, signingKey: string):
     publicKeys.set(signingKey, key);
   }
   return verify(null, Buffer.from(text), key, Buffer.from(signature, "base64"));
+}
+
+/** A WireGuard key pair of a simulated agent. */
+export class SimulatedKey {
+  readonly publicKey: string;
+  readonly #privateKey: KeyObject;
+
+  constructor() {
+    const { publicKey, privateKey } = generateKeyPairSync("x25519");
+    this.publicKey = publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("base64");
+    this.#privateKey = privateKey;
+  }
+
+  /** @param reported the key in `hello` */
+  prove(kind: ProvingKind, challenge: Challenge, reported = this.publicKey, role: ProvenRole = "current"): string {
+    const der = Buffer.concat([x25519Prefix, Buffer.from(challenge.ephemeralKey, "base64")]);
+    const publicKey = createPublicKey({ key: der, format: "der", type: "spki" });
+    const shared = diffieHellman({ privateKey: this.#privateKey, publicKey });
+    const key = hkdfSync("sha256", shared, Buffer.from(challenge.nonce, "base64"), keyProofDomain, 32);
+    const text = keyProofText(kind, challenge, { publicKey: reported, role });
+    return createHmac("sha256", Buffer.from(key)).update(text).digest("base64");
+  }
+
+  /** Returns the answer to a challenge. @param former the key that this one replaces */
+  answer(kind: ProvingKind, challenge: Challenge, former?: SimulatedKey): KeyProof {
+    const proof = this.prove(kind, challenge);
+    if (former === undefined) return { type: "proof", proof };
+    const { publicKey } = former;
+    return {
+      type: "proof",
+      proof,
+      previous: { publicKey, proof: former.prove(kind, challenge, this.publicKey, "previous") },
+    };
+  }
 }
 
 /** The endpoint of one kind of agent. */
@@ -38,7 +91,7 @@ export abstract class SimulatedAgent<
   /** `http://…` of a replica. */
   url: string;
   token: string;
-  readonly #endpoint: AgentEndpoint;
+  protected endpoint: AgentEndpoint;
   #webSocket: WebSocket | undefined;
   #parts = new PartsReader();
   #sequence = 0;
@@ -46,7 +99,7 @@ export abstract class SimulatedAgent<
   readonly closes: number[] = [];
 
   constructor(endpoint: AgentEndpoint, url: string, token: string) {
-    this.#endpoint = endpoint;
+    this.endpoint = endpoint;
     this.url = url;
     this.token = token;
   }
@@ -61,7 +114,7 @@ export abstract class SimulatedAgent<
 
   /** Opens a connection without a hello. @returns the HTTP status if it was refused, otherwise 101 */
   open(headers: Readonly<Record<string, string>> = {}): Promise<number> {
-    const { path, subprotocol } = this.#endpoint;
+    const { path, subprotocol } = this.endpoint;
     const webSocket = new WebSocket(`${this.url.replace(/^http/, "ws")}${path}`, subprotocol, {
       headers: { authorization: `Bearer ${this.token}`, ...headers },
       perMessageDeflate: false,

@@ -8,15 +8,16 @@ import {
   type DeviceServerMessage,
   type DeviceWelcome,
   deviceLinkPath,
-  deviceLinkSubprotocol,
+  deviceLinkSubprotocols,
 } from "@gatehouse/agent-protocol/device/frames";
 import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import type { Challenge } from "@gatehouse/agent-protocol/link/key-proof";
 import {
   type DeviceConfiguration as Configuration,
   DeviceConfiguration,
 } from "@gatehouse/contract/records/device-configuration";
 import { compileCheck } from "../http/validation.ts";
-import { isSignedBy, SimulatedAgent, sha256 } from "./simulated-agent.ts";
+import { isSignedBy, SimulatedAgent, type SimulatedKey, sha256 } from "./simulated-agent.ts";
 
 const formFaults = compileCheck(DeviceConfiguration);
 
@@ -25,7 +26,7 @@ export interface SimulatedDeviceOptions {
   readonly url: string;
   readonly deviceId: string;
   readonly token: string;
-  readonly publicKey: string;
+  publicKey: string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -42,12 +43,15 @@ export class SimulatedDevice extends SimulatedAgent<DeviceMessage, DeviceServerM
   verdict: (name: ConfigurationName) => "apply" | DeviceFailureReason | undefined = () => "apply";
   /** The number of configurations that the server sent. */
   sent = 0;
+  /** Answers a challenge; tests replace it by hostile answers. */
+  answerChallenge: (challenge: Challenge) => void = () => undefined;
+  readonly challenges: Challenge[] = [];
   readonly goodbyes: DeviceGoodbye[] = [];
   /** The sequence numbers of answered heartbeats. */
   readonly answers: number[] = [];
 
   constructor(options: SimulatedDeviceOptions) {
-    super({ path: deviceLinkPath, subprotocol: deviceLinkSubprotocol }, options.url, options.token);
+    super({ path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[1] }, options.url, options.token);
     this.#options = options;
     this.publicKey = options.publicKey;
   }
@@ -77,8 +81,19 @@ export class SimulatedDevice extends SimulatedAgent<DeviceMessage, DeviceServerM
     this.send({ type: "heartbeat", sequence: this.nextSequence(), gateways: [] });
   }
 
+  /** Uses version 2 of the protocol, and proves this key. @param former the key that it replaces */
+  useKey(key: SimulatedKey, former?: SimulatedKey): void {
+    this.endpoint = { path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[0] };
+    this.publicKey = key.publicKey;
+    this.answerChallenge = (challenge) => {
+      this.challenges.push(challenge);
+      this.send(key.answer("device", challenge, former));
+    };
+  }
+
   protected received(message: DeviceServerMessage): void {
-    if (message.type === "welcome") this.welcome = message;
+    if (message.type === "challenge") this.answerChallenge(message);
+    else if (message.type === "welcome") this.welcome = message;
     else if (message.type === "goodbye") this.goodbyes.push(message);
     else if (message.type === "heartbeat-answer") this.answers.push(message.sequence);
     else this.#answer(message.configuration);

@@ -12,13 +12,14 @@ import {
   type Difference,
   type FailureReason,
   gatewayLinkPath,
-  gatewayLinkSubprotocol,
+  gatewayLinkSubprotocols,
   type PeerReport,
   type ServerMessage,
   type Whole,
 } from "@gatehouse/agent-protocol/gateway/frames";
 import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
-import { isSignedBy, SimulatedAgent, sha256 } from "./simulated-agent.ts";
+import type { Challenge } from "@gatehouse/agent-protocol/link/key-proof";
+import { isSignedBy, SimulatedAgent, type SimulatedKey, sha256 } from "./simulated-agent.ts";
 
 type Hello = Extract<AgentMessage, { type: "hello" }>;
 
@@ -53,14 +54,17 @@ export class SimulatedGateway extends SimulatedAgent<AgentMessage, ServerMessage
   envelope: ConfigurationEnvelope | undefined;
   content: ContentTree | undefined;
   verdict: NonNullable<SimulatedGatewayOptions["verdict"]>;
-  readonly publicKey: string;
+  publicKey: string;
+  /** Answers a challenge; tests replace it by hostile answers. */
+  answerChallenge: (challenge: Challenge) => void = () => undefined;
+  readonly challenges: Challenge[] = [];
   readonly goodbyes: ServerMessage[] = [];
   /** The sequence numbers of answered heartbeats. */
   readonly answers: number[] = [];
   seen: ReceivedCounts = { wholes: 0, differences: 0, bytes: 0 };
 
   constructor(options: SimulatedGatewayOptions) {
-    super({ path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocol }, options.url, options.token);
+    super({ path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocols[1] }, options.url, options.token);
     this.#options = options;
     this.verdict = options.verdict ?? (() => "apply");
     this.publicKey = options.publicKey ?? randomBytes(32).toString("base64");
@@ -97,8 +101,19 @@ export class SimulatedGateway extends SimulatedAgent<AgentMessage, ServerMessage
     this.seen = { ...this.seen, bytes: this.seen.bytes + length };
   }
 
+  /** Uses version 2 of the protocol, and proves this key. @param former the key that it replaces */
+  useKey(key: SimulatedKey, former?: SimulatedKey): void {
+    this.endpoint = { path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocols[0] };
+    this.publicKey = key.publicKey;
+    this.answerChallenge = (challenge) => {
+      this.challenges.push(challenge);
+      this.send(key.answer("gateway", challenge, former));
+    };
+  }
+
   protected received(message: ServerMessage): void {
-    if (message.type === "welcome") this.signingKey ??= message.signingKey;
+    if (message.type === "challenge") this.answerChallenge(message);
+    else if (message.type === "welcome") this.signingKey ??= message.signingKey;
     else if (message.type === "goodbye") this.goodbyes.push(message);
     else if (message.type === "heartbeat-answer") this.answers.push(message.sequence);
     else this.#answer(message);

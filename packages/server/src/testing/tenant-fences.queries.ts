@@ -87,6 +87,12 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   // The presenter of a key can access only that key's row, by its hash.
   api_keys: ["presented_key"],
   console_sessions: ["presented_session"],
+  // So do the presenters of a session, a passkey, an enrolment link and a recovery code.
+  sessions: ["presented_session", "presented_refresh_token"],
+  authorization_codes: ["presented_key"],
+  passkeys: ["presented_key"],
+  enrolment_links: ["presented_code", "presented_key"],
+  recovery_codes: ["presented_key"],
   // Tasks of the installation, and the operator's replies, which have the nil UUID as tenant.
   idempotent_replies: [
     "operator_clears",
@@ -113,7 +119,11 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   // Signing, and the dispatcher, which polls all tenants. None of these rows contains a secret or the content of a
   // message.
   tenant_generations: ["operator_follows"],
-  tenants: ["operator_reads"],
+  // Replicas look for due mails of all tenants. The rows have no content.
+  mails: ["operator_follows"],
+  // A person who signs in names a tenant by its slug, or by a domain that it has proven.
+  tenant_domains: ["presented_domain"],
+  tenants: ["operator_reads", "presented_slug"],
   // Any replica completes effects that another one did not. The rows that the policy shows have no content.
   access_late_effects: ["operator_follows"],
   webhook_deliveries: ["operator_follows"],
@@ -121,15 +131,25 @@ const openings: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Indexes that are unique across tenants: hashes of 256 random bits, which reveal nothing, and the names of tenants.
+ * Indexes that are unique across tenants: hashes of random bits, which reveal nothing, the names and slugs of tenants,
+ * and domains, which only their owner can verify.
  */
 const uniqueEverywhere = new Set([
   "api_keys_hash_unique",
+  "authorization_codes_hash_unique",
   "console_sessions_hash_unique",
   "device_tokens_hash_unique",
+  "enrolment_links_code_unique",
+  "enrolment_links_token_unique",
   "former_gateway_tokens_hash_unique",
   "gateways_token_unique",
+  "passkeys_hash_unique",
+  "recovery_codes_hash_unique",
+  "sessions_hash_unique",
+  "sessions_refresh_family_unique",
+  "tenant_domains_verified_unique",
   "tenants_name_unique",
+  "tenants_slug_unique",
 ]);
 
 /** Tables on which the application lacks some privileges on rows, with the privileges it has. */

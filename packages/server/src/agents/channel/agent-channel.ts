@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
+import { type LinkVersion, linkVersionOf } from "@gatehouse/agent-protocol/link/greeting";
 import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
+import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
@@ -20,6 +22,7 @@ import {
   type LaterMessage,
 } from "./connection-gate.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
+import { newChallenge } from "./key-challenge.ts";
 import { cachedSigningKey, openSigningKey, type SigningKey } from "./signing-keys.ts";
 
 export interface AgentChannelOptions {
@@ -46,7 +49,7 @@ export interface TenantAgents<Message extends AgentMessage, Connection extends A
   /** Whether no agent is connected, and none is expected back soon. */
   readonly isIdle: boolean;
   /** @throws AppError database_unavailable; then the connection is ended */
-  join(connection: Connection, hello: Hello<Message>): Promise<void>;
+  join(connection: Connection, hello: Hello<Message>, claim: KeyClaim): Promise<void>;
   received(connection: Connection, message: LaterMessage<Message>): void;
   /** The connection is closed. It may never have joined. */
   left(connection: Connection): void;
@@ -101,6 +104,7 @@ export abstract class AgentChannel<
     agent: Agent,
     transport: LinkTransport,
     sourceAddress: string,
+    version: LinkVersion,
     now: number,
   ): Connection;
   protected abstract newTenant(parts: TenantParts): Tenant;
@@ -128,9 +132,9 @@ export abstract class AgentChannel<
     });
   }
 
-  open(agent: Agent, transport: LinkTransport, sourceAddress: string): LinkReceiver {
+  open(agent: Agent, transport: LinkTransport, sourceAddress: string, subprotocol: string): LinkReceiver {
     const now = this.#options.clock.now().getTime();
-    return this.#gate.open(this.newConnection(agent, transport, sourceAddress, now));
+    return this.#gate.open(this.newConnection(agent, transport, sourceAddress, linkVersionOf(subprotocol), now));
   }
 
   changed(entry: OutboxEntry): void {
@@ -186,7 +190,9 @@ export abstract class AgentChannel<
         for (const { connections } of this.tenants.values()) joined += connections.size;
         return joined;
       },
-      join: (connection, hello) => (tenantOf(connection) ?? this.#addTenant(connection)).join(connection, hello),
+      join: (connection, hello, claim) =>
+        (tenantOf(connection) ?? this.#addTenant(connection)).join(connection, hello, claim),
+      newChallenge: ({ agent }) => newChallenge(this.#kind.name, agent.tenantId, agent.agentId),
       received: (connection, message) => tenantOf(connection)?.received(connection, message),
       left: (connection) => tenantOf(connection)?.left(connection),
       logFields: ({ agent: { tenantId, agentId } }) => ({ tenantId, [`${this.#kind.name}Id`]: agentId }),

@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import type { Greeting, HelloFrame, LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
+import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
 import { framesOf } from "@gatehouse/agent-protocol/link/message-parts";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import { type FrameChecks, FrameReader } from "./frame-reader.ts";
@@ -53,6 +55,7 @@ interface ConnectionParts<Reason extends string, Agent> {
   readonly transport: LinkTransport;
   /** The address that the agent connected from. */
   readonly sourceAddress: string;
+  readonly version: LinkVersion;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -79,17 +82,23 @@ export class AgentConnection<
   #frameCredit = frameBurst;
   #creditedAt: number;
   #isClosed = false;
-  hasSaidHello = false;
+  readonly version: LinkVersion;
+  /** The state of the link until the agent is admitted. */
+  greeting: Greeting<HelloFrame>;
+  /** The key that the admitted agent reported, and what it proved. */
+  claim: KeyClaim | undefined;
   /** When the agent was last heard, in milliseconds since 1970. */
   heardAt: number;
   session: Session | undefined;
 
-  constructor({ kind, agent, transport, sourceAddress, now }: ConnectionParts<Reason, Agent>) {
+  constructor({ kind, agent, transport, sourceAddress, version, now }: ConnectionParts<Reason, Agent>) {
     this.agent = agent;
     this.sourceAddress = sourceAddress;
     this.reader = new FrameReader<Message>(kind.checks);
     this.#closeCodes = kind.closeCodes;
     this.#transport = transport;
+    this.version = version;
+    this.greeting = { phase: "hello", version };
     this.openedAt = now;
     this.heardAt = now;
     this.#creditedAt = now;
@@ -97,6 +106,11 @@ export class AgentConnection<
 
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  /** Whether the agent is not admitted yet. */
+  get isPending(): boolean {
+    return this.greeting.phase === "hello" || this.greeting.phase === "proof";
   }
 
   /** Counts a frame. @returns whether the agent sends too many */

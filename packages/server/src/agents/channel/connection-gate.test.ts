@@ -11,6 +11,9 @@ function gateFor(limits: { readonly connections: number; readonly lookUps: numbe
       joined: () => joined,
       join: async () => undefined,
       received: () => undefined,
+      newChallenge: () => {
+        throw new Error("no agent says hello");
+      },
       left: () => undefined,
       logFields: () => ({}),
     },

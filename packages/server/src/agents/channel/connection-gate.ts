@@ -1,5 +1,7 @@
 import { parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
+import { type HelloFrame, type OpenChallenge, stepGreeting } from "@gatehouse/agent-protocol/link/greeting";
+import type { KeyClaim, KeyProof } from "@gatehouse/agent-protocol/link/key-proof";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { Semaphore } from "../../platform/concurrency/semaphore.ts";
@@ -7,8 +9,8 @@ import type { LinkReceiver } from "../../platform/link-transport.ts";
 import type { Log } from "../../platform/log.ts";
 import type { AgentConnection } from "./agent-connection.ts";
 
-/** A connection that sends no hello within this time is ended, in milliseconds. */
-const helloTimeoutMs = 10_000;
+/** A connection that is not admitted within this time is ended, in milliseconds. */
+const admissionTimeoutMs = 10_000;
 
 export interface ConnectionLimits {
   readonly connections: number;
@@ -16,9 +18,9 @@ export interface ConnectionLimits {
   readonly lookUps: number;
   /** The most tokens that wait for a look-up. Agents beyond it are sent away. */
   readonly waitingLookUps: number;
-  /** The most connections of one token that have not said hello. */
+  /** The most connections of one token that have not been admitted. */
   readonly pendingPerToken: number;
-  /** The most connections from one address that have not said hello. */
+  /** The most connections from one address that have not been admitted. */
   readonly pendingPerAddress: number;
 }
 
@@ -33,14 +35,16 @@ const defaultLimits: ConnectionLimits = {
 
 export type AgentMessage = { readonly type: string };
 export type Hello<Message extends AgentMessage> = Extract<Message, { readonly type: "hello" }>;
-export type LaterMessage<Message extends AgentMessage> = Exclude<Message, { readonly type: "hello" }>;
+export type LaterMessage<Message extends AgentMessage> = Exclude<Message, { readonly type: "hello" | "proof" }>;
 
 /** Serves the connections that were admitted. */
 export interface ConnectionHost<Message extends AgentMessage, Connection extends AgentConnection<Message, never>> {
   /** The number of connections that have joined. */
   readonly joined: () => number;
   /** @throws if the connection cannot be served; then it is ended */
-  readonly join: (connection: Connection, hello: Hello<Message>) => Promise<void>;
+  readonly join: (connection: Connection, hello: Hello<Message>, claim: KeyClaim) => Promise<void>;
+  /** Returns a challenge to prove the agent's key. */
+  readonly newChallenge: (connection: Connection) => OpenChallenge;
   readonly received: (connection: Connection, message: LaterMessage<Message>) => void;
   /** The connection is closed. It may never have joined. */
   readonly left: (connection: Connection) => void;
@@ -58,8 +62,8 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   readonly #options: ConnectionGateOptions;
   readonly #host: ConnectionHost<Message, Connection>;
   readonly #limits: ConnectionLimits;
-  /** Open connections whose agents have not said hello. */
-  readonly #pendingHello = new Set<Connection>();
+  /** Open connections whose agents have not been admitted. */
+  readonly #pending = new Set<Connection>();
   /** The numbers of these connections by token and by address. */
   readonly #pendingCounts = new Map<string, number>();
   readonly #lookUps: Semaphore;
@@ -74,7 +78,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
 
   /** The number of open connections. */
   get size(): number {
-    return this.#pendingHello.size + this.#host.joined();
+    return this.#pending.size + this.#host.joined();
   }
 
   /**
@@ -99,13 +103,13 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
 
   open(connection: Connection): LinkReceiver {
     const isCrowded = this.#isCrowded(connection);
-    this.#pendingHello.add(connection);
+    this.#pending.add(connection);
     for (const key of pendingKeys(connection)) this.#pendingCounts.set(key, (this.#pendingCounts.get(key) ?? 0) + 1);
     if (this.#isClosed) connection.end("shutting_down", this.jitterMs());
     else if (isCrowded) connection.end("overloaded", this.jitterMs());
     return {
-      get awaitsHello() {
-        return !connection.hasSaidHello;
+      get isPending() {
+        return connection.isPending;
       },
       received: (text) => this.#received(connection, text),
       violated: () => this.#end(connection),
@@ -113,11 +117,11 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     };
   }
 
-  /** Ends connections whose hello is overdue. */
+  /** Ends connections whose admission is overdue. */
   tick(): void {
     const now = this.#now();
-    for (const connection of this.#pendingHello) {
-      if (now - connection.openedAt > helloTimeoutMs) this.#end(connection);
+    for (const connection of this.#pending) {
+      if (now - connection.openedAt > admissionTimeoutMs) this.#end(connection);
     }
   }
 
@@ -129,11 +133,11 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     }
   }
 
-  /** Admits no further connection, and ends those whose agents have not said hello. */
+  /** Admits no further connection, and ends those whose agents have not been admitted. */
   close(): void {
     this.#isClosed = true;
-    for (const connection of this.#pendingHello) connection.end("shutting_down", this.jitterMs());
-    this.#pendingHello.clear();
+    for (const connection of this.#pending) connection.end("shutting_down", this.jitterMs());
+    this.#pending.clear();
     this.#pendingCounts.clear();
   }
 
@@ -161,17 +165,29 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     }
     connection.heardAt = now;
     const { message } = read;
-    // Hello is the first message, and no other.
-    if ((message.type === "hello") === connection.hasSaidHello) this.#end(connection);
-    else if (connection.hasSaidHello) {
-      this.#host.received(connection, message as unknown as LaterMessage<Message>); // not a hello, as just checked
-    } else this.#join(connection, message as unknown as Hello<Message>); // a hello, as just checked
+    const { greeting, output } = stepGreeting<HelloFrame>(connection.greeting, greetingFrame(message), () =>
+      this.#host.newChallenge(connection),
+    );
+    connection.greeting = greeting;
+    switch (output.do) {
+      case "send":
+        connection.send(output.message);
+        break;
+      case "admit":
+        this.#join(connection, output.hello as unknown as Hello<Message>, output.claim); // the hello that was read
+        break;
+      case "forward":
+        this.#host.received(connection, message as unknown as LaterMessage<Message>); // neither hello nor proof
+        break;
+      case "close":
+        this.#end(connection);
+    }
   }
 
-  #join(connection: Connection, hello: Hello<Message>): void {
-    connection.hasSaidHello = true;
+  #join(connection: Connection, hello: Hello<Message>, claim: KeyClaim): void {
+    connection.claim = claim;
     this.#notPending(connection);
-    this.#host.join(connection, hello).catch((error: unknown) => {
+    this.#host.join(connection, hello, claim).catch((error: unknown) => {
       this.#options.log.warn({ ...this.#host.logFields(connection), err: error }, "failed to serve an agent");
       connection.end("overloaded", this.jitterMs());
       this.#host.left(connection);
@@ -190,7 +206,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   }
 
   #notPending(connection: Connection): void {
-    if (!this.#pendingHello.delete(connection)) return;
+    if (!this.#pending.delete(connection)) return;
     for (const key of pendingKeys(connection)) {
       const count = (this.#pendingCounts.get(key) ?? 0) - 1;
       if (count > 0) this.#pendingCounts.set(key, count);
@@ -216,6 +232,12 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   #now(): number {
     return this.#options.clock.now().getTime();
   }
+}
+
+/** @param message a frame that matches its schema */
+function greetingFrame(message: AgentMessage): HelloFrame | KeyProof | { readonly type: "later" } {
+  if (message.type === "hello") return message as HelloFrame; // as its schema says
+  return message.type === "proof" ? (message as KeyProof) : { type: "later" }; // as its schema says
 }
 
 /** The keys under which a connection without a hello is counted: its token, and its address. */

@@ -1,5 +1,5 @@
 import type { DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
-import { defaultValidityMs } from "@gatehouse/agent-protocol/link/envelope";
+import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
 import { findPresentedDevice } from "../../features/devices/devices.api.ts";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import { AgentChannel, type AgentChannelOptions, type TenantParts } from "../channel/agent-channel.ts";
@@ -9,8 +9,8 @@ import { TenantDevices } from "./tenant-devices.ts";
 
 export interface DeviceChannelOptions extends AgentChannelOptions {
   /**
-   * How long a configuration is valid without the control plane, in milliseconds; a day if absent. Replicas should
-   * agree.
+   * How long a configuration is valid without the control plane, in milliseconds; the tenant's setting if
+   * absent. Replicas should agree.
    */
   readonly lifeMs?: number | undefined;
 }
@@ -30,11 +30,17 @@ export class DeviceChannel extends AgentChannel<PresentedAgent, DeviceMessage, D
     return { tenantId: row.tenant_id, agentId: row.device_id, tokenHash: tokenHash.toString("hex") };
   }
 
-  protected newConnection(agent: PresentedAgent, transport: LinkTransport, sourceAddress: string, now: number) {
-    return new DeviceConnection(agent, transport, sourceAddress, now);
+  protected newConnection(
+    agent: PresentedAgent,
+    transport: LinkTransport,
+    sourceAddress: string,
+    version: LinkVersion,
+    now: number,
+  ) {
+    return new DeviceConnection(agent, transport, sourceAddress, version, now);
   }
 
   protected newTenant(parts: TenantParts): TenantDevices {
-    return new TenantDevices({ ...parts, lifeMs: this.#options.lifeMs ?? defaultValidityMs });
+    return new TenantDevices({ ...parts, lifeMs: this.#options.lifeMs });
   }
 }

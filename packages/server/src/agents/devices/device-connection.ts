@@ -4,6 +4,7 @@ import {
   type DeviceMessage,
   deviceFrames,
 } from "@gatehouse/agent-protocol/device/frames";
+import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
 import type { PreviousRoutes } from "@gatehouse/policy/enforcement/device-routes";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import {
@@ -25,12 +26,20 @@ const kind: ConnectionKind<DeviceReason> = {
 /** One open connection of a device. */
 export class DeviceConnection extends AgentConnection<DeviceMessage, DeviceReason, PresentedAgent, DeviceSession> {
   hello: DeviceHello | undefined;
+  /** How often the key was stored because it differed from the stored one. */
+  keyWrites = 0;
   /** The routes that the device should have, as computed last. */
   routes: PreviousRoutes | undefined;
   /** When the routes have to be computed again although no record changes, in milliseconds since 1970. */
   dueAt = Number.POSITIVE_INFINITY;
 
-  constructor(agent: PresentedAgent, transport: LinkTransport, sourceAddress: string, now: number) {
-    super({ kind, agent, transport, sourceAddress, now });
+  constructor(
+    agent: PresentedAgent,
+    transport: LinkTransport,
+    sourceAddress: string,
+    version: LinkVersion,
+    now: number,
+  ) {
+    super({ kind, agent, transport, sourceAddress, version, now });
   }
 }

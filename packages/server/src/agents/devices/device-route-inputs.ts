@@ -3,6 +3,7 @@ import type { GatewayLink } from "@gatehouse/policy/enforcement/links";
 import { withUsableKeys } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
 import { identitiesOfDevices } from "../../features/devices/devices.api.ts";
+import { readConfigurationLifeMs } from "../../features/tenant-settings/tenant-settings.api.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
@@ -17,7 +18,16 @@ import {
 import { gatewayLinkOf, routedDeviceOf } from "../tunnels/link-facts.ts";
 
 /** Types of records that may change the routes of any device. */
-const concernsEverybody = ["address", "admission-rule", "group", "policy", "protocol", "resource", "tenant"];
+const concernsEverybody = [
+  "address",
+  "admission-rule",
+  "group",
+  "policy",
+  "protocol",
+  "resource",
+  "tenant",
+  "tenant-settings",
+];
 
 type Identities = Awaited<ReturnType<typeof identitiesOfDevices>>;
 
@@ -50,6 +60,7 @@ export class DeviceRouteInputs {
   #usable: ReadonlyMap<string, GatewayLink> = new Map();
   /** The prefix of the tenant's IPv6 tunnel addresses; undefined before the first address is assigned. */
   #prefix: string | undefined;
+  #lifeMs = 0;
   #serving: ReadonlySet<string> = new Set();
   /** The number of refreshes. */
   #epoch = 0;
@@ -70,6 +81,11 @@ export class DeviceRouteInputs {
   /** The tenant's generation that the model reflects. */
   get generation(): number {
     return this.#current?.generation ?? 0;
+  }
+
+  /** How long a configuration is valid without the control plane, in milliseconds. */
+  get lifeMs(): number {
+    return this.#lifeMs;
   }
 
   get routeInputs(): RouteInputs {
@@ -147,6 +163,12 @@ export class DeviceRouteInputs {
     gatewayIds: ReadonlySet<string> | undefined,
   ): Promise<Refreshed> {
     const { rows, identities } = await this.#read(deviceIds, gatewayIds);
+    if (gatewayIds === undefined || changed.hasAnyOf(["tenant-settings"])) {
+      const tenantId = this.#tenantId;
+      this.#lifeMs = await this.#database.snapshot({ kind: "tenant", tenantId }, ({ query }) =>
+        readConfigurationLifeMs({ tenantId, query }),
+      );
+    }
     const movedGateways = this.#store(rows, deviceIds, gatewayIds);
     const before = this.#serving;
     this.#current = current;

@@ -31,6 +31,8 @@ export interface WantedRoutes {
   readonly hash: string;
   /** The tenant's generation that the content reflects. */
   readonly generation: number;
+  /** How long a configuration is valid without the control plane, in milliseconds. */
+  readonly lifeMs: number;
 }
 
 export interface DeviceSessionParts {
@@ -38,8 +40,6 @@ export interface DeviceSessionParts {
   readonly deviceId: string;
   readonly key: SigningKey;
   readonly sha256: HashText;
-  /** How long a configuration is valid without the control plane, in milliseconds. */
-  readonly lifeMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A random number from 0 to 1. */
@@ -55,6 +55,8 @@ interface Held {
   readonly name: ConfigurationName;
   /** Hash of the content; undefined if it is unknown. */
   readonly content: string | undefined;
+  /** The validity period in milliseconds. */
+  readonly lifeMs: number;
   /** Milliseconds since 1970. */
   readonly renewAt: number;
 }
@@ -134,13 +136,14 @@ export class DeviceSession implements AgentSession {
    */
   #offer(): void {
     const { now, send, key, sha256 } = this.#parts;
-    const { content, hash } = this.#wanted;
+    const { content, hash, lifeMs } = this.#wanted;
     if (this.#inFlight !== undefined) return;
-    if (this.#inUse?.content === hash && now() < this.#inUse.renewAt) return;
+    const inUse = this.#inUse;
+    if (inUse?.content === hash && inUse.lifeMs === lifeMs && now() < inUse.renewAt) return;
     if (this.#refused === hash && this.#backoff.isWaiting(now())) return;
     const header = this.#nextHeader();
     const name = configurationName(header, sha256);
-    this.#inFlight = { name, content: hash, renewAt: this.#renewalOf(header.issuedAt) };
+    this.#inFlight = { name, content: hash, lifeMs, renewAt: this.#renewalOf(header.issuedAt) };
     this.#sentAt = now();
     const signature = key.sign(deviceSignedText(name));
     send({ type: "configuration", configuration: { header, signature, content } });
@@ -155,11 +158,12 @@ export class DeviceSession implements AgentSession {
   }
 
   /**
-   * The validity period has a fixed length. So the name of a configuration determines everything except the content.
+   * The length of the validity period is the tenant's setting. So the name of a configuration determines everything
+   * except the content.
    */
   #header(generation: number, issuedAt: number, content: string): DeviceConfigurationHeader {
-    const { tenantId: tenant, deviceId: device, lifeMs } = this.#parts;
-    const expiresAt = issuedAt + lifeMs;
+    const { tenantId: tenant, deviceId: device } = this.#parts;
+    const expiresAt = issuedAt + this.#wanted.lifeMs;
     return { format: deviceConfigurationFormat, tenant, device, generation, issuedAt, expiresAt, content };
   }
 
@@ -167,16 +171,16 @@ export class DeviceSession implements AgentSession {
    * Checks whether the device uses the wanted content: then its configuration has the name that this content would
    * have.
    */
-  #recognize(uses: ConfigurationName, { hash }: WantedRoutes): Held {
+  #recognize(uses: ConfigurationName, { hash, lifeMs }: WantedRoutes): Held {
     const { generation, issuedAt } = uses;
     this.#latest = uses;
     const name = configurationName(this.#header(generation, issuedAt, hash), this.#parts.sha256);
     const content = name.hash === uses.hash ? hash : undefined;
-    return { name: uses, content, renewAt: this.#renewalOf(issuedAt) };
+    return { name: uses, content, lifeMs, renewAt: this.#renewalOf(issuedAt) };
   }
 
   #renewalOf(issuedAt: number): number {
-    const { lifeMs, random } = this.#parts;
-    return issuedAt + Math.floor(lifeMs * (renewedFrom + random() * (renewedUntil - renewedFrom)));
+    const { random } = this.#parts;
+    return issuedAt + Math.floor(this.#wanted.lifeMs * (renewedFrom + random() * (renewedUntil - renewedFrom)));
   }
 }

@@ -1,7 +1,10 @@
 import { deviceContentHash } from "@gatehouse/agent-protocol/device/envelope";
 import type { DeviceFailed, DeviceHello, DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
+import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
 import { deviceConfiguration } from "@gatehouse/policy/enforcement/device-routes";
+import type { DeviceIdentity } from "../../features/devices/devices.api.ts";
+import { storeClaimedKeys } from "../../features/enrolment/enrolment.api.ts";
 import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import { TimerHeap } from "../../platform/concurrency/timer-heap.ts";
@@ -18,9 +21,11 @@ import { DeviceSession, type WantedRoutes } from "./device-session.ts";
 
 /** The time to the next attempt after the database failed, in milliseconds. */
 const retryMs = 500;
+/** How often the key of a connection is stored at most. Another replica can store another key at the same time. */
+const mostKeyWrites = 2;
 
 export interface TenantDevicesOptions extends TenantParts {
-  readonly lifeMs: number;
+  readonly lifeMs: number | undefined;
 }
 
 /** The devices of one tenant that are connected to this replica: each is offered the routes that it should use. */
@@ -143,17 +148,51 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
         this.#inputs.forget(deviceId);
         continue;
       }
-      const reason = reasonToEnd(connection, identity);
+      const reason = reasonToEnd(connection, identity, this.#now());
       if (reason !== undefined) this.#end(connection, reason);
     }
+    const waiting = await this.#storeKeys(newcomers, new Map(identities));
     for (const connection of newcomers) {
-      if (connection.isClosed) continue;
+      if (connection.isClosed || waiting.has(connection)) continue;
       this.#observeSource(connection);
       this.#welcome(connection, key);
     }
     for (const connection of this.connections) {
       if (connection.session !== undefined && this.#isConcerned(connection, concerned)) this.#offerSoon(connection);
     }
+  }
+
+  /**
+   * Stores the keys of connections that differ from the stored ones, or that are proved for the first time. These
+   * connections wait for the next update, which reads what was stored.
+   */
+  async #storeKeys(
+    newcomers: ReadonlySet<DeviceConnection>,
+    identities: ReadonlyMap<string, DeviceIdentity | undefined>,
+  ): Promise<ReadonlySet<DeviceConnection>> {
+    const { tenantId, runner, clock } = this.#options;
+    const waiting = new Set<DeviceConnection>();
+    const claimed: { deviceId: string; claim: KeyClaim }[] = [];
+    for (const connection of newcomers) {
+      const { agent, claim } = connection;
+      const known = identities.get(agent.agentId)?.key;
+      if (connection.isClosed || claim === undefined || known === undefined) continue;
+      if (keyAfterClaim(known, claim) === known) continue;
+      connection.keyWrites += 1;
+      if (connection.keyWrites > mostKeyWrites) {
+        this.#end(connection, "other_key");
+        continue;
+      }
+      waiting.add(connection);
+      claimed.push({ deviceId: agent.agentId, claim });
+    }
+    if (claimed.length === 0) return waiting;
+    await storeClaimedKeys(runner, tenantId, claimed, clock.now());
+    for (const connection of waiting) {
+      if (!connection.isClosed) this.#newcomers.add(connection);
+    }
+    this.#updates.request();
+    return waiting;
   }
 
   /**
@@ -192,7 +231,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   }
 
   #newSession(connection: DeviceConnection, key: SigningKey, wanted: WantedRoutes): DeviceSession {
-    const { tenantId, sha256, lifeMs, log } = this.#options;
+    const { tenantId, sha256, log } = this.#options;
     const { agentId: deviceId } = connection.agent;
     return new DeviceSession(
       {
@@ -200,7 +239,6 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
         deviceId,
         key,
         sha256,
-        lifeMs,
         now: () => this.#now(),
         random: Math.random,
         send: (message) => connection.send(message),
@@ -228,6 +266,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   #wantedRoutesOf(connection: DeviceConnection): WantedRoutes | undefined {
     if (connection.isClosed) return undefined;
     const { model, routeInputs, serving, generation, epoch } = this.#inputs;
+    const lifeMs = this.#options.lifeMs ?? this.#inputs.lifeMs;
     const content = deviceConfiguration(model, routeInputs, connection.agent.agentId, this.#now(), connection.routes);
     if (content === undefined) return undefined;
     const isChanged = (resourceId: string) => this.#inputs.isChangedSince(resourceId, epoch);
@@ -238,7 +277,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
       this.#due.add(dueAt, connection);
       this.#timer.set(this.#due.next);
     }
-    return { content, hash: deviceContentHash(content, this.#options.sha256), generation };
+    return { content, hash: deviceContentHash(content, this.#options.sha256), generation, lifeMs };
   }
 
   #end(connection: DeviceConnection, reason: DeviceReason, retryAfterMs?: number): void {
@@ -253,10 +292,14 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
 
 /** @returns undefined if the device may stay connected */
 function reasonToEnd(
-  { agent, hello }: DeviceConnection,
-  identity: { readonly publicKey: string; readonly tokenHash: string | null } | undefined,
+  { agent, claim, session }: DeviceConnection,
+  identity: DeviceIdentity | undefined,
+  now: number,
 ): DeviceReason | undefined {
   if (identity === undefined) return "device_gone";
   if (identity.tokenHash !== agent.tokenHash) return "token_revoked";
-  return identity.publicKey === hello?.publicKey ? undefined : "other_key";
+  if (claim === undefined) return "other_key";
+  // The device has replaced its key on another link.
+  if (session !== undefined && claim.publicKey !== identity.key.publicKey) return "other_key";
+  return keyClaimFault(identity.key, claim, now) === undefined ? undefined : "other_key";
 }

@@ -1,11 +1,18 @@
 import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
-import { defaultValidityMs } from "@gatehouse/agent-protocol/link/envelope";
+import {
+  type KeyClaim,
+  type KeyClaimFault,
+  type KnownKey,
+  keyClaimFault,
+} from "@gatehouse/agent-protocol/link/key-proof";
 import type { LinkChange } from "@gatehouse/policy/enforcement/links";
 import { type EnforcementChange, TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
 import { type KeyFault, keyFault } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
+import { readConfigurationLifeMs } from "../../features/tenant-settings/tenant-settings.api.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { knownKeyOf } from "../../platform/known-keys.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
@@ -22,7 +29,7 @@ export interface DesiredStateOptions {
   readonly database: Database;
   readonly models: TenantModels;
   readonly clock: Clock;
-  /** How long a configuration is valid without the control plane, in milliseconds. */
+  /** How long a configuration is valid without the control plane, in milliseconds; the tenant's setting if absent. */
   readonly lifeMs?: number | undefined;
   /** How long open connections may last once their gateway is in maintenance, in milliseconds. */
   readonly drainMs?: number | undefined;
@@ -48,6 +55,8 @@ export class DesiredState {
   #prefix: string | undefined;
   /** New source addresses, by device. */
   #moved = new Map<string, string>();
+  /** The keys of gateways, as stored. */
+  #keys = new Map<string, KnownKey>();
   /** Devices by IPv4 tunnel address; undefined until they are needed. */
   #idsByAddress: ReadonlyMap<string, string> | undefined;
 
@@ -91,13 +100,18 @@ export class DesiredState {
   }
 
   /** Checks a key that a gateway reports. @returns undefined if the gateway may have it */
-  keyFault(gatewayId: string, publicKey: string): KeyFault | undefined {
+  keyFault(gatewayId: string, claim: KeyClaim): KeyFault | KeyClaimFault | undefined {
     const links = this.#enforcement?.links;
-    return links === undefined ? undefined : keyFault(gatewayId, publicKey, links);
+    const fault = links === undefined ? undefined : keyFault(gatewayId, claim.publicKey, links);
+    const known = this.#keys.get(gatewayId);
+    if (fault !== undefined || known === undefined) return fault ?? invalidProof(claim);
+    return keyClaimFault(known, claim, this.#options.clock.now().getTime());
   }
 
   /** Takes an entry of the outbox, for the next refresh. */
   changed(entry: OutboxEntry): void {
+    // The lifetime of configurations belongs to all content.
+    if (entry.changes.some(({ type }) => type === "tenant-settings")) this.#projection.missed();
     this.#projection.changed(entry);
   }
 
@@ -145,13 +159,15 @@ export class DesiredState {
   }
 
   async #reload(model: Model, changed: ChangedRecords): Promise<Refreshed> {
-    const { clock, lifeMs = defaultValidityMs, drainMs = defaultDrainMs } = this.#options;
+    const { clock, drainMs = defaultDrainMs } = this.#options;
+    const lifeMs = this.#options.lifeMs ?? (await this.#read(readConfigurationLifeMs));
     const rows = await this.#readAll(model);
     const from = clock.now().getTime();
     const enforcement = new TenantEnforcement(model, linkFactsOf(rows, drainMs), { from, until: from + lifeMs });
     this.#prefix = rows.prefix;
     this.#idsByAddress = undefined;
     this.#enforcement = enforcement;
+    this.#keys = new Map(rows.gateways.map((row) => [row.id, knownKeyOf(row)]));
     return { changed: Array.from(enforcement.contents(), ([id]) => id), named: [...changed.idsOf("gateway")] };
   }
 
@@ -182,6 +198,8 @@ export class DesiredState {
     for (const id of gateways) {
       const row = gatewayRows.get(id);
       const link = row === undefined || prefix === undefined ? undefined : gatewayLinkOf(row, prefix, drainMs);
+      if (row === undefined) this.#keys.delete(id);
+      else this.#keys.set(id, knownKeyOf(row));
       if (link === undefined) changes.push({ kind: "gateway-link", gone: id });
       else if (!isEqual(link, this.#enforcement?.links.gateways.get(id))) changes.push({ kind: "gateway-link", link });
     }
@@ -205,6 +223,10 @@ export class DesiredState {
     const { database, tenantId } = this.#options;
     await database.transaction({ kind: "tenant", tenantId }, ({ query }) => giveTunnelAddresses({ tenantId, query }));
   }
+}
+
+function invalidProof({ proof }: KeyClaim): KeyClaimFault | undefined {
+  return proof === "invalid" ? "invalid_proof" : undefined;
 }
 
 /** The changed facts of devices, users and groups. Changed policies and resources show in the model itself. */

@@ -225,12 +225,13 @@ test("of two connections of a gateway the later one stays, on one replica and ac
   const { id, gateway } = await newGateway();
   await gateway.connect();
   await until("the configuration arrives", () => gateway.content !== undefined);
-  const same = new SimulatedGateway({ url: replicas.url, gatewayId: id, token: gateway.token });
+  const { token, publicKey } = gateway;
+  const same = new SimulatedGateway({ url: replicas.url, gatewayId: id, token, publicKey });
   replicas.opened.push(same);
   await same.connect();
   await until("the first is told", () => gateway.goodbyes.length === 1 && same.content !== undefined);
   expect(gateway.goodbyes).toEqual([expect.objectContaining({ reason: "replaced", retryAfterMs: 30_000 })]);
-  const elsewhere = new SimulatedGateway({ url: replicas.otherUrl, gatewayId: id, token: gateway.token });
+  const elsewhere = new SimulatedGateway({ url: replicas.otherUrl, gatewayId: id, token, publicKey });
   replicas.opened.push(elsewhere);
   await elsewhere.connect();
   await until("it is the present one", () => elsewhere.content !== undefined);
@@ -364,6 +365,22 @@ describe("a write with ?wait=applied", () => {
     expect(sync).toMatchObject({ state: "applied", lagMs: expect.any(Number) });
     expect(sync.applied.generation).toBe(sync.wanted.generation);
     expect(sync.applied.generation).toBe(sync.generation);
+  });
+
+  test("waits for every gateway that a change set concerns", async () => {
+    const [here, there] = [await newGateway(), await newGateway({ url: replicas.otherUrl })];
+    const grants = [await grantAccess(here.id), await grantAccess(there.id)];
+    for (const { gateway } of [here, there]) {
+      await gateway.connect();
+      await until("the configuration arrives", () => Object.keys(rulesOf(gateway)).length === 1);
+    }
+    const changes = grants.map(({ policyId }) => ({
+      method: "PATCH",
+      path: `/tenants/policies/${policyId}/deactivate`,
+    }));
+    const reply = await replicas.client.must.post("/tenants/changes?wait=applied", { changes });
+    expect(reply.headers["gatehouse-enforced"]).toMatch(/^applied;generation=\d+;gateways=2;missing=0$/);
+    expect([here, there].map(({ gateway }) => rulesOf(gateway))).toEqual([{}, {}]);
   });
 
   test("names the gateways that have not, and why", async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AgentMessage } from "@gatehouse/agent-protocol/gateway/frames";
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
+import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
 import { storeGatewayReports } from "../../features/gateways/gateways.api.ts";
 import { groupBy } from "../../platform/group-by.ts";
 import type { LinkTransport } from "../../platform/link-transport.ts";
@@ -23,7 +24,7 @@ const reconnectMs = 45_000;
 const replicaTimeoutMs = 60_000;
 
 export interface GatewayChannelOptions extends AgentChannelOptions {
-  /** How long a configuration is valid without the control plane, in milliseconds; a day if absent. */
+  /** How long a configuration is valid without the control plane, in milliseconds; the tenant's setting if absent. */
   readonly lifeMs?: number | undefined;
   /**
    * How long open connections may last once their gateway is in maintenance, in milliseconds; five minutes if absent.
@@ -90,8 +91,14 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
     return { tenantId: row.tenant_id, agentId: row.gateway_id, tokenHash: tokenHash.toString("hex"), tokenEndsAt };
   }
 
-  protected newConnection(agent: PresentedGateway, transport: LinkTransport, sourceAddress: string, now: number) {
-    return new GatewayConnection(agent, transport, sourceAddress, now);
+  protected newConnection(
+    agent: PresentedGateway,
+    transport: LinkTransport,
+    sourceAddress: string,
+    version: LinkVersion,
+    now: number,
+  ) {
+    return new GatewayConnection(agent, transport, sourceAddress, version, now);
   }
 
   protected newTenant(parts: TenantParts): TenantGateways {

@@ -1,4 +1,5 @@
 import { type AgentMessage, agentFrames, type Goodbye } from "@gatehouse/agent-protocol/gateway/frames";
+import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import {
   AgentConnection,
@@ -32,7 +33,13 @@ export class GatewayConnection extends AgentConnection<AgentMessage, GatewayReas
   /** Since when the gateway lags behind that content, in milliseconds since 1970; undefined if it does not. */
   wantedSince: number | undefined;
 
-  constructor(agent: PresentedGateway, transport: LinkTransport, sourceAddress: string, now: number) {
-    super({ kind, agent, transport, sourceAddress, now });
+  constructor(
+    agent: PresentedGateway,
+    transport: LinkTransport,
+    sourceAddress: string,
+    version: LinkVersion,
+    now: number,
+  ) {
+    super({ kind, agent, transport, sourceAddress, version, now });
   }
 }

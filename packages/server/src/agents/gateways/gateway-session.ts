@@ -32,6 +32,8 @@ export interface WantedContent {
   readonly expiresAt: number;
   /** A configuration that expires before this time is renewed, in milliseconds since 1970. */
   readonly lastsUntil: number;
+  /** A configuration that expires after this time is replaced, in milliseconds since 1970. */
+  readonly lastsAtMost: number;
 }
 
 export interface GatewaySessionParts {

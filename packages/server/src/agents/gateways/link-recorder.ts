@@ -1,17 +1,23 @@
 import type { EnforcedConfiguration, FailureReason, Heartbeat, Hello } from "@gatehouse/agent-protocol/gateway/frames";
+import type { KeyClaim, KeyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
 import type { KeyFault } from "@gatehouse/policy/enforcement/usable-keys";
 import { storableText } from "../channel/storable-text.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
 import type { GatewayConnection } from "./gateway-connection.ts";
 import { LinkWriter, type LinkWriterOptions } from "./link-writer.ts";
 
-const keyFaults: Readonly<Record<KeyFault, string>> = {
+const keyFaults: Readonly<Record<KeyFault | KeyClaimFault, string>> = {
   low_order:
     "The WireGuard public key is of small order. Delete the key in the agent's state folder and restart the agent",
   key_of_device:
     "A device has this WireGuard public key. Delete the key in the agent's state folder and restart the agent",
   key_of_gateway:
     "Another gateway has this WireGuard public key, for example because a machine was cloned. Delete the key in the agent's state folder and restart the agent",
+  invalid_proof: "The agent did not prove possession of this WireGuard public key. Check who has the gateway's token",
+  missing_proof:
+    "The agent has proved its WireGuard key before, and does not prove it now. Update the agent, or reset the gateway's key",
+  replaced:
+    "The agent reports another WireGuard public key than before, without a proof of the former key. If the machine has a new key, reset the gateway's key. Otherwise, rotate its token",
 };
 
 /** The longest error of a gateway that is stored, in characters. */
@@ -37,16 +43,16 @@ export class LinkRecorder {
     return this.#writer.claim({ ...idsOf(connection), replica_id: this.#options.replicaId });
   }
 
-  connected({ agent: { agentId: gatewayId }, sourceAddress }: GatewayConnection, hello: Hello): void {
-    const { publicKey, endpoint = discoveredAddress(sourceAddress) } = hello;
+  connected({ agent: { agentId: gatewayId }, sourceAddress }: GatewayConnection, hello: Hello, key: KeyClaim): void {
+    const { endpoint = discoveredAddress(sourceAddress) } = hello;
     const heardAt = this.#options.clock.now();
     const agentVersion = storableText(hello.agentVersion);
     this.#writer.heard(gatewayId, heardAt);
-    this.#writer.report({ gatewayId, agentVersion, publicKey, endpoint, heardAt });
+    this.#writer.report({ gatewayId, agentVersion, key, endpoint, heardAt });
   }
 
   /** The gateway reported a key that it may not have. The gateway alone is refused, and its record says why. */
-  refusedKey(connection: GatewayConnection, publicKey: string, fault: KeyFault): void {
+  refusedKey(connection: GatewayConnection, publicKey: string, fault: KeyFault | KeyClaimFault): void {
     const { agentId: gatewayId } = connection.agent;
     const error = `key_refused: ${keyFaults[fault]} (${publicKey}).`;
     this.#options.log.warn({ tenantId: this.#options.tenantId, gatewayId, fault }, "refused a gateway's public key");

@@ -1,6 +1,8 @@
 import { type ContentTree, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
 import type { AgentMessage, Heartbeat, Hello } from "@gatehouse/agent-protocol/gateway/frames";
+import { contentForVersion1 } from "@gatehouse/agent-protocol/gateway/version-1";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
+import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
 import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
@@ -24,6 +26,8 @@ const idleMs = 10 * 60_000;
 const aliveIntervalMs = 8_000;
 /** The time to the next attempt after the database failed, in milliseconds. */
 const retryMs = 500;
+/** The most by which the clocks of replicas differ, in milliseconds. */
+const clockToleranceMs = 60_000;
 
 export interface TenantGatewaysOptions extends TenantParts {
   readonly replicaId: string;
@@ -85,14 +89,16 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     return this.connections.size === 0 && this.#options.clock.elapsedMs() - this.#usedAt > idleMs;
   }
 
-  async join(connection: GatewayConnection, hello: Hello): Promise<void> {
+  async join(connection: GatewayConnection, hello: Hello, claim: KeyClaim): Promise<void> {
     const { clock, queue, signingKey } = this.#options;
+    // An agent that may not have its key must not disconnect the one that does.
+    const other = this.connections.of(connection.agent.agentId);
+    if (other?.session !== undefined && this.#isLoaded && this.#refuseKey(connection, claim)) return;
     this.connections.add(connection);
     this.#usedAt = clock.elapsedMs();
     this.#tokens.track(connection.agent);
-    const [key, exists] = await Promise.all([signingKey(), this.#recorder.claim(connection), this.#upToDate()]);
+    const [key] = await Promise.all([signingKey(), this.#upToDate()]);
     if (connection.isClosed) return;
-    if (!exists) return this.#end(connection, "gateway_gone");
     connection.agentGeneration = hello.enforces?.generation ?? 0;
     // The agent has seen later changes than this replica, or the database was restored from a backup. Only a reload
     // can tell.
@@ -102,15 +108,14 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       await this.#upToDate();
       if (connection.isClosed) return;
     }
-    const fault = this.#desired.keyFault(connection.agent.agentId, hello.publicKey);
-    if (fault !== undefined) {
-      this.#recorder.refusedKey(connection, hello.publicKey, fault);
-      return this.#end(connection, "key_refused");
-    }
+    if (this.#refuseKey(connection, claim)) return;
+    const exists = await this.#recorder.claim(connection);
+    if (connection.isClosed) return;
+    if (!exists) return this.#end(connection, "gateway_gone");
     const now = clock.now().getTime();
     const handovers = key.handovers.length === 0 ? {} : { handovers: [...key.handovers] };
     connection.send({ type: "welcome", signingKey: key.publicKey, ...handovers, heartbeatIntervalMs, now });
-    this.#recorder.connected(connection, hello);
+    this.#recorder.connected(connection, hello, claim);
     connection.greet = () => this.#greet(connection, hello, key);
     queue.add(connection.greet);
     queue.add(() => this.#reportGeneration());
@@ -224,6 +229,15 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     }
   }
 
+  /** Refuses a connection whose agent may not have the key that it reports. @returns whether it did */
+  #refuseKey(connection: GatewayConnection, claim: KeyClaim): boolean {
+    const fault = this.#desired.keyFault(connection.agent.agentId, claim);
+    if (fault === undefined) return false;
+    this.#recorder.refusedKey(connection, claim.publicKey, fault);
+    this.#end(connection, "key_refused");
+    return true;
+  }
+
   #greet(connection: GatewayConnection, hello: Hello, key: SigningKey): void {
     const { tenantId, sha256, clock } = this.#options;
     const { agentId: gatewayId } = connection.agent;
@@ -260,16 +274,18 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     session.want(wanted);
   }
 
-  #wantedContentOf({ agent, agentGeneration }: GatewayConnection): WantedContent | undefined {
+  #wantedContentOf({ agent, agentGeneration, version }: GatewayConnection): WantedContent | undefined {
     const { generation, validity } = this.#desired;
+    const now = this.#options.clock.now().getTime();
     const content = this.#desired.contentOf(agent.agentId);
     if (content === undefined || validity === undefined) return undefined;
     return {
-      content,
+      content: version === 1 ? contentForVersion1(content) : content,
       // Agents accept only later generations. After a restore from a backup, the tenant's generation is earlier.
       generation: Math.max(generation, agentGeneration),
       expiresAt: validity.until,
       lastsUntil: validity.until - (validity.until - validity.from) / 4,
+      lastsAtMost: now + (validity.until - validity.from) + clockToleranceMs,
     };
   }
 

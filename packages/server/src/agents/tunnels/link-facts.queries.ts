@@ -1,4 +1,5 @@
 import { statement } from "../../platform/db/statement.ts";
+import type { KeyColumns } from "../../platform/known-keys.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 export interface DeviceLinkRow {
@@ -9,11 +10,9 @@ export interface DeviceLinkRow {
   readonly source_address: string;
 }
 
-export interface GatewayLinkRow {
+export interface GatewayLinkRow extends KeyColumns {
   readonly id: string;
   readonly number: number;
-  /** `""` until its agent has reported it. */
-  readonly public_key: string;
   readonly wireguard_port: number;
   readonly endpoint: string;
   readonly reported_endpoint: string;
@@ -49,7 +48,7 @@ const devices = `SELECT item.id, address.number, item.public_key, coalesce(link.
   WHERE item.tenant_id = $1`;
 const gateways = `SELECT item.id, address.number, item.public_key, item.wireguard_port, item.endpoint,
     item.reported_endpoint, item.relay_enabled, item.maintenance_since, item.resolvers, item.resolver_domains,
-    item.networks, item.relay_port
+    item.networks, item.relay_port, item.key_proved, item.key_reset_until
   FROM gateways AS item
   JOIN tunnel_addresses AS address ON address.tenant_id = item.tenant_id AND address.gateway_id = item.id
   WHERE item.tenant_id = $1`;

@@ -48,10 +48,7 @@ interface Server {
 
 /** Starts a process that loads the program and waits. */
 function load(): ChildProcess {
-  const child = fork(program, {
-    execArgv: ["--conditions=gatehouse-source"],
-    env: { ...process.env, GATEHOUSE_TEST_TRANSPILED: root },
-  });
+  const child = fork(program, { execArgv: ["--conditions=gatehouse-source"] });
   children.add(child);
   return child;
 }

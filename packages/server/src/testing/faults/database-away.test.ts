@@ -12,7 +12,7 @@ const connectTimeoutMs = 500;
  * The time limit of a request while the database is unavailable. The request tries to connect once, and does not wait
  * for others.
  */
-const atOnceMs = 300;
+const atOnceMs = 1_000;
 /**
  * The time limit of a request while the database hangs: the limits for an answer and a connection, for both the key and
  * the query.

@@ -26,7 +26,7 @@ export interface AskedList {
 }
 
 /** Fields that every operator compares case-insensitively (decision 0009). */
-const caselessFields: ReadonlySet<string> = new Set(["email"]);
+const caselessFields: ReadonlySet<string> = new Set(["email", "user.email"]);
 
 /** Every value of a record at a path such as `addresses.protocols.id`; empty if part of the path is missing. */
 export function valuesAt(record: unknown, field: string): readonly (string | number | boolean)[] {

@@ -4,9 +4,13 @@
  */
 import { resourceTypes } from "@gatehouse/contract/records/address";
 import { policyTypes } from "@gatehouse/contract/records/policy";
+import { signInMethods } from "@gatehouse/contract/records/session";
 import { expect } from "vitest";
+import { insertSignInAttempt } from "../../features/sign-in/sign-in.api.ts";
+import { newId } from "../../platform/ids.ts";
 import { setLastConnection } from "../last-connection.queries.ts";
 import { makeId, publicKey } from "../operations/test-records.ts";
+import { signInAs } from "../signed-in-person.ts";
 import type { TestReply, TestServer, TestTenant } from "../test-server.ts";
 
 /**
@@ -42,6 +46,7 @@ export async function seedLists(server: TestServer, tenant: TestTenant): Promise
   const users = await seedUsers(server, tenant, groups);
   const devices = await seedDevices(server, tenant, users);
   const resources = await seedResources(tenant);
+  await seedSignIns(server, tenant, users);
   await seedPolicies(tenant, { groups, users, devices, resources });
   await seedAccessTests(tenant, { groups, users, devices, resources });
   // After the policies, so that they lose a user too. The user's devices remain, deactivated and without a user.
@@ -89,6 +94,27 @@ async function seedUsers(
     if (index % 4 !== 2) await setLastConnection(server, tenantId, "users", id, at);
   }
   return ids;
+}
+
+/** Sessions and attempts, some at the same time, and some attempts without a user. */
+async function seedSignIns(server: TestServer, { id: tenantId }: TestTenant, users: readonly string[]): Promise<void> {
+  const now = Date.now();
+  for (const [index, userId] of users.entries()) {
+    const at = new Date(now - (index % 7) * 60_000);
+    await signInAs(server, tenantId, userId, { now: at });
+    const attempt = {
+      id: newId(),
+      userId: index % 6 === 0 ? null : userId,
+      userName: index % 6 === 0 ? null : (["ann@example.com", "Ann@Example.com", "b%n@example.com"][index % 3] ?? ""),
+      method: signInMethods[index % signInMethods.length] ?? "passkey",
+      address: `192.0.2.${index % 4}`,
+      userAgent: "Test",
+      reason: index % 2 === 0 ? null : (["the link has expired", "THE LINK", "100%"][index % 3] ?? ""),
+    };
+    await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+      insertSignInAttempt({ tenantId, query }, attempt, at),
+    );
+  }
 }
 
 async function seedDevices(

@@ -36,14 +36,70 @@ async function everythingIn(path: string): Promise<Listed[]> {
   }
 }
 
+/** The parts of a policy that name records. */
+interface Naming extends Listed {
+  readonly users: readonly Listed[];
+  readonly groups: readonly Listed[];
+  readonly resources: readonly Listed[];
+  readonly isDefault?: boolean;
+  readonly allUsers?: boolean;
+  readonly allGroups?: boolean;
+  readonly allResources?: boolean;
+}
+
+async function policiesInTenant(): Promise<readonly Naming[]> {
+  const policies: Naming[] = (await everythingIn("/tenants/policies")).map((policy) => ({
+    users: [],
+    groups: [],
+    resources: [],
+    ...policy,
+  }));
+  return policies.filter(({ isDefault }) => isDefault !== true);
+}
+
+/** A user, device, group or resource of a list. */
+interface Seen extends Listed {
+  readonly createdAt: string;
+  readonly lastConnection?: string;
+  readonly groups?: readonly Listed[];
+}
+
+const has = (records: readonly Listed[], id: string) => records.some((record) => record.id === id);
+const inactiveSince = ({ lastConnection, createdAt }: Seen) => lastConnection ?? createdAt;
+
 /** Values of fields that filters know but records do not show. */
 const unshown: Readonly<Record<string, (records: Listed[]) => Promise<Listed[]>>> = {
-  listResources: async (records) => {
-    const policies = await everythingIn("/tenants/policies");
-    const named = policies.map((policy) => ({ resources: [] as readonly Listed[], ...policy }));
+  listDevices: async (records) =>
+    (records as Seen[]).map((record) => ({ ...record, inactiveSince: inactiveSince(record) })),
+  listGroups: async (records) => {
+    const policies = await policiesInTenant();
     return records.map((record) => ({
       ...record,
-      policies: named.filter(({ resources }) => resources.some(({ id }) => id === record.id)),
+      isNamedByPolicy: policies.some(({ groups, allGroups }) => allGroups === true || has(groups, record.id)),
+    }));
+  },
+  listResources: async (records) => {
+    const policies = await policiesInTenant();
+    return records.map((record) => ({
+      ...record,
+      isNamedByPolicy: policies.some(
+        ({ resources, allResources }) => allResources === true || has(resources, record.id),
+      ),
+      policies: policies.filter(({ resources }) => has(resources, record.id)),
+    }));
+  },
+  listUsers: async (records) => {
+    const policies = await policiesInTenant();
+    return (records as Seen[]).map((record) => ({
+      ...record,
+      inactiveSince: inactiveSince(record),
+      isNamedByPolicy: policies.some(
+        ({ users, groups, allUsers, allGroups }) =>
+          allUsers === true ||
+          allGroups === true ||
+          has(users, record.id) ||
+          (record.groups ?? []).some(({ id }) => has(groups, id)),
+      ),
     }));
   },
 };

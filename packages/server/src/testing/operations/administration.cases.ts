@@ -1,10 +1,19 @@
 import * as apiKeys from "@gatehouse/contract/operations/api-keys.operations";
 import * as events from "@gatehouse/contract/operations/events.operations";
 import * as tenants from "@gatehouse/contract/operations/tenants.operations";
+import { activeUser, personClient, signInAs } from "../signed-in-person.ts";
 import { type Actors, nothing, type OperationCase } from "./operation-case.ts";
 import { makeId, unique, uniqueEmail } from "./test-records.ts";
 
 const existingKey = async ({ tenant }: Actors) => ({ parameters: { id: await makeId("api-key", tenant.client) } });
+
+/** A person who created an API key. */
+async function personWithKey({ tenant, server }: Actors) {
+  const { id } = await activeUser(server, tenant, uniqueEmail(), ["ADMIN"]);
+  const person = personClient(server, await signInAs(server, tenant.id, id));
+  await person.post("/tenants/api-keys", { name: unique("Key"), role: "AUDITOR" });
+  return { parameters: { id } };
+}
 
 const newTenant = () => ({ name: unique("Tenant"), ownerEmail: uniqueEmail() });
 
@@ -21,6 +30,8 @@ export const administrationCases: readonly OperationCase[] = [
   },
   { operation: apiKeys.readApiKey, prepare: existingKey },
   { operation: apiKeys.deleteApiKey, prepare: existingKey },
+  { operation: apiKeys.listApiKeysOfUser, prepare: personWithKey },
+  { operation: apiKeys.deleteApiKeysOfUser, prepare: personWithKey },
   {
     operation: apiKeys.rotateApiKey,
     prepare: async (actors) => ({ ...(await existingKey(actors)), body: { graceSeconds: 60 } }),

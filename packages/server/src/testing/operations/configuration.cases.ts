@@ -1,4 +1,5 @@
 import * as configuration from "@gatehouse/contract/operations/configuration.operations";
+import * as tenantSettings from "@gatehouse/contract/operations/tenant-settings.operations";
 import type { Actors, OperationCase } from "./operation-case.ts";
 import { nothing } from "./operation-case.ts";
 import { unique } from "./test-records.ts";
@@ -10,8 +11,21 @@ async function withAnotherRule({ tenant }: Actors) {
   return { body: { version: 1, admissionRules } };
 }
 
+/** A lifetime of configurations that differs from the present one. */
+async function anotherLifetime({ tenant }: Actors) {
+  const { body } = await tenant.client.get("/tenants/settings");
+  return { body: { configurationLifetime: body.configurationLifetime === 3_600 ? 7_200 : 3_600 } };
+}
+
 export const configurationCases: readonly OperationCase[] = [
   { operation: configuration.readConfiguration, prepare: nothing },
   { operation: configuration.planConfiguration, prepare: withAnotherRule },
   { operation: configuration.applyConfiguration, prepare: withAnotherRule },
+  { operation: tenantSettings.readTenantSettings, prepare: nothing },
+  {
+    operation: tenantSettings.replaceTenantSettings,
+    prepare: anotherLifetime,
+    // No identity provider is enabled.
+    conflict: async () => ({ body: { singleSignOnOnly: true } }),
+  },
 ];

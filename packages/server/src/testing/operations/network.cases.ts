@@ -107,6 +107,7 @@ export const networkCases: readonly OperationCase[] = [
       return { parameters: { id }, body: {} };
     },
   },
+  { operation: gateways.resetGatewayKey, prepare: existing("gateway") },
   { operation: gateways.rotateSigningKey, prepare: async () => ({ body: { reason: unique("Leak") } }) },
   { operation: gateways.readGatewaySync, prepare: existing("gateway") },
   { operation: gateways.testGatewayConfiguration, prepare: existing("gateway") },

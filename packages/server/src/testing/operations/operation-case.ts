@@ -8,6 +8,7 @@ import type { RecordNoun } from "./test-records.ts";
 export interface Actors {
   readonly tenant: TestTenant;
   readonly operator: TestClient;
+  readonly server: TestServer;
 }
 
 /** Path parameters, query and body of a request. */
@@ -72,6 +73,6 @@ export interface TestWorld {
 }
 
 export async function createWorld(server: TestServer): Promise<TestWorld> {
-  const actors = async (): Promise<Actors> => ({ tenant: await server.newTenant(), operator: server.operator });
+  const actors = async (): Promise<Actors> => ({ tenant: await server.newTenant(), operator: server.operator, server });
   return { server, ours: await actors(), theirs: await actors() };
 }

@@ -7,12 +7,15 @@ import { accessTestCases } from "./access-tests.cases.ts";
 import { administrationCases } from "./administration.cases.ts";
 import { changeCases } from "./changes.cases.ts";
 import { configurationCases } from "./configuration.cases.ts";
+import { domainCases } from "./domains.cases.ts";
+import { identityProviderCases } from "./identity-providers.cases.ts";
 import { networkCases } from "./network.cases.ts";
 import type { OperationCase } from "./operation-case.ts";
 import { peopleCases } from "./people.cases.ts";
 import { policyCases } from "./policies.cases.ts";
 import { previewCases } from "./previews.cases.ts";
 import { revertCases } from "./reverts.cases.ts";
+import { signInCases } from "./sign-in.cases.ts";
 import { webhookCases } from "./webhooks.cases.ts";
 
 export const operationCases: readonly OperationCase[] = [
@@ -26,7 +29,10 @@ export const operationCases: readonly OperationCase[] = [
   ...administrationCases,
   ...configurationCases,
   ...revertCases,
+  ...signInCases,
   ...webhookCases,
+  ...identityProviderCases,
+  ...domainCases,
 ];
 
 /** All cases with the operation's id, from which `describe.each` names its groups. */

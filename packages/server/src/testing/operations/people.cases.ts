@@ -68,6 +68,12 @@ export const peopleCases: readonly OperationCase[] = [
         noun: "group",
         body: (id) => [{ email: uniqueEmail() }, { email: uniqueEmail(), groups: [id] }],
       },
+      { field: "/roles/*", noun: "role", body: (id) => ({ email: uniqueEmail(), roles: [id] }) },
+      {
+        field: "/*/roles/*",
+        noun: "role",
+        body: (id) => [{ email: uniqueEmail() }, { email: uniqueEmail(), roles: [id] }],
+      },
     ],
     conflict: async () => ({ body: { email: "Owner@Example.com" } }),
   },
@@ -114,6 +120,21 @@ export const peopleCases: readonly OperationCase[] = [
       body: { groupId: await makeId("group", tenant.client) },
     }),
     references: [{ field: "/groupId", noun: "group", body: (groupId) => ({ groupId }) }],
+  },
+  {
+    operation: users.updateUserGroups,
+    prepare: async ({ tenant }) => ({
+      parameters: { id: await makeId("user", tenant.client) },
+      body: { addedGroups: [await makeId("group", tenant.client)] },
+    }),
+    references: [
+      { field: "/addedGroups/*", noun: "group", body: (id) => ({ addedGroups: [id] }) },
+      { field: "/removedGroups/*", noun: "group", body: (id) => ({ removedGroups: [id] }) },
+    ],
+    conflict: async (actors) => {
+      const { id, groupId } = (await onlyMembership(actors)).parameters;
+      return { parameters: { id }, body: { removedGroups: [groupId] } };
+    },
   },
   { operation: users.removeUserFromGroup, prepare: membership, conflict: onlyMembership },
 
@@ -166,6 +187,7 @@ export const peopleCases: readonly OperationCase[] = [
   { operation: devices.deleteDevice, prepare: existing("device") },
   { operation: devices.deactivateDevice, prepare: existing("device") },
   { operation: devices.rotateDeviceToken, prepare: existing("device") },
+  { operation: devices.resetDeviceKey, prepare: existing("device") },
   { operation: devices.readDeviceConfiguration, prepare: existing("device") },
   { operation: devices.reactivateDevice, prepare: deactivatedDevice, conflict: existing("device") },
   {

@@ -1,6 +1,7 @@
 /** Creates uniquely named records through the API. */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
+import { publishedTxt } from "../published-txt.ts";
 import type { TestClient, TestReply } from "../test-server.ts";
 
 /** A text that is unique in the test run. */
@@ -34,7 +35,9 @@ export type RecordNoun =
   | "policy"
   | "access-test"
   | "api-key"
-  | "webhook";
+  | "webhook"
+  | "identity-provider"
+  | "domain";
 
 type Maker = (client: TestClient) => Promise<TestReply["body"]>;
 
@@ -96,6 +99,22 @@ const makers: Readonly<Record<RecordNoun, Maker>> = {
         expected: "denied",
       }),
     ),
+  "identity-provider": async (client) => {
+    // A tenant has at most 20.
+    const { body } = await client.get("/tenants/identity-providers");
+    for (const { id } of body.slice(0, -10)) await client.must.delete(`/tenants/identity-providers/${id}`);
+    const provider = { name: unique("Provider"), issuer: "https://login.invalid", clientId: "gatehouse" };
+    return made(client.post("/tenants/identity-providers", provider));
+  },
+  domain: async (client) => {
+    // A tenant has at most 50.
+    const { body } = await client.get("/tenants/domains");
+    for (const { id } of body.slice(0, -20)) await client.must.delete(`/tenants/domains/${id}`);
+    const name = `${randomBytes(5).toString("hex")}.example.com`;
+    const domain = await made(client.post("/tenants/domains", { domain: name }));
+    publishedTxt.set(domain.recordName, [domain.recordValue]);
+    return domain;
+  },
   webhook: async (client) => {
     // A tenant can have only a limited number, so the oldest are deleted.
     const { body } = await client.get("/tenants/webhooks");

@@ -1,0 +1,208 @@
+import { randomUUID } from "node:crypto";
+import type { Challenge } from "@gatehouse/agent-protocol/link/key-proof";
+import { expect, test } from "vitest";
+import { linkedReplicas } from "../../testing/linked-replicas.ts";
+import { unique } from "../../testing/operations/test-records.ts";
+import { SimulatedKey } from "../../testing/simulated-agent.ts";
+import { SimulatedDevice } from "../../testing/simulated-device.ts";
+import type { SimulatedGateway } from "../../testing/simulated-gateway.ts";
+import { until } from "../../testing/until.ts";
+
+const replicas = linkedReplicas();
+const read = async (id: string) => (await replicas.client.get(`/tenants/gateways/${id}`)).body;
+const eventsOf = async (id: string) =>
+  (await replicas.client.get(`/tenants/events?filter[target.id]=${id}&limit=100`)).body.data;
+
+/** A gateway that has proved a key, and is ONLINE. */
+async function provenGateway() {
+  const { id, gateway } = await replicas.newGateway();
+  const key = new SimulatedKey();
+  gateway.useKey(key);
+  await gateway.connect();
+  await until("it is ONLINE", async () => (await read(id)).status === "ONLINE");
+  await until("its key is stored", async () => (await read(id)).publicKeyProved === true);
+  return { id, gateway, key };
+}
+
+async function isRefused(gateway: SimulatedGateway, id: string): Promise<void> {
+  const before = gateway.goodbyes.length;
+  await gateway.connect();
+  await until("it is refused", () => gateway.goodbyes.length > before);
+  expect(gateway.goodbyes.at(-1)).toMatchObject({ reason: "key_refused" });
+  await until("it is in error", async () => (await read(id)).status === "ERROR");
+}
+
+test("a gateway proves its key, and from then on has to", async () => {
+  const { id, gateway, key } = await provenGateway();
+  expect(await read(id)).toMatchObject({ publicKey: key.publicKey, publicKeyProved: true });
+  expect(gateway.challenges).toMatchObject([{ type: "challenge", agent: id, tenant: replicas.tenant.id }]);
+  gateway.cut();
+  const older = replicas.agentWithToken(id, gateway.token);
+  older.publicKey = key.publicKey;
+  await isRefused(older, id);
+  expect((await read(id)).error).toContain("does not prove it now");
+  expect(await eventsOf(id)).toContainEqual(expect.objectContaining({ operation: "reportGatewayState" }));
+  await gateway.connect();
+  await until("it is ONLINE", async () => (await read(id)).status === "ONLINE");
+});
+
+test("an agent of version 1 keeps working with its key, and may not replace it", async () => {
+  const { id, gateway } = await replicas.newGateway();
+  await gateway.connect();
+  await until("it is ONLINE", async () => (await read(id)).status === "ONLINE");
+  expect((await read(id)).publicKeyProved).toBeUndefined();
+  const { publicKey } = gateway;
+  gateway.cut();
+  gateway.publicKey = new SimulatedKey().publicKey;
+  await isRefused(gateway, id);
+  expect(await read(id)).toMatchObject({ publicKey, error: expect.stringContaining("key_refused") });
+  gateway.publicKey = publicKey;
+  await gateway.connect();
+  await until("it is ONLINE", async () => (await read(id)).status === "ONLINE");
+});
+
+test("a key is replaced with a proof of the former key, or after a reset, once", async () => {
+  const { id, gateway, key } = await provenGateway();
+  const second = new SimulatedKey();
+  const keyStored = (publicKey: string) =>
+    until("the key is stored", async () => (await read(id)).publicKey === publicKey);
+  gateway.cut();
+  gateway.useKey(second);
+  await isRefused(gateway, id);
+  gateway.useKey(second, key);
+  await gateway.connect();
+  await keyStored(second.publicKey);
+  // A former key counts once it is former, and not for ever.
+  const third = new SimulatedKey();
+  gateway.cut();
+  gateway.useKey(third, key);
+  await isRefused(gateway, id);
+  const reset = await replicas.client.post(`/tenants/gateways/${id}/reset-key`);
+  expect(reset.status, reset.text).toBe(200);
+  expect(Date.parse(reset.body.keyResetUntil)).toBeGreaterThan(Date.now());
+  expect(reset.body.publicKey).toBe(second.publicKey);
+  await until("the new key is stored", async () => {
+    if (!gateway.isOpen) await gateway.connect();
+    return (await read(id)).publicKey === third.publicKey;
+  });
+  expect((await read(id)).keyResetUntil).toBeUndefined();
+  expect(await eventsOf(id)).toContainEqual(expect.objectContaining({ operation: "resetGatewayKey" }));
+  gateway.cut();
+  gateway.useKey(new SimulatedKey());
+  await isRefused(gateway, id);
+});
+
+test.each<[string, (made: { challenge: Challenge; earlier: Challenge; key: SimulatedKey }) => string]>([
+  ["of an earlier link", ({ earlier, key }) => key.prove("gateway", earlier)],
+  ["of another agent", ({ challenge, key }) => key.prove("gateway", { ...challenge, agent: randomUUID() })],
+  ["for another tenant", ({ challenge, key }) => key.prove("gateway", { ...challenge, tenant: randomUUID() })],
+  ["for a device's link", ({ challenge, key }) => key.prove("device", challenge)],
+  ["with another nonce", ({ challenge, earlier, key }) => key.prove("gateway", { ...challenge, nonce: earlier.nonce })],
+  ["in the role of a former key", ({ challenge, key }) => key.prove("gateway", challenge, key.publicKey, "previous")],
+  ["by another key", ({ challenge, key }) => new SimulatedKey().prove("gateway", challenge, key.publicKey)],
+  ["of zeros", () => `${"A".repeat(43)}=`],
+])("refuses a proof %s", async (_, proofOf) => {
+  const { id, gateway, key } = await provenGateway();
+  const [earlier] = gateway.challenges;
+  if (earlier === undefined) throw new Error("the gateway was not challenged");
+  const thief = replicas.agentWithToken(id, gateway.token);
+  gateway.cut();
+  thief.useKey(key);
+  thief.answerChallenge = (challenge) => thief.send({ type: "proof", proof: proofOf({ challenge, earlier, key }) });
+  await isRefused(thief, id);
+  expect((await read(id)).publicKey).toBe(key.publicKey);
+});
+
+test("a key of small order proves nothing", async () => {
+  const { id, gateway } = await replicas.newGateway();
+  gateway.useKey(new SimulatedKey());
+  gateway.publicKey = `${"A".repeat(43)}=`;
+  gateway.answerChallenge = () => gateway.send({ type: "proof", proof: `${"A".repeat(43)}=` });
+  await isRefused(gateway, id);
+});
+
+test("a thief of the token with a key of its own does not disconnect the gateway", async () => {
+  const { id, gateway, key } = await provenGateway();
+  const thief = replicas.agentWithToken(id, gateway.token);
+  thief.useKey(new SimulatedKey());
+  await thief.connect();
+  await until("the thief is refused", () => thief.goodbyes.length > 0);
+  expect(thief.goodbyes).toMatchObject([{ reason: "key_refused" }]);
+  expect(gateway.isOpen).toBe(true);
+  expect(gateway.goodbyes).toEqual([]);
+  expect((await read(id)).publicKey).toBe(key.publicKey);
+});
+
+test.each<[string, (gateway: SimulatedGateway) => void]>([
+  ["a heartbeat", (gateway) => gateway.heartbeat()],
+  ["a second hello", (gateway) => gateway.sendHello()],
+])("%s instead of a proof ends the link", async (_, send) => {
+  const { gateway } = await replicas.newGateway();
+  gateway.useKey(new SimulatedKey());
+  gateway.answerChallenge = () => send(gateway);
+  await gateway.connect();
+  await until("the link is ended", () => gateway.goodbyes.length > 0);
+  expect(gateway.goodbyes).toMatchObject([{ reason: "protocol" }]);
+});
+
+test("a device proves its enrolled key, and replaces it with a proof or after a reset", async () => {
+  const { body: user } = await replicas.client.post("/tenants/users", { email: `${randomUUID()}@example.com` });
+  const key = new SimulatedKey();
+  const { body: made, text } = await replicas.client.post("/tenants/devices", {
+    name: unique("Laptop"),
+    userId: user.id,
+    hardwareId: "HW",
+    publicKey: key.publicKey,
+  });
+  expect(made.id, text).toBeDefined();
+  const { token } = (await replicas.client.post(`/tenants/devices/${made.id}/rotate-token`)).body;
+  const device = new SimulatedDevice({ url: replicas.url, deviceId: made.id, token, publicKey: key.publicKey });
+  const stored = async () => (await replicas.client.get(`/tenants/devices/${made.id}`)).body;
+  const connects = async () => {
+    device.welcome = undefined;
+    await device.connect();
+    await until("it is welcome", () => device.welcome !== undefined);
+  };
+  const refused = async () => {
+    device.cut();
+    const before = device.goodbyes.length;
+    await device.connect();
+    await until("it is refused", () => device.goodbyes.length > before);
+    expect(device.goodbyes.at(-1)).toMatchObject({ reason: "other_key" });
+  };
+  device.useKey(key);
+  await connects();
+  expect(await stored()).toMatchObject({ publicKey: key.publicKey, publicKeyProved: true });
+  // Without a proof of a key that was proved before.
+  const older = new SimulatedDevice({ url: replicas.url, deviceId: made.id, token, publicKey: key.publicKey });
+  await older.connect();
+  await until("it is refused", () => older.goodbyes.length > 0);
+  expect(older.goodbyes).toMatchObject([{ reason: "other_key" }]);
+  const second = new SimulatedKey();
+  device.useKey(second);
+  await refused();
+  device.useKey(second, key);
+  await connects();
+  expect((await stored()).publicKey).toBe(second.publicKey);
+  const third = new SimulatedKey();
+  device.useKey(third);
+  await refused();
+  expect((await replicas.client.post(`/tenants/devices/${made.id}/reset-key`)).status).toBe(200);
+  await until("the reset is known to the replica", async () => {
+    device.cut();
+    device.welcome = undefined;
+    const before = device.goodbyes.length;
+    await device.connect();
+    await until("it is answered", () => device.welcome !== undefined || device.goodbyes.length > before);
+    return device.welcome !== undefined;
+  });
+  expect(await stored()).toMatchObject({ publicKey: third.publicKey, publicKeyProved: true });
+  expect((await stored()).keyResetUntil).toBeUndefined();
+  const operations = (await eventsOf(made.id)).map(({ operation }: { operation: string }) => operation);
+  expect(operations).toEqual(expect.arrayContaining(["resetDeviceKey", "reportDeviceKey"]));
+  // A gateway's key is not free for a device.
+  const { gateway } = await provenGateway();
+  await replicas.client.must.post(`/tenants/devices/${made.id}/reset-key`);
+  device.publicKey = gateway.publicKey;
+  await refused();
+});

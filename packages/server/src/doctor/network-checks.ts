@@ -1,0 +1,102 @@
+/** Checks of the server's addresses: the port, the certificate and the public address. */
+import { createServer } from "node:net";
+import type { Config } from "../config.ts";
+import { TlsCertificate } from "../http/tls-certificate.ts";
+import { type Finding, ok, problem, reasonOf, skipped, warning } from "./finding.ts";
+
+const answerTimeoutMs = 5_000;
+const soonMs = 14 * 24 * 60 * 60 * 1_000;
+
+export async function checkTls({ tlsCert, tlsKey, publicUrl }: Config, now: Date): Promise<Finding> {
+  if (tlsCert === undefined || tlsKey === undefined) {
+    return skipped(
+      "tls",
+      "GATEHOUSE_TLS_CERT is not set: the server speaks plain HTTP, and a proxy must terminate TLS.",
+    );
+  }
+  const { problem: found, certificate } = await TlsCertificate.inspect({ certFile: tlsCert, keyFile: tlsKey }, now);
+  if (found !== undefined || certificate === undefined) {
+    const remedy = "Renew the certificate, or correct GATEHOUSE_TLS_CERT and GATEHOUSE_TLS_KEY.";
+    return problem("tls", `The TLS certificate cannot be used: ${found}.`, remedy);
+  }
+  const host = publicUrl === undefined ? undefined : new URL(publicUrl).hostname;
+  if (host !== undefined && certificate.checkHost(host) === undefined) {
+    const remedy = `Request a certificate for ${host}, or correct GATEHOUSE_PUBLIC_URL.`;
+    return problem("tls", `The certificate in ${tlsCert} is not valid for ${host}.`, remedy);
+  }
+  const message = `The certificate in ${tlsCert} is valid until ${certificate.validTo}.`;
+  if (Date.parse(certificate.validTo) - now.getTime() > soonMs) return ok("tls", message);
+  return warning("tls", message, "Renew the certificate. The server reloads changed files without a restart.");
+}
+
+export async function checkPublicUrl({ publicUrl, host }: Config): Promise<Finding> {
+  if (publicUrl === undefined) {
+    if (isLoopback(host)) return skipped("public url", "GATEHOUSE_PUBLIC_URL is not set; only this machine is served.");
+    const remedy = "Set it to the address that browsers use, such as https://gatehouse.example.com.";
+    return problem("public url", `The server listens on ${host}, and GATEHOUSE_PUBLIC_URL is not set.`, remedy);
+  }
+  const url = new URL(publicUrl);
+  if (url.protocol === "http:" && url.hostname !== "localhost") {
+    const remedy = "Set up TLS, and an address with https://. Browsers refuse passkeys without TLS.";
+    return problem("public url", `${publicUrl} has no TLS.`, remedy);
+  }
+  try {
+    const { status } = await fetch(new URL("/healthz", url), { signal: AbortSignal.timeout(answerTimeoutMs) });
+    if (status === 200) return ok("public url", `${publicUrl} reaches a Gatehouse.`);
+    const remedy = "Check the configuration of the proxy: it must forward all paths to the server.";
+    return problem("public url", `${publicUrl}/healthz answered with status ${status} instead of 200.`, remedy);
+  } catch (error) {
+    const reason = reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+    const remedy = "Check that the server runs, the name in DNS, the certificate, the proxy and firewalls.";
+    return problem("public url", `${publicUrl} does not answer (${reason}).`, remedy);
+  }
+}
+
+/** The port must be free, or used by a Gatehouse that is ready. */
+export async function checkPort({ host, port, tlsCert }: Config): Promise<Finding> {
+  if (port === 0) return skipped("port", "GATEHOUSE_PORT is 0: each start selects a free port.");
+  const place = `port ${port} on ${host}`;
+  const code = await listenCode(host, port);
+  if (code === undefined) return ok("port", `Nothing uses ${place}.`);
+  if (code === "EACCES") {
+    const remedy = "Run the service with CAP_NET_BIND_SERVICE, or choose a port above 1023 with GATEHOUSE_PORT.";
+    return problem("port", `This user cannot listen on ${place}.`, remedy);
+  }
+  if (code !== "EADDRINUSE") {
+    const remedy = "Set GATEHOUSE_HOST to an address of this machine, or to 0.0.0.0 or :: for all interfaces.";
+    return problem("port", `This machine cannot listen on ${place} (${code}).`, remedy);
+  }
+  if (tlsCert !== undefined) return ok("port", `A program listens on ${place}.`);
+  const status = await readiness(host, port);
+  if (status === 200) return ok("port", `A Gatehouse on ${place} is ready.`);
+  if (status === 503) {
+    return problem("port", `The Gatehouse on ${place} is not ready.`, "Read its log: journalctl -u gatehouse");
+  }
+  const remedy = "Stop the program, or choose another port with GATEHOUSE_PORT.";
+  return problem("port", `A program other than Gatehouse uses ${place}.`, remedy);
+}
+
+/** @returns the error code of an attempt to listen; undefined if it succeeds */
+function listenCode(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", (error) => resolve(reasonOf(error)));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+async function readiness(host: string, port: number): Promise<number | undefined> {
+  const target = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;
+  try {
+    const signal = AbortSignal.timeout(answerTimeoutMs);
+    const response = await fetch(`http://${target}:${port}/readyz`, { signal, redirect: "manual" });
+    await response.body?.cancel();
+    return response.headers.has("x-request-id") ? response.status : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
+}

@@ -1,0 +1,26 @@
+import * as operations from "@gatehouse/contract/operations/identity-providers.operations";
+import { type Actors, nothing, type OperationCase } from "./operation-case.ts";
+import { makeId, unique } from "./test-records.ts";
+
+const existing = async ({ tenant }: Actors) => ({
+  parameters: { id: await makeId("identity-provider", tenant.client) },
+});
+
+export const identityProviderCases: readonly OperationCase[] = [
+  { operation: operations.listIdentityProviders, prepare: nothing },
+  {
+    operation: operations.createIdentityProvider,
+    prepare: async (actors) => {
+      await existing(actors); // deletes old providers if needed
+      return { body: { name: unique("Provider"), issuer: "https://login.invalid", clientId: "gatehouse" } };
+    },
+  },
+  { operation: operations.readIdentityProvider, prepare: existing },
+  {
+    operation: operations.patchIdentityProvider,
+    prepare: async (actors) => ({ ...(await existing(actors)), body: { name: unique("Provider") } }),
+    conflict: async (actors) => ({ ...(await existing(actors)), body: { enabled: true } }),
+  },
+  { operation: operations.deleteIdentityProvider, prepare: existing },
+  { operation: operations.testIdentityProvider, prepare: existing },
+];

@@ -1,0 +1,87 @@
+/** Sessions of people for tests that are not about signing in. */
+import { beginSession } from "../features/sessions/sessions.api.ts";
+import { updateUserStatus } from "../features/users/users.queries.ts";
+import { grantedToSystem } from "../platform/authorization/granted.ts";
+import type { TestClient, TestReply, TestServer, TestTenant } from "./test-server.ts";
+
+/** Headers of a request that a page of the server sends with a person's cookie. */
+export type PersonHeaders = Readonly<Record<string, string>>;
+
+export interface SignInOptions {
+  /** The time of the authentication; now by default. */
+  readonly authTime?: Date;
+  /** The server's time; the system's by default. */
+  readonly now?: Date;
+}
+
+/** Begins a session of a user, and returns the headers of its requests. */
+export async function signInAs(
+  server: TestServer,
+  tenantId: string,
+  userId: string,
+  { now = server.runner.clock.now(), authTime = now }: SignInOptions = {},
+): Promise<PersonHeaders> {
+  const { token } = await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+    beginSession(
+      { tenantId, query },
+      { userId, method: "passkey", address: "192.0.2.1", userAgent: "Test", authTime, amr: ["hwk", "user"] },
+      now,
+    ),
+  );
+  return { cookie: `gatehouse_session=${token}`, "sec-fetch-site": "same-origin" };
+}
+
+/** The owner of a tenant. */
+export async function ownerOf({
+  client,
+}: Pick<TestTenant, "client">): Promise<{ readonly id: string; readonly email: string }> {
+  const { body } = await client.must.get("/tenants/users?filter[roles.type]=OWNER");
+  return body.data[0];
+}
+
+/** Invites a user with roles, and activates the user. */
+export async function activeUser(
+  server: TestServer,
+  { id: tenantId, client }: Pick<TestTenant, "id" | "client">,
+  email: string,
+  roleTypes: readonly string[] = [],
+): Promise<{ readonly id: string; readonly email: string }> {
+  const { body: user } = await client.must.post("/tenants/users", { email });
+  await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+    updateUserStatus(
+      { tenantId, query },
+      grantedToSystem<"users:write">(),
+      user.id,
+      { status: "active", status_before: null },
+      new Date(),
+    ),
+  );
+  if (roleTypes.length > 0) {
+    const { body: roles } = await client.must.get("/tenants/roles");
+    const ids = rolesNamed(roles, roleTypes);
+    await client.must.patch(`/tenants/users/${user.id}/roles`, { addedRoles: ids });
+  }
+  return { id: user.id, email };
+}
+
+function rolesNamed(roles: TestReply["body"], types: readonly string[]): string[] {
+  return roles.filter(({ type }: { type: string }) => types.includes(type)).map(({ id }: { id: string }) => id);
+}
+
+/** A client that sends the headers of a person's session with each request. */
+export function personClient(
+  server: TestServer,
+  headers: PersonHeaders,
+): Pick<TestClient, "send"> & {
+  get(path: string): Promise<TestReply>;
+  post(path: string, body?: unknown): Promise<TestReply>;
+  delete(path: string): Promise<TestReply>;
+} {
+  const client = server.client(undefined);
+  return {
+    send: (method, path, body, more = {}) => client.send(method, path, body, { ...headers, ...more }),
+    get: (path) => client.get(path, headers),
+    post: (path, body) => client.post(path, body, headers),
+    delete: (path) => client.delete(path, headers),
+  };
+}
