@@ -1,23 +1,30 @@
-/** Calls the HTTP API with a key, without any privileges of its own. */
+/** Calls the HTTP API with a key or as a person, without any privileges of its own. */
 import { GatehouseError, NoResponseError, UnexpectedResponseError } from "@gatehouse/client/errors";
 import { createGatehouse, type Gatehouse } from "@gatehouse/client/gatehouse";
 import { CommandFailure } from "./failure.ts";
 import type { ResponseCheck } from "./response-checks.ts";
+import type { StoredSession } from "./sign-in/sign-in.ts";
 
 export class ApiClient {
   readonly #url: string;
   readonly #gatehouse: Gatehouse;
+  /** The person's session; undefined with a key. */
+  readonly #session: StoredSession | undefined;
   #status = 0;
   #headers = new Headers();
 
-  /** @param url the server's base URL, such as http://127.0.0.1:8080 */
-  constructor(url: string, key: string) {
+  /**
+   * @param url the server's base URL, such as http://127.0.0.1:8080
+   * @param credential an API key, or the session of a person
+   */
+  constructor(url: string, credential: string | StoredSession) {
     this.#url = url.replace(/\/+$/, "");
+    this.#session = typeof credential === "string" ? undefined : credential;
     this.#gatehouse = createGatehouse({
       url,
-      apiKey: key,
+      ...(typeof credential === "string" ? { apiKey: credential } : {}),
       fetch: async (request) => {
-        const response = await fetch(request);
+        const response = typeof credential === "string" ? await fetch(request) : await fetchAs(credential, request);
         this.#status = response.status;
         this.#headers = response.headers;
         return response;
@@ -34,12 +41,23 @@ export class ApiClient {
    */
   async call<T>(call: (gatehouse: Gatehouse) => Promise<unknown>, isExpected: ResponseCheck<T>): Promise<T> {
     try {
-      const response = await call(this.#gatehouse);
+      const response = await this.#confirmed(() => call(this.#gatehouse));
       if (isExpected(response)) return response;
     } catch (error) {
-      throw failureOf(error);
+      throw failureOf(error, this.#session);
     }
     throw this.#unexpected();
+  }
+
+  /** Repeats a refused call after the person has authenticated again (RFC 9470), if a person is there to do so. */
+  async #confirmed(call: () => Promise<unknown>): Promise<unknown> {
+    try {
+      return await call();
+    } catch (error) {
+      if (this.#session === undefined || !isChallenge(error) || process.stderr.isTTY !== true) throw error;
+      await this.#session.confirm();
+      return call();
+    }
   }
 
   /** The headers of the last response. */
@@ -60,7 +78,7 @@ export class ApiClient {
         yield item;
       }
     } catch (error) {
-      throw failureOf(error);
+      throw failureOf(error, this.#session);
     }
   }
 
@@ -69,8 +87,28 @@ export class ApiClient {
   }
 }
 
+async function fetchAs(session: StoredSession, request: Request): Promise<Response> {
+  const again = request.clone();
+  const token = await session.accessToken();
+  request.headers.set("Authorization", `Bearer ${token}`);
+  const response = await fetch(request);
+  // Another process may have replaced the token in the meantime.
+  if (response.status !== 401 || !session.isReplaced(token)) return response;
+  again.headers.set("Authorization", `Bearer ${await session.accessToken()}`);
+  return fetch(again);
+}
+
+function isChallenge(error: unknown): boolean {
+  return error instanceof GatehouseError && error.code === "recent_authentication_required";
+}
+
 /** The error to show to the user. Other errors are returned unchanged. */
-function failureOf(error: unknown): unknown {
+function failureOf(error: unknown, session: StoredSession | undefined): unknown {
+  if (session !== undefined && error instanceof GatehouseError) {
+    const login = `gatehouse login --url ${session.url}`;
+    if (isChallenge(error)) return problemFailure(error, [`Run ${login} --fresh, and repeat this command.`]);
+    if (error.code === "session_ended") return problemFailure(error, [`Run ${login}.`]);
+  }
   if (error instanceof GatehouseError) return problemFailure(error);
   if (error instanceof NoResponseError) {
     return new CommandFailure(error.message, {
@@ -88,10 +126,16 @@ function notGatehouse({ message }: UnexpectedResponseError): CommandFailure {
   return new CommandFailure(message, { details: ["Set the address of Gatehouse with --url or GATEHOUSE_URL."] });
 }
 
-function problemFailure({ problem, errors }: GatehouseError): CommandFailure {
+/** @param remedy what to do, in addition to what the server says */
+function problemFailure({ problem, errors }: GatehouseError, remedy: readonly string[] = []): CommandFailure {
   const { title, status, detail, requestId } = problem;
   return new CommandFailure(`${title} (${status}).`, {
-    details: [detail, ...errors.map(({ pointer, message }) => `  ${pointer}  ${message}`), `Request id: ${requestId}`],
+    details: [
+      detail,
+      ...errors.map(({ pointer, message }) => `  ${pointer}  ${message}`),
+      ...remedy,
+      `Request id: ${requestId}`,
+    ],
     problem,
   });
 }

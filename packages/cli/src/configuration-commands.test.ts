@@ -15,7 +15,7 @@ let apiKey: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "gatehouse-test-"));
   await chmod(root, 0o711); // PostgreSQL's account passes through when the tests run as root
-  server = new GatehouseProcess(["demo", "--port", "0", "--data-dir", join(root, "data")], root);
+  server = new GatehouseProcess(["demo", "--port", "0", "--data-dir", join(root, "data")]);
   url = await server.serving();
   apiKey = /gatehouse_key_\w+/.exec(server.output)?.[0] ?? "";
 });
@@ -139,7 +139,7 @@ test("sections that the key cannot read are omitted and reported", async () => {
   expect(code).toBe(0);
   expect(output).toMatch(/^.*\nversion: 1\ngroups:\n/);
   expect(errors).toBe(
-    "Omitted sections that the key cannot read: users, protocols, gateways, resources, admissionRules, policies, defaultInternetPolicy.\n",
+    "Omitted sections that the key cannot read: users, protocols, gateways, resources, admissionRules, policies, defaultInternetPolicy, settings.\n",
   );
   expect(await runHere(["plan", fileOf("whole.yaml"), "--url", url, "--api-key", narrow])).toMatchObject({
     code: 1,

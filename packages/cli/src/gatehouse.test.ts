@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 function serve(...args: string[]): GatehouseProcess {
-  return new GatehouseProcess(["serve", "--port", "0", "--data-dir", dataDir, ...args], root);
+  return new GatehouseProcess(["serve", "--port", "0", "--data-dir", dataDir, ...args]);
 }
 
 const gatehouse = (...args: string[]) => runHere(args);
@@ -50,6 +50,43 @@ test("the first start prints both keys and a curl command that works", async () 
   });
   expect(JSON.parse(stdout)).toMatchObject({ data: [], total: 0 });
   expect((await stat(join(dataDir, "master-key"))).mode & 0o777).toBe(0o600);
+});
+
+test("with --keys-file, the first keys and the owner's link go to a private file, and are not printed", async () => {
+  const keysFile = join(root, "first-keys");
+  const server = new GatehouseProcess([
+    "serve",
+    "--port",
+    "0",
+    "--data-dir",
+    join(root, "other"),
+    "--keys-file",
+    keysFile,
+  ]);
+  await server.serving();
+  server.kill("SIGTERM");
+  await server.exited();
+  const keys = await readFile(keysFile, "utf8");
+  expect((await stat(keysFile)).mode & 0o777).toBe(0o600);
+  for (const secret of [/gatehouse_op_\w+/, /gatehouse_key_\w+/, /Recovery code \S+/, /\/console\/enrol\S+/]) {
+    expect(keys).toMatch(secret);
+    expect(server.output + server.log).not.toMatch(secret);
+  }
+  expect(server.output).toContain(`The first keys are in ${keysFile}. Read the file, then delete it.`);
+});
+
+test("a keys file in a missing folder is refused before keys exist", async () => {
+  const args = [
+    "serve",
+    "--port",
+    "0",
+    "--data-dir",
+    join(root, "third"),
+    "--keys-file",
+    join(root, "missing", "keys"),
+  ];
+  expect(await gatehouse(...args)).toMatchObject({ code: 1, errors: expect.stringContaining("Cannot write to") });
+  await expect(stat(join(root, "third"))).rejects.toThrow("ENOENT");
 });
 
 test("logs are JSON on standard error, without the keys", () => {
@@ -163,8 +200,7 @@ test.runIf(process.platform === "linux").each([
   ],
 ])("a failure to write output does not crash: %s", async (_, redirection, output, errors) => {
   const command = `"$0" "$@" --help ${redirection}`;
-  const env = { ...process.env, GATEHOUSE_TEST_TRANSPILED: root };
-  const ended = await execute("sh", ["-c", command, process.execPath, ...fromSource], { env });
+  const ended = await execute("sh", ["-c", command, process.execPath, ...fromSource]);
   expect(ended.stdout).toBe(output);
   expect(ended.stderr).toMatch(errors);
 });

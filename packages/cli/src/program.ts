@@ -1,32 +1,29 @@
-import { readFileSync } from "node:fs";
-import { Command } from "commander";
+import type { Command } from "commander";
 import { addAccessCommands } from "./commands/access.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addChangeCommand } from "./commands/change.ts";
 import { addConfigurationCommands } from "./commands/configuration.ts";
+import { addContextCommands } from "./commands/context.ts";
 import { addDeviceCommands } from "./commands/device.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
+import { addDomainCommands } from "./commands/domain.ts";
 import { addEventCommands } from "./commands/event.ts";
+import { addIdentityProviderCommands } from "./commands/identity-provider.ts";
 import { addKeyCommands } from "./commands/key.ts";
+import { addLoginCommands } from "./commands/login.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
+import { addResetKeyCommand } from "./commands/reset-key.ts";
 import { addRotateCommands } from "./commands/rotate.ts";
 import { addServeCommands } from "./commands/serve.ts";
+import { addSettingsCommands } from "./commands/settings.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
-import { writeError } from "./output.ts";
+import { addUserCommands } from "./commands/user.ts";
+import { emptyProgram, type ProgramOptions } from "./empty-program.ts";
 
-interface ProgramOptions {
-  /** With JSON, the caller reports errors in the command line. */
-  readonly json: boolean;
-  writeHelp(text: string): void;
-}
-
-export function createProgram({ json, writeHelp }: ProgramOptions): Command {
-  const program = new Command("gatehouse")
-    .configureOutput({ writeOut: writeHelp, writeErr: json ? () => {} : writeError }) // subcommands inherit it
+/** The `gatehouse` command. */
+export function createProgram(options: ProgramOptions): Command {
+  const program = emptyProgram("gatehouse", options)
     .description("The control plane of a Zero Trust network.")
-    .version(version(), "--version", "Show the version.")
-    .helpOption("--help", "Show help.")
-    .exitOverride()
-    .showHelpAfterError("Run gatehouse --help for a list of commands.")
     .addHelpText(
       "after",
       `
@@ -41,6 +38,7 @@ Examples:
   gatehouse serve                                   Serve on http://127.0.0.1:8080
   gatehouse demo                                    Serve with example records
   gatehouse tenant create "Example Ltd" --owner-email owner@example.com
+  gatehouse login --url https://gatehouse.example.com
   gatehouse key list --json
   gatehouse export --output gatehouse.yaml && gatehouse plan gatehouse.yaml
   gatehouse change --file changes.yaml --preview && gatehouse change --file changes.yaml
@@ -48,21 +46,23 @@ Examples:
   gatehouse device enrol --user ann@example.com && sudo gatehouse device run`,
     );
   addServeCommands(program);
+  addDoctorCommand(program);
   addMigrateCommand(program);
+  addLoginCommands(program);
+  addContextCommands(program);
   addTenantCommands(program);
   addKeyCommands(program);
+  addIdentityProviderCommands(program);
+  addDomainCommands(program);
   addAuditCommands(program);
   addRotateCommands(program);
+  addResetKeyCommand(program);
   addEventCommands(program);
   addConfigurationCommands(program);
+  addSettingsCommands(program);
   addChangeCommand(program);
   addAccessCommands(program);
   addDeviceCommands(program);
+  addUserCommands(program);
   return program;
-}
-
-function version(): string {
-  const description: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  const known = typeof description === "object" && description !== null && "version" in description;
-  return known ? String(description.version) : "unknown";
 }

@@ -9,10 +9,16 @@ import type { ChangeSetResult } from "@gatehouse/contract/records/change-set";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
+import type { Domain } from "@gatehouse/contract/records/domain";
+import type { EnrolmentLink, NewEnrolmentLink } from "@gatehouse/contract/records/enrolment-link";
+import type { Gateway } from "@gatehouse/contract/records/gateway";
+import type { IdentityProvider } from "@gatehouse/contract/records/identity-provider";
 import type { PastAccess } from "@gatehouse/contract/records/past-access";
 import type { AccessPreview } from "@gatehouse/contract/records/preview";
 import type { Revert } from "@gatehouse/contract/records/revert";
+import type { Session } from "@gatehouse/contract/records/session";
 import type { NewTenant, Tenant } from "@gatehouse/contract/records/tenant";
+import type { TenantSettings } from "@gatehouse/contract/records/tenant-settings";
 
 export type ResponseCheck<T> = (response: unknown) => response is T;
 
@@ -27,6 +33,10 @@ export function isChangeSetResult(response: unknown): response is ChangeSetResul
 
 function isChangeResult(value: unknown): value is object {
   return isObject(value) && typeof value.status === "number" && isArrayOf(isString)(value.events);
+}
+
+export function isGatewayVersion(value: unknown): value is Pick<Gateway, "name" | "agentVersion"> {
+  return hasStrings(value, ["name"]) && (!("agentVersion" in value) || typeof value.agentVersion === "string");
 }
 
 export function isTenant(response: unknown): response is Tenant {
@@ -50,12 +60,52 @@ export function isNewApiKey(response: unknown): response is NewApiKey {
   return isApiKey(response) && hasStrings(response, ["key"]);
 }
 
+export function isCurrentSession(response: unknown): response is Session {
+  return (
+    hasStrings(response, ["id", "method", "authenticatedAt", "expiresAt"]) &&
+    typeof response.current === "boolean" &&
+    hasStrings(response.user, ["id", "email"])
+  );
+}
+
+export function isEnrolmentLink(response: unknown): response is EnrolmentLink {
+  return hasStrings(response, ["id", "createdAt", "expiresAt"]) && isStringOrAbsent(response.usedAt);
+}
+
+export function isNewEnrolmentLink(response: unknown): response is NewEnrolmentLink {
+  return isEnrolmentLink(response) && hasStrings(response, ["url", "code"]);
+}
+
+export function isIdentityProvider(response: unknown): response is IdentityProvider {
+  return (
+    hasStrings(response, ["id", "name", "issuer", "clientId", "redirectUri", "signInUrl"]) &&
+    typeof response.enabled === "boolean" &&
+    (response.testedAt === null || isString(response.testedAt))
+  );
+}
+
+export function isDomain(response: unknown): response is Domain {
+  return (
+    hasStrings(response, ["id", "domain", "recordName", "recordValue"]) &&
+    (response.verifiedAt === null || isString(response.verifiedAt))
+  );
+}
+
+export function isProviderTest(response: unknown): response is { readonly url: string } {
+  return hasStrings(response, ["url"]);
+}
+
 export function isListedUser(response: unknown): response is { readonly id: string; readonly email: string } {
   return hasStrings(response, ["id", "email"]);
 }
 
 export function isNewDevice(response: unknown): response is { readonly id: string; readonly name: string } {
   return hasStrings(response, ["id", "name"]);
+}
+
+/** The record of a gateway or device whose key was reset. */
+export function isKeyReset(response: unknown): response is { readonly name: string; readonly keyResetUntil: string } {
+  return hasStrings(response, ["name", "keyResetUntil"]);
 }
 
 export function isNewDeviceToken(response: unknown): response is { readonly token: string } {
@@ -93,6 +143,17 @@ function isChange(value: unknown): value is object {
 
 function isFieldChange(value: unknown): value is object {
   return hasStrings(value, ["field"]);
+}
+
+export function isTenantSettings(response: unknown): response is TenantSettings {
+  return (
+    hasStrings(response, ["deviceApproval"]) &&
+    [response.configurationLifetime, response.sessionLifetime, response.sessionIdleTime].every(
+      (value) => typeof value === "number",
+    ) &&
+    typeof response.singleSignOnOnly === "boolean" &&
+    isString(response.deviceApproval)
+  );
 }
 
 export function isAccessDecision(response: unknown): response is AccessDecision {

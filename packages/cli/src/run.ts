@@ -1,6 +1,6 @@
+import type { CreateProgram } from "./empty-program.ts";
 import { CommandExit, exitCodeOf, exitCodes, writeFailure } from "./failure.ts";
 import { isReaderGone, writeText } from "./output.ts";
-import { createProgram } from "./program.ts";
 
 /**
  * Runs one command line. Errors are written to standard error.
@@ -8,10 +8,10 @@ import { createProgram } from "./program.ts";
  * @param args the arguments after the command's own name
  * @returns the exit code
  */
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(createProgram: CreateProgram, args: readonly string[]): Promise<number> {
   const json = args.includes("--json");
   try {
-    await parse(args, json);
+    await parse(createProgram, args, json);
     return exitCodes.ok;
   } catch (error) {
     if (error instanceof CommandExit) return error.exitCode;
@@ -23,7 +23,7 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 /** Resolves after commander's own output, such as help, is written too. */
-async function parse(args: readonly string[], json: boolean): Promise<void> {
+async function parse(createProgram: CreateProgram, args: readonly string[], json: boolean): Promise<void> {
   const help: Promise<void>[] = [];
   const program = createProgram({ json, writeHelp: (text) => help.push(writeText(text)) });
   try {

@@ -42,9 +42,9 @@ test("verifies an export, and shows the public key", async () => {
   const { code, output } = await verify("--file", file);
   expect(code).toBe(0);
   expect(output).toMatch(/^Tenant [0-9a-f-]{36}: intact$/m);
-  expect(output).toMatch(/^ {2}Entries {6}5, through position 5$/m);
+  expect(output).toMatch(/^ {2}Entries {6}7, through position 7$/m);
   const json = JSON.parse((await verify("--file", file, "--json")).output);
-  expect(json).toMatchObject([{ problems: 0, findings: [], events: 5, head: { position: 5 } }]);
+  expect(json).toMatchObject([{ problems: 0, findings: [], events: 7, head: { position: 7 } }]);
   expect(output).toContain(json[0].publicKey);
 });
 
@@ -93,7 +93,7 @@ test("verifies the database of a data folder, for all tenants or one, against a 
 test("verifies the database of a data folder while a server uses it", () => {
   expect(duringServer.code, duringServer.errors).toBe(0);
   expect(JSON.parse(duringServer.output)).toMatchObject([
-    { problems: 0, findings: [], events: 5, head: { position: 5 } },
+    { problems: 0, findings: [], events: 7, head: { position: 7 } },
     { problems: 0, findings: [], events: 1, head: { position: 1 } },
   ]);
 });

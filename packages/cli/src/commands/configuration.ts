@@ -17,7 +17,7 @@ import { withPositions } from "../file-positions.ts";
 import { writeError, writeJson, writeLines, writeText } from "../output.ts";
 import { planLines, summaryText } from "../plan-lines.ts";
 import { isConfiguration, isConfigurationPlan } from "../response-checks.ts";
-import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
+import { type ApiOptions, addApiOptions, apiClient, urlOf } from "./api-options.ts";
 import { prompt } from "./prompt.ts";
 import { enforcementLines, enforcementOf, waitOption, waitQuery } from "./wait.ts";
 
@@ -89,7 +89,7 @@ async function exportConfiguration(options: ApiOptions & { output?: string }): P
   const text =
     options.json === true
       ? `${JSON.stringify(configuration, undefined, 2)}\n`
-      : configurationText(configuration, options.url);
+      : configurationText(configuration, urlOf(options));
   if (options.output === undefined) return writeText(text);
   try {
     await writeFile(options.output, text);

@@ -3,7 +3,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { DeviceFolder, Enrolment } from "@gatehouse/device/configuration/device-folder";
 import type { ApiClient } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
+import { writeError } from "../output.ts";
 import { isListedUser, isNewDevice, isNewDeviceToken } from "../response-checks.ts";
+import type { EnrollingMachine } from "../sign-in/authorization-client.ts";
 
 /** The properties with which a device is registered. */
 export interface DeviceDescription {
@@ -34,6 +36,28 @@ export async function enrolDevice(
     isNewDeviceToken,
   );
   const enrolment = { ...registered, token };
+  await folder.storeEnrolment(enrolment);
+  return enrolment;
+}
+
+/**
+ * Enrols this machine for the person who signs in and approves it in a browser.
+ *
+ * @throws CommandFailure if nobody approves it
+ */
+export async function enrolBySignIn(
+  folder: DeviceFolder,
+  url: string,
+  machine: Omit<EnrollingMachine, "publicKey">,
+): Promise<Enrolment> {
+  await folder.make();
+  const { AuthorizationClient } = await import("../sign-in/authorization-client.ts");
+  const client = await AuthorizationClient.connect(url, "gatehouse-device");
+  const show = (lines: readonly string[]) => writeError(lines.map((line) => `${line}\n`).join(""));
+  const { isPending, ...enrolled } = await client.enrol({ ...machine, publicKey: await folder.publicKey() }, show);
+  if (isPending)
+    show(["The device is waiting for the approval of an administrator. Until then, it reaches nothing.", ""]);
+  const enrolment = { url: client.url, ...enrolled };
   await folder.storeEnrolment(enrolment);
   return enrolment;
 }

@@ -6,8 +6,8 @@ import { type Command, InvalidArgumentError } from "commander";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import { writeError, writeJson, writeLines, writeText } from "../output.ts";
 import { isDeviceConfiguration } from "../response-checks.ts";
-import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
-import { enrolDevice } from "./device-enrolment.ts";
+import { type ApiOptions, addApiOptions, apiClient, callableUrl, urlOf } from "./api-options.ts";
+import { enrolBySignIn, enrolDevice } from "./device-enrolment.ts";
 import { parseId } from "./parse-id.ts";
 import { untilStopped } from "./stop-signals.ts";
 
@@ -38,26 +38,35 @@ export function addDeviceCommands(program: Command): void {
   const device = program
     .command("device")
     .summary("enrol this machine as a device and connect it")
-    .description("Enrols this machine as a user's device and connects it to the resources that the user can access.");
+    .description(deviceDescription);
+  addDeviceSubcommands(device);
+}
 
+export const deviceDescription =
+  "Enrols this machine as a user's device and connects it to the resources that the user can access.";
+
+/** Adds the commands of a device to `gatehouse device`, or to `gatehouse-device`, the command of the device package. */
+export function addDeviceSubcommands(device: Command): void {
+  const name = nameOf(device);
   const enrol = device
     .command("enrol")
     .summary("register this machine as a device")
     .description(
-      "Registers this machine as a user's device. Requires an API key of the tenant, which is not stored. The device's private key never leaves the machine. If the command is interrupted, run it again.",
+      "Registers this machine as your device: sign in on any machine, and approve it. With --user, registers it for that user, which requires an API key or gatehouse login. The key is not stored. The device's private key never leaves the machine. If the command is interrupted, run it again.",
     )
-    .option("--user <user>", "Id or e-mail address of the user.")
+    .option("--user <user>", "Id or e-mail address of the user (default: the person who signs in).")
     .option("--name <name>", "Name of the device (default: the host name).")
     .option("--hardware-id <id>", "Identifier of the machine (default: the content of /etc/machine-id).")
     .action(enrolThisMachine)
     .addHelpText(
       "after",
       `
-Permissions: devices:write, and users:read for an e-mail address.
+Permissions with --user: devices:write, and users:read for an e-mail address.
 
 Examples:
-  gatehouse device enrol --user ann@example.com --url https://gatehouse.example.com
-  gatehouse device enrol --user ann@example.com --name "Ann's laptop" --state-folder ./device`,
+  ${name} enrol --url https://gatehouse.example.com
+  ${name} enrol --user ann@example.com --url https://gatehouse.example.com
+  ${name} enrol --user ann@example.com --name "Ann's laptop" --state-folder ./device`,
     );
   const running = device
     .command("run")
@@ -85,12 +94,19 @@ Examples:
       "after",
       `
 Examples:
-  gatehouse device config > gatehouse.conf
-  gatehouse device config --device 01980000-0000-7000-8000-000000000001 --api-key …`,
+  ${name} config > gatehouse.conf
+  ${name} config --device 01980000-0000-7000-8000-000000000001 --api-key …`,
     );
+  const replacing = device
+    .command("replace-key")
+    .summary("replace this device's WireGuard key")
+    .description(
+      "Replaces the WireGuard key of this device while its agent is stopped. The former key stays in the folder: the agent proves both when it connects, so that Gatehouse accepts the new one.",
+    )
+    .action(replaceDeviceKey);
   addApiOptions(enrol, "apiKey");
   addApiOptions(config, "apiKey");
-  for (const command of [enrol, running, config]) {
+  for (const command of [enrol, running, config, replacing]) {
     command.option(
       "--state-folder <path>",
       "Folder with the keys and the last configuration.",
@@ -99,23 +115,51 @@ Examples:
   }
 }
 
+/** The words that start a command line: `gatehouse device` or `gatehouse-device`. */
+function nameOf(command: Command): string {
+  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+}
+
+/** The name of the group that holds a subcommand. */
+function groupOf(command: Command): string {
+  return nameOf(command.parent ?? command);
+}
+
 async function enrolThisMachine(options: EnrolOptions, command: Command): Promise<void> {
   const folder = await folderAt(options.stateFolder);
   const before = await enrolmentIn(folder);
   if (before?.token !== undefined) {
     await report(options, before, [
       `This machine is already enrolled as ${enrolmentText(before)}.`,
-      ...nextSteps(options, folder),
+      ...nextSteps(options, folder, groupOf(command)),
     ]);
     return;
   }
   if (before !== undefined && before.url !== options.url && isGiven(command, "url")) {
     throw new CommandFailure(`Enrolment was started at ${before.url}. Complete it there, or empty ${folder.path}.`);
   }
-  const url = before?.url ?? options.url;
+  const url = before?.url ?? urlOf(options);
+  const enrolled = await enrolmentAt(folder, url, options, before !== undefined);
+  await report(options, enrolled, [
+    `Enrolled as ${enrolmentText(enrolled)}.`,
+    ...nextSteps(options, folder, groupOf(command)),
+  ]);
+}
+
+/** @param begun whether an enrolment with an API key was interrupted */
+async function enrolmentAt(
+  folder: DeviceFolder,
+  url: string,
+  options: EnrolOptions,
+  begun: boolean,
+): Promise<Enrolment & { readonly token?: string }> {
+  const hasKey = options.apiKey !== undefined && options.apiKey !== "";
+  // Without a user and a key, the person who signs in is the user.
+  if (!hasKey && !begun && (options.user === undefined || options.user === "")) {
+    return enrolBySignIn(folder, callableUrl(url), await machineOf(options));
+  }
   const client = apiClient({ ...options, url }, "apiKey");
-  const enrolled = await enrolDevice(client, folder, url, () => descriptionOf(options));
-  await report(options, enrolled, [`Enrolled as ${enrolmentText(enrolled)}.`, ...nextSteps(options, folder)]);
+  return enrolDevice(client, folder, url, async () => descriptionOf(options));
 }
 
 /** Loaded on demand, like all modules that only devices need, so that other commands start faster. */
@@ -124,12 +168,17 @@ async function folderAt(path: string): Promise<DeviceFolder> {
   return new DeviceFolder(resolve(path));
 }
 
-async function descriptionOf({ user, name, hardwareId }: EnrolOptions) {
+async function descriptionOf(options: EnrolOptions) {
+  const { user } = options;
   if (user === undefined || user === "") {
     throw new CommandFailure("The user is missing. Set --user to an e-mail address or an id.", {
       exitCode: exitCodes.usage,
     });
   }
+  return { user, ...(await machineOf(options)) };
+}
+
+async function machineOf({ name, hardwareId }: EnrolOptions) {
   const facts = await machineFacts();
   const id = hardwareId ?? facts.hardwareId;
   if (id === undefined) {
@@ -138,7 +187,7 @@ async function descriptionOf({ user, name, hardwareId }: EnrolOptions) {
     });
   }
   const { os, osVersion } = facts;
-  return { user, name: name ?? facts.name, hardwareId: id, os, osVersion, appVersion: agentVersion };
+  return { name: name ?? facts.name, hardwareId: id, os, osVersion, appVersion: agentVersion };
 }
 
 /** Reports an enrolment. The token stays in the folder, because no one needs it elsewhere. */
@@ -150,19 +199,25 @@ function enrolmentText({ name, device, user, url }: Enrolment): string {
   return `${name} (${device}) of ${user} at ${url}`;
 }
 
-function nextSteps({ stateFolder }: FolderOptions, folder: DeviceFolder): readonly string[] {
+function nextSteps({ stateFolder }: FolderOptions, folder: DeviceFolder, group: string): readonly string[] {
   const inFolder = stateFolder === "/var/lib/gatehouse-device" ? "" : ` --state-folder ${stateFolder}`;
   return [
     "",
-    `To connect:       sudo gatehouse device run${inFolder}`,
+    `To connect:       sudo ${group} run${inFolder}`,
     `To enrol again:   delete the device in Gatehouse, empty ${folder.path}, and run this command again.`,
   ];
 }
 
-async function runThisDevice(options: RunOptions): Promise<void> {
+async function replaceDeviceKey({ stateFolder }: FolderOptions, command: Command): Promise<void> {
+  const folder = await folderAt(stateFolder);
+  await enrolledDevice(folder, groupOf(command));
+  await writeLines([`The new public key is ${await folder.replaceKey()}. Start the agent: ${groupOf(command)} run`]);
+}
+
+async function runThisDevice(options: RunOptions, command: Command): Promise<void> {
   const stateFolder = resolve(options.stateFolder);
   const settings = { interfaceName: options.interface, stateFolder };
-  const enrolled = await enrolledDevice(await folderAt(stateFolder));
+  const enrolled = await enrolledDevice(await folderAt(stateFolder), groupOf(command));
   const { parseDnsAddress, printDryRun, runDevice } = await import("@gatehouse/device/run-device");
   const dns = options.dns === "off" ? undefined : parseDnsAddress(options.dns);
   if (dns === undefined && options.dns !== "off") {
@@ -191,17 +246,17 @@ function enrolmentIn(folder: DeviceFolder): Promise<Enrolment | undefined> {
   });
 }
 
-async function enrolledDevice(folder: DeviceFolder): Promise<Enrolment & { readonly token: string }> {
+async function enrolledDevice(folder: DeviceFolder, group: string): Promise<Enrolment & { readonly token: string }> {
   const enrolment = await enrolmentIn(folder);
   if (enrolment === undefined) {
     throw new CommandFailure(`This machine is not enrolled: ${folder.path} has no enrolment.`, {
-      details: ["Run gatehouse device enrol --user ann@example.com first."],
+      details: [`Run ${group} enrol --user ann@example.com first.`],
     });
   }
   const { token } = enrolment;
   if (token !== undefined) return { ...enrolment, token };
   throw new CommandFailure("The enrolment of this machine is incomplete.", {
-    details: ["Run gatehouse device enrol again."],
+    details: [`Run ${group} enrol again.`],
   });
 }
 
@@ -223,7 +278,7 @@ async function printConfiguration(options: ConfigOptions, command: Command): Pro
   const hasKey = options.apiKey !== undefined && options.apiKey !== "";
   if (!hasKey && !isOwn) apiClient(options, "apiKey"); // throws because the key is missing
   if (!hasKey) return printed(options, ...(await storedConfiguration(folder, privateKey)));
-  const url = isOwn && enrolment !== undefined && !isGiven(command, "url") ? enrolment.url : options.url;
+  const url = isOwn && enrolment !== undefined && !isGiven(command, "url") ? enrolment.url : urlOf(options);
   const current = await apiClient({ ...options, url }, "apiKey").call(
     (gatehouse) => gatehouse.get("/tenants/devices/{id}/configuration", { path: { id: device } }),
     isDeviceConfiguration,
@@ -251,7 +306,7 @@ function printed({ json }: ApiOptions, configuration: DeviceConfiguration, text:
 }
 
 function isGiven(command: Command, option: string): boolean {
-  return command.getOptionValueSource(option) !== "default";
+  return ["cli", "env"].includes(command.getOptionValueSource(option) ?? "");
 }
 
 function unreadable(error: unknown, folder: DeviceFolder): CommandFailure {

@@ -63,3 +63,16 @@ test("event revert explains what cannot be reverted, and asks before it changes 
   expect(unconfirmed).toMatchObject({ code: 2, output: "" });
   expect(unconfirmed.errors).toContain("--yes");
 });
+
+test("event revert names the number of events of a request, and --request reverts all of them", async () => {
+  const { body } = await tenant.client.post("/tenants/changes", {
+    changes: ["First", "Second"].map((name) => ({ method: "POST", path: "/tenants/groups", body: { name } })),
+  });
+  const [id] = body.changes[0].events;
+  const single = await event("revert", id, "--preview");
+  expect(single.output).toContain("\nReverts 1 of the 2 events of its request. Use --request to revert all of them.\n");
+  const whole = await event("revert", id, "--request", "--yes");
+  expect(whole.output).toMatch(/^DELETE .*\nDELETE .*\n/);
+  expect(whole.output).toContain("\nReverted.\n");
+  for (const change of body.changes) expect((await tenant.client.get(change.location)).status).toBe(404);
+});

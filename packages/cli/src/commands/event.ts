@@ -16,6 +16,7 @@ const timeoutMs = 120_000;
 
 interface RevertOptions extends ApiOptions {
   readonly preview?: true;
+  readonly request?: true;
   readonly yes?: true;
   readonly overrideReason?: string;
   readonly wait?: number | true;
@@ -34,6 +35,7 @@ export function addEventCommands(program: Command): void {
     )
     .argument("<id>", "the event's id, as in the audit record and in the header Gatehouse-Event", parseId)
     .option("--preview", "Show what the revert would do, and change nothing.")
+    .option("--request", "Revert all events of the request that the event is part of.")
     .option("--yes", "Revert without confirmation.")
     .option(
       "--override-reason <text>",
@@ -47,15 +49,19 @@ export function addEventCommands(program: Command): void {
 Only the fields that the event changed return to their previous values. A deleted record returns with a new id, and
 references to it are repaired. If the tenant changes after the preview was shown, nothing is reverted.
 
+A change set and a revert have an event for each of their changes. With --request, all of them are reverted as one.
+
 Examples:
   gatehouse event revert 01980000-0000-7000-8000-000000000001 --preview
+  gatehouse event revert 01980000-0000-7000-8000-000000000001 --request
   gatehouse event revert 01980000-0000-7000-8000-000000000001 --yes --wait=30`,
     );
   addApiOptions(revert, "apiKey");
 }
 
 async function revertEvent(id: string, options: RevertOptions): Promise<void> {
-  const { json, preview, yes, overrideReason, wait } = options;
+  const { json, preview, request, yes, overrideReason, wait } = options;
+  const scope = request === true ? ({ scope: "request" } as const) : {};
   if (preview !== true && yes !== true && (process.stdin.isTTY !== true || json === true)) {
     throw new CommandFailure("Confirmation requires a terminal. Use --yes to revert without confirmation.", {
       exitCode: exitCodes.usage,
@@ -63,7 +69,7 @@ async function revertEvent(id: string, options: RevertOptions): Promise<void> {
   }
   const client = apiClient(options, "apiKey");
   const planned = await client.call(
-    (gatehouse) => gatehouse.post(path, { path: { id }, query: { preview: true }, timeoutMs }),
+    (gatehouse) => gatehouse.post(path, { path: { id }, query: { preview: true, ...scope }, timeoutMs }),
     isRevert,
   );
   if (json !== true) await writeLines(revertLines(planned));
@@ -80,7 +86,7 @@ async function revertEvent(id: string, options: RevertOptions): Promise<void> {
         path: { id },
         ifMatch: `"${planned.generation}"`,
         timeoutMs,
-        ...(wait === undefined ? {} : { query: waitQuery(wait) }),
+        query: { ...scope, ...(wait === undefined ? {} : waitQuery(wait)) },
         ...(overrideReason === undefined ? {} : { overrideReason }),
       }),
     isRevert,
@@ -91,23 +97,35 @@ async function revertEvent(id: string, options: RevertOptions): Promise<void> {
   if (enforcement !== undefined && enforcement.state !== "applied") throw new CommandExit(exitCodes.notEnforced);
 }
 
-function doneLines({ changes, recreated }: Revert): readonly string[] {
-  if (changes.length === 0) return [];
-  return [
-    "Reverted.",
-    ...(recreated?.id === undefined ? [] : [`The ${recreated.type} has the new id ${recreated.id}.`]),
-  ];
+function doneLines(revert: Revert): readonly string[] {
+  if (revert.changes.length === 0) return [];
+  const lines = recreatedIn(revert).map(({ type, id }) => `The ${type} has the new id ${id}.`);
+  return ["Reverted.", ...lines];
 }
 
-function revertLines({ changes, undoes, cannot, recreated, refused, access }: Revert): readonly string[] {
+function recreatedIn({ recreated, alsoRecreated = [] }: Revert): readonly NonNullable<Revert["recreated"]>[] {
+  return recreated === undefined ? alsoRecreated : [recreated, ...alsoRecreated];
+}
+
+function scopeLines({ scope, requestEvents }: Revert): readonly string[] {
+  if (scope === "request" || requestEvents === 1) return [];
+  return ["", `Reverts 1 of the ${requestEvents} events of its request. Use --request to revert all of them.`];
+}
+
+function revertLines(revert: Revert): readonly string[] {
+  const { changes, undoes, moreUndone, cannot, refused, access } = revert;
   const lines =
     changes.length === 0 && cannot.length === 0
       ? ["Nothing to revert: the record has its previous values."]
       : changes.map(({ method, path: to }) => `${method} ${to}`);
   return [
     ...lines,
-    ...(recreated === undefined ? [] : ["", `The ${recreated.type} returns with a new id.`]),
-    ...section("Undoes these later events:", undoes.map(undoneLine)),
+    ...scopeLines(revert),
+    ...recreatedIn(revert).flatMap(({ type }) => ["", `The ${type} returns with a new id.`]),
+    ...section("Undoes these later events:", [
+      ...undoes.map(undoneLine),
+      ...(moreUndone ? ["There may be further events: there are too many to examine."] : []),
+    ]),
     ...section("Cannot be reverted:", cannot.map(reasonLine)),
     ...(refused === undefined ? [] : ["", `The revert would be rejected: ${refused.detail} (${refused.code})`]),
     ...(access === undefined ? [] : ["", ...previewLines(access)]),

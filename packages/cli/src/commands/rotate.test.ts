@@ -34,6 +34,13 @@ test("a rotation of the master key completes after a restart, and one of the aud
   const body = JSON.stringify({ name: "Berlin", wireguardPort: "51820" });
   const made = await fetch(`${first.address}/tenants/gateways`, { method: "POST", headers, body });
   const gateway: unknown = await made.json();
+  const invited = await fetch(`${first.address}/tenants/users`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ email: "ann@example.com" }),
+  });
+  const links = `${first.address}/tenants/users/${Object(await invited.json()).id}/enrolment-links`;
+  const { code } = Object(await (await fetch(links, { method: "POST", headers, body: "{}" })).json());
   const signing = await runHere(["rotate", "signing-key", "--url", first.address, "--api-key", key, "--json"]);
   expect(signing, signing.errors).toMatchObject({ code: 0, output: expect.stringContaining("publicKey") });
   await first.close();
@@ -51,6 +58,13 @@ test("a rotation of the master key completes after a restart, and one of the aud
   const { id } = Object(gateway);
   const read = await fetch(`${second.address}/tenants/gateways/${id}`, { headers });
   expect(await read.json()).toMatchObject({ token: Object(gateway).token });
+  // The code of an enrolment link was re-encrypted too.
+  const entered = await fetch(`${second.address}/console/enrolment/options`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
+    body: JSON.stringify({ token: code }),
+  });
+  expect(await entered.json()).toMatchObject({ person: { email: "ann@example.com" } });
   const audit = await rotate("audit-key", "--json");
   expect(audit, audit.errors).toMatchObject({ code: 0, output: expect.stringContaining('"to"') });
   await second.close();

@@ -3,15 +3,25 @@ import type { Gatehouse } from "@gatehouse/server/main";
 import { createLog } from "@gatehouse/server/platform/log";
 import type { Command } from "commander";
 import { writeJsonLine, writeLines } from "../output.ts";
+import { KeysFile } from "./keys-file.ts";
 import { addSettingOptions, givenFlags } from "./setting-options.ts";
 import { endInTime, untilStopped } from "./stop-signals.ts";
-import { addressLines, createdKeyLines, createdKeyObject } from "./welcome.ts";
+import { addressLines, addressObject, createdKeyLines, createdKeyObject } from "./welcome.ts";
 
 interface ServeOptions {
   readonly json?: true;
+  readonly keysFile?: string;
+}
+
+interface Output {
+  readonly json: boolean;
+  readonly keysFile: KeysFile | undefined;
 }
 
 const jsonHelp = "Print lines of JSON: the keys created at this start, if any, then the address.";
+const keysFileFlag = "--keys-file <file>";
+const keysFileHelp =
+  "Write keys and links that are created at the first start to this file, readable by its owner only, and do not print them.";
 
 export function addServeCommands(program: Command): void {
   const serveCommand = program
@@ -21,7 +31,8 @@ export function addServeCommands(program: Command): void {
       "Serves the API and the console. Runs its own PostgreSQL unless --database-url is set. SIGINT and SIGTERM stop the server gracefully; a second signal stops it immediately. Logs are JSON on standard error.",
     )
     .option("--json", jsonHelp)
-    .action(({ json, ...flags }: ServeOptions) => serve(givenFlags(flags), json === true));
+    .option(keysFileFlag, keysFileHelp)
+    .action(({ json, keysFile, ...flags }: ServeOptions) => serve(givenFlags(flags), outputOf({ json, keysFile })));
   addSettingOptions(serveCommand, settingNames).addHelpText(
     "after",
     `
@@ -34,28 +45,36 @@ Examples:
     .summary("serve the API with example records")
     .description("The same as serve --demo: creates example records in the first tenant once, then serves.")
     .option("--json", jsonHelp)
-    .action(({ json, ...flags }: ServeOptions) => serve(givenFlags({ ...flags, demo: true }), json === true));
+    .option(keysFileFlag, keysFileHelp)
+    .action(({ json, keysFile, ...flags }: ServeOptions) =>
+      serve(givenFlags({ ...flags, demo: true }), outputOf({ json, keysFile })),
+    );
   addSettingOptions(
     demoCommand,
     settingNames.filter((name) => name !== "demo"),
   );
 }
 
-async function serve(flags: Readonly<Record<string, string>>, json: boolean): Promise<void> {
+function outputOf({ json, keysFile }: { json: true | undefined; keysFile: string | undefined }): Output {
+  return { json: json === true, keysFile: keysFile === undefined ? undefined : new KeysFile(keysFile) };
+}
+
+async function serve(flags: Readonly<Record<string, string>>, output: Output): Promise<void> {
   const config = readConfig({ flags, environment: process.env });
   const stopped = untilStopped();
-  const gatehouse = await endInTime(start(config, stopped, json), stopped);
+  const gatehouse = await endInTime(start(config, stopped, output), stopped);
   if (gatehouse === undefined) return;
   await new Promise<void>((resolve) => {
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve());
   });
-  if (!json) print(writeLines(["Stopping …"]));
+  if (!output.json) print(writeLines(["Stopping …"]));
   await gatehouse.close();
 }
 
 /** Starts the server. Returns undefined if it was stopped during the start. */
-async function start(config: Config, stopped: AbortSignal, json: boolean): Promise<Gatehouse | undefined> {
+async function start(config: Config, stopped: AbortSignal, { json, keysFile }: Output): Promise<Gatehouse | undefined> {
+  keysFile?.requireWritable();
   // Loaded on demand, because no other command needs the server's modules.
   const { startGatehouse } = await import("@gatehouse/server/main");
   let keysCreated = false;
@@ -64,17 +83,32 @@ async function start(config: Config, stopped: AbortSignal, json: boolean): Promi
       signal: stopped,
       onKeysCreated(installation) {
         keysCreated = true;
-        if (!json) print(writeLines(createdKeyLines(installation, config)));
+        if (keysFile !== undefined) keysFile.append(createdKeyLines(installation, config));
+        else if (!json) print(writeLines(createdKeyLines(installation, config)));
         else print(writeJsonLine(createdKeyObject(installation, config)));
       },
     });
-    if (json) print(writeJsonLine({ address: gatehouse.address, documentation: `${gatehouse.address}/docs` }));
-    else print(writeLines(addressLines(gatehouse, config, keysCreated)));
+    const shown = keysFile === undefined ? gatehouse : withoutSecrets(gatehouse);
+    if (keysFile !== undefined && keysCreated) keysFile.append(addressLines(gatehouse, config, keysCreated));
+    if (json) print(writeJsonLine(addressObject(shown)));
+    else print(writeLines(addressLines(shown, config, keysCreated)));
+    if (keysFile !== undefined && keysCreated && !json) {
+      print(writeLines([`The first keys are in ${keysFile.path}. Read the file, then delete it.`]));
+    }
     return gatehouse;
   } catch (error) {
     if (stopped.aborted) return undefined;
     throw error;
   }
+}
+
+function withoutSecrets(gatehouse: Gatehouse): Pick<Gatehouse, "address" | "publicUrl" | "installation"> {
+  const { address, publicUrl, installation } = gatehouse;
+  return {
+    address,
+    publicUrl,
+    installation: { ...installation, operatorKey: undefined, firstApiKey: undefined, owner: undefined },
+  };
 }
 
 /** Ignores write errors: a reader that has gone, as in `npm start | head`, must not stop the server. */

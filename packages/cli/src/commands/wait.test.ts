@@ -53,7 +53,7 @@ test("waits until the gateways enforce the change, and reports it", async () => 
   await until("the gateway has applied its configuration", () => isNow("", "status", "ONLINE"));
   const changed = await document('- {name: North, wireguardPort: 51820, resolvers: ["10.80.0.53"]}');
   const { code, output, errors } = await gatehouse("apply", changed, "--yes", "--wait=30");
-  expect({ code, errors }).toEqual({ code: 0, errors: "" });
+  expect({ code, errors }, output).toEqual({ code: 0, errors: "" });
   expect(output).toMatch(/Applied: none created, 1 changed, none deleted\.\nEnforced by the gateway\.\n$/);
   const again = await gatehouse("apply", changed, "--yes", "--wait");
   expect(again).toMatchObject({

@@ -2,14 +2,17 @@
 import { type Config, variableOf } from "@gatehouse/server/config";
 import type { Gatehouse } from "@gatehouse/server/main";
 
+type Started = Pick<Gatehouse, "address" | "publicUrl" | "installation">;
+
 /** Lines with the keys created at this start, except those that the configuration sets. */
 export function createdKeyLines(
-  { operatorKey, firstApiKey }: Gatehouse["installation"],
+  { operatorKey, firstApiKey, owner }: Gatehouse["installation"],
   config: Config,
 ): readonly string[] {
   const lines = [
     operatorKey === undefined ? [] : [`  Operator key  ${operatorKey}`],
     firstApiKey === undefined || config.bootstrapApiKey !== undefined ? [] : [`  API key       ${firstApiKey}`],
+    owner === undefined ? [] : [`  Recovery code ${owner.recoveryCode} (signs ${owner.email} in once)`],
   ].flat();
   if (lines.length === 0) return [];
   return ["Save these keys now. They will not be shown again, since only their hashes are stored.", "", ...lines, ""];
@@ -17,24 +20,48 @@ export function createdKeyLines(
 
 /** The created keys as an object; undefined if there are none. */
 export function createdKeyObject(
-  { operatorKey, firstApiKey }: Gatehouse["installation"],
+  { operatorKey, firstApiKey, owner }: Gatehouse["installation"],
   config: Config,
 ): object | undefined {
   const apiKey = config.bootstrapApiKey === undefined ? firstApiKey : undefined;
-  if (operatorKey === undefined && apiKey === undefined) return undefined;
-  return { ...(operatorKey === undefined ? {} : { operatorKey }), ...(apiKey === undefined ? {} : { apiKey }) };
+  if (operatorKey === undefined && apiKey === undefined && owner === undefined) return undefined;
+  return {
+    ...(operatorKey === undefined ? {} : { operatorKey }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(owner === undefined ? {} : { recoveryCode: owner.recoveryCode }),
+  };
+}
+
+/** The address as an object. At the first start, it has the link with which the owner registers a passkey. */
+export function addressObject({ address, publicUrl, installation: { owner } }: Started): object {
+  const documentation = `${address}/docs`;
+  return owner === undefined
+    ? { address, documentation }
+    : { address, documentation, ownerLink: `${publicUrl}${owner.enrolmentPath}` };
 }
 
 /** Lines with the address and a first request that works as printed. */
 export function addressLines(
-  { address, installation }: Gatehouse,
+  { address, publicUrl, installation }: Started,
   config: Config,
   keysCreated: boolean,
 ): readonly string[] {
   const lines = [
     `Gatehouse serves on ${address}, its documentation on ${address}/docs.`,
-    `The console is at ${address}/console/.`,
+    `The console is at ${publicUrl}/console/.`,
   ];
+  if (config.publicUrl === undefined && !isLocal(config.host)) {
+    lines.push(`Browsers on other machines need ${variableOf("publicUrl")}, such as https://gatehouse.example.com.`);
+  }
+  const { owner } = installation;
+  if (owner !== undefined) {
+    lines.push(
+      `To register a passkey for ${owner.email}, open this link once, within seven days:`,
+      "",
+      `  ${publicUrl}${owner.enrolmentPath}`,
+      "",
+    );
+  }
   const key = firstKeyText(installation, config);
   if (key !== undefined) lines.push("Try:", "", `  curl -H ${key} ${address}/tenants/resources`, "");
   else if (!keysCreated) {
@@ -44,6 +71,10 @@ export function addressLines(
     );
   }
   return lines;
+}
+
+function isLocal(host: string): boolean {
+  return host === "localhost" || host === "::1" || host.startsWith("127.");
 }
 
 function firstKeyText(installation: Gatehouse["installation"], config: Config): string | undefined {

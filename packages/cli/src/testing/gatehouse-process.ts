@@ -15,19 +15,12 @@ export class GatehouseProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<number>;
 
-  /**
-   * @param args the command line after `gatehouse`
-   * @param transpiledFolder an existing folder that the processes of a test share, so that only the first one
-   *   transpiles
-   */
-  constructor(args: readonly string[], transpiledFolder: string) {
+  /** @param args the command line after `gatehouse` */
+  constructor(args: readonly string[]) {
     const settingsOutside = ([name]: [string, unknown]) => !name.startsWith("GATEHOUSE_");
     this.#child = spawn(process.execPath, [...fromSource, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        ...Object.fromEntries(Object.entries(process.env).filter(settingsOutside)),
-        GATEHOUSE_TEST_TRANSPILED: transpiledFolder,
-      },
+      env: Object.fromEntries(Object.entries(process.env).filter(settingsOutside)),
     });
     this.#child.stdout?.on("data", (text: Buffer) => {
       this.output += text;

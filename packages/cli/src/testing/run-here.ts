@@ -1,5 +1,7 @@
 /** Runs a command in the test's own process. */
 import { vi } from "vitest";
+import type { CreateProgram } from "../empty-program.ts";
+import { createProgram } from "../program.ts";
 import { run } from "../run.ts";
 
 export interface Ran {
@@ -11,7 +13,11 @@ export interface Ran {
 type Written = (error?: Error) => void;
 
 /** @param outputError the system error code with which writes to standard output fail, such as ENOSPC */
-export async function runHere(args: readonly string[], outputError?: string): Promise<Ran> {
+export async function runHere(
+  args: readonly string[],
+  outputError?: string,
+  program: CreateProgram = createProgram,
+): Promise<Ran> {
   const written = { output: "", errors: "" };
   const failure = outputError === undefined ? undefined : Object.assign(new Error(outputError), { code: outputError });
   const write =
@@ -28,7 +34,7 @@ export async function runHere(args: readonly string[], outputError?: string): Pr
     vi.spyOn(process.stderr, "write").mockImplementation(write("errors")),
   ];
   try {
-    return { code: await run(args), ...written };
+    return { code: await run(program, args), ...written };
   } finally {
     for (const spy of spies) spy.mockRestore();
   }

@@ -1,0 +1,8 @@
+/** The `gatehouse-device` command. */
+import { createDeviceProgram } from "./device-program.ts";
+import { run } from "./run.ts";
+
+// Writers handle their own failures. Without these listeners, an error would end the process with a stack trace.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
+process.exitCode = await run(createDeviceProgram, process.argv.slice(2));

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { writeError } from "./output.ts";
+
+export interface ProgramOptions {
+  /** With JSON, the caller reports errors in the command line. */
+  readonly json: boolean;
+  writeHelp(text: string): void;
+}
+
+export type CreateProgram = (options: ProgramOptions) => Command;
+
+/** A command with the options and the errors that all programs have. */
+export function emptyProgram(name: string, { json, writeHelp }: ProgramOptions): Command {
+  return new Command(name)
+    .configureOutput({ writeOut: writeHelp, writeErr: json ? () => {} : writeError }) // subcommands inherit it
+    .version(ownVersion(), "--version", "Show the version.")
+    .helpOption("--help", "Show help.")
+    .exitOverride()
+    .showHelpAfterError(`Run ${name} --help for a list of commands.`);
+}
+
+/** The version of this program. */
+export function ownVersion(): string {
+  const description: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  const known = typeof description === "object" && description !== null && "version" in description;
+  return known ? String(description.version) : "unknown";
+}
