@@ -1,22 +1,61 @@
-import "@mantine/core/styles.css";
-import "@mantine/notifications/styles.css";
-import "@mantine/spotlight/styles.css";
-import "./app/console.css";
-import { StrictMode } from "react";
-import { createRoot } from "react-dom/client";
-
 /**
- * The nonce for styles that scripts create. The library that locks scrolling behind dialogs reads it from this
- * variable.
+ * Loads the sign-in page or the console. A visitor without a session loads neither the component library nor the
+ * router.
  */
-const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
-Object.assign(globalThis, { __webpack_nonce__: nonce });
+import "./app/tokens.css";
+import "./app/entrance/entrance.css";
+import { GatehouseError } from "@gatehouse/client/errors";
+import { StrictMode } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { enrolPath } from "./app/entrance/enrol-path.ts";
+import { SignInPage } from "./app/entrance/sign-in-page.tsx";
+import { readSession, type Session } from "./app/session-requests.ts";
 
-const [{ Console }, { pageSets }] = await Promise.all([import("./app/console.tsx"), import("./pages/all.ts")]);
+/** Set while a session is expected, so that the console loads without waiting for the answer about it. */
+const expectedKey = "gatehouse.session-expected";
+
+const loadConsole = () => import("./console-entry.tsx");
+
+/** The component library keeps the chosen theme under this name, and follows the system otherwise. */
+function applyTheme(): void {
+  const chosen = localStorage.getItem("mantine-color-scheme-value");
+  const isDark = chosen === "dark" || (chosen !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  document.documentElement.dataset.mantineColorScheme = isDark ? "dark" : "light";
+}
+
+/** The session; null if nobody is signed in; undefined if the console has to find out. */
+async function findSession(): Promise<Session | null | undefined> {
+  try {
+    return await readSession();
+  } catch (error) {
+    return error instanceof GatehouseError && error.status === 401 ? null : undefined;
+  }
+}
+
+async function openConsole(root: Root, session: Session | null | undefined): Promise<void> {
+  const { renderConsole } = await loadConsole();
+  if (session) localStorage.setItem(expectedKey, "1");
+  renderConsole(root, session);
+}
+
+async function start(root: Root): Promise<void> {
+  applyTheme();
+  const isEnrolling = globalThis.location.pathname === enrolPath;
+  // A failure is reported below, where the console is needed.
+  if (isEnrolling || localStorage.getItem(expectedKey) !== null) loadConsole().catch(() => undefined);
+  const session = await findSession();
+  if (session !== null || isEnrolling) {
+    await openConsole(root, session);
+    return;
+  }
+  localStorage.removeItem(expectedKey);
+  root.render(
+    <StrictMode>
+      <SignInPage done={(found) => openConsole(root, found)} prepare={() => loadConsole().catch(() => undefined)} />
+    </StrictMode>,
+  );
+}
+
 const container = document.getElementById("console");
 if (container === null) throw new Error("the page has no element for the console");
-createRoot(container).render(
-  <StrictMode>
-    <Console nonce={nonce} pageSets={pageSets} />
-  </StrictMode>,
-);
+await start(createRoot(container));

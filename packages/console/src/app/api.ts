@@ -3,6 +3,7 @@ import type { ItemAt, ListPath } from "@gatehouse/client/calls";
 import { GatehouseError } from "@gatehouse/client/errors";
 import { createGatehouse, type Gatehouse } from "@gatehouse/client/gatehouse";
 import { nextSignIn } from "./session-end.ts";
+import { withConfirmation } from "./step-up.ts";
 
 const gatehouse = createGatehouse({ url: globalThis.location.origin });
 
@@ -21,10 +22,11 @@ export const api = Object.fromEntries(
   ]),
 ) as unknown as Pick<Gatehouse, Method>;
 
-async function inSession<T>(call: () => Promise<T>): Promise<T> {
+/** Makes a call, and repeats it after the person has signed in or confirmed if the server asks for that. */
+export async function inSession<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      return await call();
+      return await withConfirmation(call, needsConfirmation);
     } catch (error) {
       if (!isSignedOut(error)) throw error;
       await nextSignIn();
@@ -33,7 +35,11 @@ async function inSession<T>(call: () => Promise<T>): Promise<T> {
 }
 
 function isSignedOut(error: unknown): boolean {
-  return error instanceof GatehouseError && error.status === 401;
+  return error instanceof GatehouseError && error.status === 401 && !needsConfirmation(error);
+}
+
+function needsConfirmation(error: unknown): boolean {
+  return error instanceof GatehouseError && error.code === "recent_authentication_required";
 }
 
 /** A page of a list. */

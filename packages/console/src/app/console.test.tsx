@@ -80,7 +80,7 @@ describe("the frame of the console", () => {
     await findTitle(t("groups.title"));
     const navigation = screen.getByRole("navigation", { name: t("app.navigation.label") });
     const paths = [...navigation.querySelectorAll("a")].map((link) => link.getAttribute("href"));
-    expect(paths).toEqual(["/console/users", "/console/groups"]);
+    expect(paths).toEqual(["/console/overview", "/console/users", "/console/groups"]);
   });
 
   test("says that a page does not exist, and leads to the overview", async () => {
@@ -110,6 +110,43 @@ describe("the frame of the console", () => {
     mockApi.answer("get", "/tenants/groups", pageOf([sample("Group", { name: "Engineering" })]));
     await click(user, t("app.problem.retry"));
     await screen.findByRole("link", { name: "Engineering" });
+  });
+
+  test("says that the server is not available, and when the request is repeated", async () => {
+    mockApi.answer(
+      "get",
+      "/tenants/groups",
+      () => new HttpResponse("<html>", { status: 500, headers: { "content-type": "text/html" } }),
+    );
+    openConsole("/groups");
+    const alert = await screen.findByRole("alert");
+    expect(alert.textContent).toContain(t("app.problem.unavailable", { status: 500 }));
+    expect(alert.textContent).toContain(t("app.problem.retryIn", { count: 5 }));
+  });
+
+  test("focuses and announces the title of the page after a navigation", async () => {
+    const user = openConsole("/groups");
+    await findTitle(t("groups.title"));
+    await user.click(screen.getByRole("link", { name: t("users.title") }));
+    const title = await findTitle(t("users.title"));
+    await waitFor(() => expect(document.activeElement).toBe(title));
+    await screen.findByText(t("common.documentTitle", { title: t("users.title") }));
+  });
+
+  test("shows the overview to every key", async () => {
+    mockApi.signIn(["users:read"]);
+    openConsole("/overview");
+    const navigation = await screen.findByRole("navigation", { name: t("app.navigation.label") });
+    expect(navigation.querySelector("a[href='/console/overview']")).not.toBeNull();
+  });
+
+  test("finds addresses in the palette", async () => {
+    mockApi.answer("get", "/tenants/addresses", [sample("Address", { address: "10.20.4.7" })]);
+    const user = openConsole("/groups");
+    await findTitle(t("groups.title"));
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), "10.20");
+    await findAction("10.20.4.7");
   });
 
   test("says so when something other than Gatehouse answers", async () => {

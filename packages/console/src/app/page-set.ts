@@ -16,8 +16,10 @@ export interface PageSet {
   readonly icon: LucideIcon;
   /** The section of the navigation. */
   readonly section: Section;
-  /** Required to see the pages in the navigation. */
-  readonly permission: Permission;
+  /** Required to see the pages in the navigation. Absent if every key can use them. */
+  readonly permission?: Permission;
+  /** Whether the pages are absent from the navigation and from the command palette. */
+  readonly isHidden?: true;
   /** At `/users`. Loaded when it is first shown. */
   readonly list: Loading;
   /** At `/users/{id}`. */
@@ -42,6 +44,8 @@ export interface PageSet {
           | "/tenants/protocols"
           | "/tenants/admission-rules"
           | "/tenants/api-keys"
+          | "/tenants/identity-providers"
           | "/tenants/webhooks";
-      };
+      }
+    | { readonly path: "/tenants/addresses"; readonly by: "address" };
 }

@@ -27,7 +27,9 @@ export function Palette() {
   const { permissions } = useSession();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const sets = usePageSets().filter(({ permission }) => permissions.includes(permission));
+  const sets = usePageSets().filter(
+    ({ permission, isHidden }) => isHidden !== true && (permission === undefined || permissions.includes(permission)),
+  );
   const { data: found = [] } = useQuery({
     queryKey: ["palette", search],
     enabled: search.length >= 2,
@@ -116,8 +118,12 @@ async function findRecords(
       queryFn: (context) => source.read(context.signal),
       staleTime: 60_000,
     });
-    const named = all.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 4);
-    return named.map(({ id, name }) => ({ id, label: name, path, kind: title }));
+    const labelled = all.map((record) => ({
+      id: record.id,
+      label: "address" in record ? record.address : record.name,
+    }));
+    const matching = labelled.filter(({ label }) => label.toLowerCase().includes(text.toLowerCase())).slice(0, 4);
+    return matching.map((record) => ({ ...record, path, kind: title }));
   }
   const { data } = await paged(find.path).read(
     { [`filter[${find.field}][ilike]`]: containsPattern(text), limit: 4 },

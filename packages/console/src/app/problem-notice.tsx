@@ -1,8 +1,10 @@
 /** An error notice with the request id, which identifies the request in the server's log. */
-import { GatehouseError, NoResponseError } from "@gatehouse/client/errors";
-import { Alert, Anchor, Button, Code, CopyButton, Group, Text } from "@mantine/core";
+import { GatehouseError, NoResponseError, UnexpectedResponseError } from "@gatehouse/client/errors";
+import { Alert, Anchor, Button, Group, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
+import { useEffect, useState } from "react";
 import { t } from "../messages/i18n.ts";
+import { CopyText } from "./copy.tsx";
 
 interface Description {
   readonly title: string;
@@ -21,7 +23,15 @@ export function describeProblem(error: unknown): Description {
       detail: error.timedOut ? t("app.problem.timedOut") : t("app.problem.connectionFailed"),
     };
   }
+  if (isUnavailable(error)) {
+    return { title: t("app.problem.unavailable", { status: error.status }), detail: t("app.problem.unavailableText") };
+  }
   return { title: t("app.problem.unexpected"), detail: error instanceof Error ? error.message : String(error) };
+}
+
+/** Whether something in front of Gatehouse answered that the server is not available. */
+function isUnavailable(error: unknown): error is UnexpectedResponseError {
+  return error instanceof UnexpectedResponseError && error.status >= 500;
 }
 
 interface ProblemNoticeProps {
@@ -37,7 +47,7 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
   return (
     <Alert color="red" variant="outline" icon={<TriangleAlert aria-hidden />} title={title} role="alert" maw={720}>
       <Text size="sm">{detail}</Text>
-      {fieldErrors.length > 1 && (
+      {(fieldErrors.length > 1 || fieldErrors.some(({ pointer }) => recordAt(pointer) !== undefined)) && (
         <ul>
           {fieldErrors.map(({ pointer, message }) => (
             <li key={`${pointer} ${message}`}>
@@ -52,23 +62,47 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
             {t("app.problem.retry")}
           </Button>
         )}
+        {retry !== undefined && isUnavailable(error) && <Countdown retry={retry} />}
         {known !== undefined && (
           <>
             <Anchor size="sm" href={`/errors/${known.code}`} target="_blank">
               {t("app.problem.explain")}
             </Anchor>
-            <CopyButton value={known.requestId}>
-              {({ copied, copy }) => (
-                <Button size="xs" variant="subtle" color="gray" c="var(--mantine-color-text)" onClick={copy}>
-                  {copied ? t("common.copied") : t("app.problem.copyRequestId", { id: known.requestId.slice(0, 8) })}
-                </Button>
-              )}
-            </CopyButton>
+            <CopyText text={known.requestId} size="xs" variant="subtle" color="gray" c="var(--mantine-color-text)">
+              {t("app.problem.copyRequestId", { id: known.requestId.slice(0, 8) })}
+            </CopyText>
           </>
         )}
       </Group>
     </Alert>
   );
+}
+
+const retryAfterSeconds = 5;
+
+/** Repeats the request, and shows when. */
+function Countdown({ retry }: { readonly retry: () => unknown }) {
+  const [seconds, setSeconds] = useState(retryAfterSeconds);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (seconds > 1) setSeconds(seconds - 1);
+      else {
+        setSeconds(retryAfterSeconds);
+        retry();
+      }
+    }, 1_000);
+    return () => clearTimeout(timer);
+  }, [seconds, retry]);
+  return (
+    <Text size="sm" c="dimmed">
+      {t("app.problem.retryIn", { count: seconds })}
+    </Text>
+  );
+}
+
+/** The path of the record that prevents a change, in the console. */
+function recordAt(pointer: string): string | undefined {
+  return /^\/tenants(\/[a-z-]+\/[0-9a-f-]{36})$/.exec(pointer)?.[1];
 }
 
 interface FieldErrorProps {
@@ -78,17 +112,28 @@ interface FieldErrorProps {
 
 /** One error, at a field or about a record that prevents the change. */
 function FieldError({ pointer, message }: FieldErrorProps) {
-  const record = /^\/tenants(\/[a-z-]+\/[0-9a-f-]{36})$/.exec(pointer)?.[1];
+  const record = recordAt(pointer);
   if (record !== undefined) {
     return (
       <Anchor href={`/console${record}`} size="sm">
-        {message}
+        <bdi>{message}</bdi>
       </Anchor>
     );
   }
   return (
     <>
-      <Code>{pointer.replace(/^\/changes\/\d+\/body/, "")}</Code> {message}
+      <strong>{formatPointer(pointer)}</strong> {message}
     </>
   );
+}
+
+/** A JSON Pointer in words: `/changes/0/body/addresses/0/address` as "Addresses 1, address:". */
+function formatPointer(pointer: string): string {
+  const words = pointer
+    .replace(/^\/changes\/\d+\/body/, "")
+    .slice(1)
+    .replaceAll(/\/(\d+)/g, (_, index: string) => ` ${Number(index) + 1}`)
+    .replaceAll("/", ", ")
+    .replaceAll(/([a-z])([A-Z])/g, (_, end: string, start: string) => `${end} ${start.toLowerCase()}`);
+  return words === "" ? "" : `${words.charAt(0).toUpperCase()}${words.slice(1)}:`;
 }

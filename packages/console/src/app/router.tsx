@@ -1,16 +1,8 @@
 /** The route of every page. The code of a page is loaded when the page is first shown. */
 import { Button, Stack, Text, Title } from "@mantine/core";
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  Link,
-  lazyRouteComponent,
-  type RouteComponent,
-  redirect,
-} from "@tanstack/react-router";
-import type { ComponentType } from "react";
+import { createRootRoute, createRoute, createRouter, Link, redirect } from "@tanstack/react-router";
 import { t } from "../messages/i18n.ts";
+import { lazyPage } from "./lazy-page.tsx";
 import type { PageSet } from "./page-set.ts";
 import { ProblemNotice } from "./problem-notice.tsx";
 import { Shell } from "./shell.tsx";
@@ -24,10 +16,6 @@ const start = createRoute({
     throw redirect({ to: "/overview" });
   },
 });
-
-function lazyPage(load: () => Promise<ComponentType>): RouteComponent {
-  return lazyRouteComponent(async () => ({ default: await load() }));
-}
 
 export function createConsoleRouter(pageSets: readonly PageSet[]) {
   const routes = pageSets.flatMap(({ path, list, detail }) => [

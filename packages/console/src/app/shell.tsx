@@ -13,17 +13,21 @@ import {
   useComputedColorScheme,
   useMantineColorScheme,
 } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { CircleUser, LogOut, Moon, Search, Sun } from "lucide-react";
-import { useEffect } from "react";
+import { type ComponentType, useEffect, useState } from "react";
 import { t } from "../messages/i18n.ts";
+import { DemoNotice } from "./demo.tsx";
 import iconUrl from "./icon.svg";
+import { useLiveUpdates } from "./live-updates.ts";
 import { sections } from "./page-set.ts";
 import { usePageSets } from "./page-sets.ts";
-import { Palette, palette } from "./palette.tsx";
-import { sessionQuery, signOut, useSession } from "./session.ts";
+import { providerSignOutPath } from "./providers.ts";
+import { RouteFocus } from "./route-focus.tsx";
+import { sessionQuery, useSession } from "./session.ts";
+import { signOut } from "./session-requests.ts";
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
 
@@ -32,6 +36,8 @@ export function Shell() {
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the menu
   useEffect(close, [pathname]);
+  useLiveUpdates();
+  const [Palette, openPalette] = usePalette();
   return (
     <AppShell
       header={{ height: 56 }}
@@ -61,7 +67,7 @@ export function Shell() {
             fw={400}
             leftSection={<Search size={16} aria-hidden />}
             rightSection={<Kbd visibleFrom="sm">{isApple ? "⌘ K" : "Ctrl K"}</Kbd>}
-            onClick={palette.open}
+            onClick={openPalette}
             maw={320}
             style={{ flex: 1 }}
             styles={{ label: { flex: 1 } }}
@@ -80,18 +86,41 @@ export function Shell() {
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="page" tabIndex={-1}>
+        <DemoNotice />
         <Outlet />
       </AppShell.Main>
-      <Palette />
+      <RouteFocus />
+      {Palette !== undefined && <Palette />}
     </AppShell>
   );
+}
+
+/** The command palette, which is loaded when it is first opened. From then on, it listens to its shortcut itself. */
+function usePalette(): readonly [ComponentType | undefined, () => void] {
+  const [loaded, setLoaded] = useState<{ readonly Palette: ComponentType }>();
+  const open = async () => {
+    try {
+      const { Palette, palette } = await import("./palette.tsx");
+      setLoaded({ Palette });
+      palette.open();
+    } catch {
+      // The server cannot be reached. Pages report that; the palette is tried again when it is next opened.
+    }
+  };
+  useHotkeys(loaded === undefined ? [["mod+K", () => void open()]] : []);
+  return [loaded?.Palette, () => void open()];
 }
 
 function Navigation({ pathname }: { readonly pathname: string }) {
   const { permissions } = useSession();
   const pageSets = usePageSets();
   return sections.map((section) => {
-    const pages = pageSets.filter((set) => set.section === section && permissions.includes(set.permission));
+    const pages = pageSets.filter(
+      (set) =>
+        set.isHidden !== true &&
+        set.section === section &&
+        (set.permission === undefined || permissions.includes(set.permission)),
+    );
     if (pages.length === 0) return null;
     return (
       <div key={section}>
@@ -134,10 +163,16 @@ function ThemeToggle() {
 }
 
 function Account() {
-  const { apiKey, tenant } = useSession();
+  const session = useSession();
+  const { apiKey, user, tenant } = session;
+  const signOutPath = providerSignOutPath(session);
   const queryClient = useQueryClient();
-  const endSession = async () => {
+  const endSession = async (next?: string) => {
     await signOut();
+    if (next !== undefined) {
+      globalThis.location.assign(next);
+      return;
+    }
     // The session query stays, with no session: it makes the console show the sign-in page.
     queryClient.setQueryData(sessionQuery.queryKey, null);
     queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
@@ -154,15 +189,23 @@ function Account() {
           {tenant.name}
         </Text>
         <Text size="sm" px="sm" pb="xs" c="dimmed">
-          {t("app.account.key", { name: apiKey.name })}
+          {user?.email ?? t("app.account.key", { name: apiKey?.name ?? "" })}
         </Text>
         <Menu.Divider />
+        {user !== undefined && (
+          <Menu.Item component={Link} to="/account">
+            {t("signIn.account.title")}
+          </Menu.Item>
+        )}
         <Menu.Item component="a" href="/docs" target="_blank">
           {t("app.account.apiReference")}
         </Menu.Item>
         <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void endSession()}>
           {t("app.account.signOut")}
         </Menu.Item>
+        {signOutPath !== undefined && (
+          <Menu.Item onClick={() => void endSession(signOutPath)}>{t("app.account.signOutProvider")}</Menu.Item>
+        )}
       </Menu.Dropdown>
     </Menu>
   );

@@ -1,18 +1,60 @@
-import { Alert, type CSSVariablesResolver, createTheme, Modal, Notification } from "@mantine/core";
+import {
+  Alert,
+  type CSSVariablesResolver,
+  createTheme,
+  type MantineColorsTuple,
+  Modal,
+  Notification,
+} from "@mantine/core";
 import { t } from "../messages/i18n.ts";
+
+/** The accent: the only colour without a meaning of its own. */
+const gate: MantineColorsTuple = [
+  "#eef2ff",
+  "#dde5ff",
+  "#b7c7fe",
+  "#8fa8fb",
+  "#6c8cf6",
+  "#5c7ff2",
+  "#4f72ec",
+  "#4063df",
+  "#3357d0",
+  "#2a49b3",
+];
+
+/** Text, lines and surfaces of the dark theme, from light to dark. */
+const dark: MantineColorsTuple = [
+  "#e4e8ee",
+  "#c5ccd6",
+  "#a3adba",
+  "#8490a0",
+  "#303846",
+  "#252c37",
+  "#1a2029",
+  "#11161d",
+  "#0c0f14",
+  "#080a0d",
+];
 
 /** Shades with a contrast of at least 4.5:1 between text and background (WCAG 2.2, 1.4.3), in both themes. */
 export const theme = createTheme({
-  primaryColor: "blue",
+  primaryColor: "gate",
   primaryShade: { light: 8, dark: 8 },
+  colors: { gate, dark },
   autoContrast: true,
   defaultRadius: "md",
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", "DejaVu Sans", sans-serif',
-  headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.5rem" }, h2: { fontSize: "1.125rem" } } },
+  // Dense enough for lists, and not below 12 pixels.
+  fontSizes: { xs: "0.75rem", sm: "0.8125rem", md: "0.875rem" },
+  headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.375rem" }, h2: { fontSize: "1rem" } } },
   cursorType: "pointer",
   respectReducedMotion: true,
   components: {
-    Modal: Modal.extend({ styles: { title: { fontWeight: 600 } } }),
+    // A header that is not part of a section would be a second banner of the page.
+    Modal: Modal.extend({
+      defaultProps: { attributes: { header: { role: "presentation" } } },
+      styles: { title: { fontWeight: 600 } },
+    }),
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { "aria-label": t("common.close") } } }),
     // Alerts that a screen reader must announce at once set their own role.
     Alert: Alert.extend({
@@ -27,14 +69,17 @@ export const cssVariables: CSSVariablesResolver = () => ({
   light: {
     "--mantine-color-dimmed": "#4b5560",
     "--mantine-color-placeholder": "#646d76",
-    "--mantine-color-anchor": "#1864ab",
+    "--mantine-color-anchor": "#2a49b3",
     "--mantine-color-error": "#c92a2a",
-    "--mantine-color-body": "#fdfdfe",
+    "--mantine-color-body": "#f5f6f8",
+    "--mantine-color-default-border": "#d8dce2",
   },
   dark: {
     "--mantine-color-dimmed": "#b4bac2",
     "--mantine-color-placeholder": "#a0a6ae",
-    "--mantine-color-anchor": "#74c0fc",
+    "--mantine-color-anchor": "#9db4fd",
     "--mantine-color-error": "#ff8787",
+    "--mantine-color-body": "#0c0f14",
+    "--mantine-color-default-border": "#303846",
   },
 });

@@ -1,5 +1,6 @@
 /** Columns that many lists share. */
 import { t } from "../messages/i18n.ts";
+import { Kind } from "../records/kind-icon.tsx";
 import { RecordLink } from "../records/record-link.tsx";
 import type { Column } from "./list-definition.ts";
 
@@ -14,6 +15,10 @@ export function nameColumn<Row extends Named>(folder: string, source: "paged" | 
     key: "name",
     title: t("common.name"),
     sortBy: source === "paged" ? "name" : ({ name }) => name,
-    cell: ({ id, name }) => <RecordLink to={`/${folder}/${id}`}>{name}</RecordLink>,
+    cell: ({ id, name }) => (
+      <Kind of={folder}>
+        <RecordLink to={`/${folder}/${id}`}>{name}</RecordLink>
+      </Kind>
+    ),
   };
 }

@@ -1,6 +1,8 @@
 /** A list as data: its source, columns, search and filters. */
+import type { Permission } from "@gatehouse/contract/permissions";
 import type { ReactNode } from "react";
 import type { PagedSource, WholeSource } from "../app/api.ts";
+import type { PlannedChange } from "../records/planned-change.ts";
 
 export interface Column<Row> {
   readonly key: string;
@@ -19,10 +21,15 @@ export interface Filter<Row> {
   readonly title: string;
   /** The options of a choice. */
   readonly options?: readonly { readonly value: string; readonly label: string }[];
-  /** Default: `choice`. `text` matches the whole field, `part` any part of it; `date-time` is an RFC 3339 time. */
-  readonly kind?: "choice" | "text" | "part" | "date-time";
+  /**
+   * Default: `choice`. `text` matches the whole field, `part` any part of it; `date-time` is an RFC 3339 time. `switch`
+   * is on or off; `toStored` gives the value that it filters by.
+   */
+  readonly kind?: "choice" | "text" | "part" | "date-time" | "switch";
   /** The query parameter, such as `filter[createdAt][gte]`. */
   readonly parameter?: string;
+  /** Converts what a person types to what the field holds, such as "Update policy" to "updatePolicy". */
+  readonly toStored?: (value: string) => string;
   /** Hidden behind the button "More filters". */
   readonly isAdvanced?: boolean;
   /** Filters the rows of unpaged lists. */
@@ -37,6 +44,8 @@ export interface ListDefinition<Row extends { readonly id: string }> {
   readonly search?: { readonly label: string; readonly by: string | ((row: Row) => string) };
   readonly columns: readonly Column<Row>[];
   readonly filters?: readonly Filter<Row>[];
+  /** Without any, rows cannot be selected. */
+  readonly bulk?: readonly BulkAction<Row>[];
   /** Such as `-createdAt`. Unpaged lists use the key of a column. */
   readonly defaultSort?: string;
   /** Shown if there are no records at all: the purpose of the records, and how to create the first one. */
@@ -45,16 +54,46 @@ export interface ListDefinition<Row extends { readonly id: string }> {
   readonly refreshMs?: number;
 }
 
+/** A change of many selected records. */
+export interface BulkAction<Row> {
+  /** The label of the button, and of the button that confirms. */
+  readonly label: string;
+  readonly permission: Permission;
+  readonly danger?: boolean;
+  /** False if the change cannot affect access. */
+  readonly changesAccess?: boolean;
+  /** The consequences apart from access. */
+  readonly note: string;
+  /** A record to choose first, such as the group to add users to. */
+  readonly choose?: { readonly path: "/tenants/groups"; readonly label: string };
+  /**
+   * The change of one record; undefined if the record needs none.
+   *
+   * @param chosen the id of the chosen record, or an empty text
+   */
+  readonly plan: (row: Row, chosen: string) => PlannedChange | undefined;
+}
+
 /** The search, filters, sort order and page of a list, as in the address. */
 export interface ListState {
   readonly text: string;
   readonly sort: string;
   /** Starts at 1. */
   readonly page: number;
+  /** Rows on a page. */
+  readonly size: number;
   readonly filters: Readonly<Record<string, string>>;
 }
 
-export const pageSize = 25;
+/** The name of a row for people: rows have a name, an email address or neither. */
+export function labelOf(row: { readonly id: string }): string {
+  const { name, email, address } = row as {
+    readonly name?: unknown;
+    readonly email?: unknown;
+    readonly address?: unknown;
+  };
+  return [name, email, address].find((value): value is string => typeof value === "string" && value !== "") ?? row.id;
+}
 
 export function sortKey<Row>(column: Column<Row>): string | undefined {
   return typeof column.sortBy === "string" ? column.sortBy : column.sortBy && column.key;

@@ -31,6 +31,7 @@ const state = (change: Partial<ListState> = {}): ListState => ({
   text: "",
   sort: "name",
   page: 1,
+  size: 25,
   filters: {},
   ...change,
 });
@@ -75,6 +76,7 @@ describe("the address", () => {
       text: "ann",
       sort: "email",
       page: 4,
+      size: 25,
       filters: { status: "active" },
     });
     expect(searchAfter(search, { q: "bob" })).toEqual({ ...search, q: "bob", page: undefined });

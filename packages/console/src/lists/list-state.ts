@@ -2,15 +2,22 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { ListState } from "./list-definition.ts";
+import { defaultPageSize } from "./list-preferences.ts";
 
 type Search = Readonly<Record<string, string | undefined>>;
 
-export function readListState(search: Search, fields: readonly string[], defaultSort: string): ListState {
+export function readListState(
+  search: Search,
+  fields: readonly string[],
+  defaultSort: string,
+  size = defaultPageSize,
+): ListState {
   const page = Number(search.page);
   return {
     text: search.q ?? "",
     sort: search.sort ?? defaultSort,
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
+    size,
     filters: Object.fromEntries(
       fields.flatMap((field) => {
         const value = search[field];
@@ -25,10 +32,10 @@ export function searchAfter(search: Search, change: Search): Search {
   return { ...search, page: undefined, ...change };
 }
 
-export function useListState(fields: readonly string[], defaultSort = "") {
+export function useListState(fields: readonly string[], defaultSort = "", size = defaultPageSize) {
   const search = useSearch({ strict: false }) as Search; // the router parses every value as a string
   const navigate = useNavigate();
-  const state = useMemo(() => readListState(search, fields, defaultSort), [search, fields, defaultSort]);
+  const state = useMemo(() => readListState(search, fields, defaultSort, size), [search, fields, defaultSort, size]);
   const change = (next: Search, replace = false) =>
     void navigate({ to: ".", search: searchAfter(search, next), replace, resetScroll: false });
   return { state, search, change };

@@ -1,30 +1,20 @@
 /** The list that every kind of record uses. */
-import {
-  Button,
-  Group,
-  Pagination,
-  Paper,
-  Select,
-  Skeleton,
-  Stack,
-  Table,
-  Text,
-  TextInput,
-  Title,
-  UnstyledButton,
-  VisuallyHidden,
-} from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
+import { Button, Group, Pagination, Paper, Stack, Text, Title } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { ArrowDown, ArrowUp, ChevronsUpDown, Search } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { PageOf } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
-import { fromLocalTime, toLocalTime } from "../records/local-time.ts";
-import { type Column, type Filter, type ListDefinition, type ListState, pageSize, sortKey } from "./list-definition.ts";
+import { BulkBar, usePermittedActions } from "./bulk-actions.tsx";
+import { ListControls } from "./list-controls.tsx";
+import type { ListDefinition, ListState } from "./list-definition.ts";
+import { ListOptions } from "./list-options.tsx";
+import { useListPreferences } from "./list-preferences.ts";
 import { pageOf, queryOf } from "./list-rows.ts";
 import { useListState } from "./list-state.ts";
+import { ListTable } from "./list-table.tsx";
+import { PeekPanel } from "./peek-panel.tsx";
+import { useSelection } from "./selection.ts";
 
 interface RecordListProps<Row extends { readonly id: string }> {
   readonly definition: ListDefinition<Row>;
@@ -39,13 +29,20 @@ interface RecordListProps<Row extends { readonly id: string }> {
 export function RecordList<Row extends { readonly id: string }>(props: RecordListProps<Row>) {
   const { definition, actions, title, label = title ?? "" } = props;
   const fields = useMemo(() => definition.filters?.map(({ field }) => field) ?? [], [definition]);
-  const { state, change } = useListState(fields, definition.defaultSort);
+  const [preferences, changePreferences] = useListPreferences(listKey(definition.source.path));
+  const { state, change } = useListState(fields, definition.defaultSort, preferences.size);
   const { page, error, isPlaceholderData, refetch } = useRows(definition, state);
+  const selection = useSelection<Row>();
+  const bulk = usePermittedActions(definition);
+  const [peeked, setPeeked] = useState<Row>();
   useEffect(() => {
     if (title !== undefined) document.title = t("common.documentTitle", { title });
   }, [title]);
   const isFiltered = state.text !== "" || Object.keys(state.filters).length > 0;
-  const pages = page === undefined ? 1 : Math.max(1, Math.ceil(page.total / pageSize));
+  const pages = page === undefined ? 1 : Math.max(1, Math.ceil(page.total / state.size));
+  const [first, ...others] = definition.columns;
+  const columns = first === undefined ? [] : [first, ...others.filter(({ key }) => !preferences.hidden.includes(key))];
+  const isEmpty = page !== undefined && page.total === 0;
   return (
     <Stack>
       {title !== undefined && (
@@ -56,48 +53,40 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
           </Group>
         </Group>
       )}
-      <ListControls definition={definition} state={state} change={change} />
+      {!(isEmpty && !isFiltered) && (
+        <ListControls definition={definition} state={state} change={change}>
+          <ListOptions
+            definition={definition}
+            state={state}
+            preferences={preferences}
+            change={(next) => {
+              changePreferences(next);
+              if (next.size !== undefined) change({}, true);
+            }}
+          />
+        </ListControls>
+      )}
+      <BulkBar definition={definition} actions={bulk} state={state} selection={selection} total={page?.total ?? 0} />
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
-      ) : page !== undefined && page.total === 0 ? (
+      ) : isEmpty ? (
         <EmptyState definition={definition} isFiltered={isFiltered} clear={() => change(cleared(fields))} />
       ) : (
         <>
-          <Paper withBorder style={{ overflow: "hidden", opacity: isPlaceholderData ? 0.6 : 1 }}>
-            <Table.ScrollContainer
-              minWidth={0}
-              type="native"
-              scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": label }}
-            >
-              <Table className="record-table" highlightOnHover verticalSpacing="sm" aria-busy={page === undefined}>
-                <Table.Thead>
-                  <Table.Tr>
-                    {definition.columns.map((column) => (
-                      <Heading key={column.key} column={column} sort={state.sort} sortBy={(sort) => change({ sort })} />
-                    ))}
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {page === undefined ? (
-                    <SkeletonRows columns={definition.columns} />
-                  ) : (
-                    page.data.map((row) => (
-                      <Table.Tr key={row.id}>
-                        {definition.columns.map(({ key, cell, visibleFrom }) => (
-                          <Table.Td key={key} {...(visibleFrom === undefined ? {} : { visibleFrom })}>
-                            {cell(row)}
-                          </Table.Td>
-                        ))}
-                      </Table.Tr>
-                    ))
-                  )}
-                </Table.Tbody>
-              </Table>
-            </Table.ScrollContainer>
-          </Paper>
+          <ListTable
+            label={label}
+            columns={columns}
+            page={page}
+            isStale={isPlaceholderData}
+            sort={state.sort}
+            sortBy={(sort) => change({ sort })}
+            density={preferences.density}
+            selection={bulk.length === 0 ? undefined : selection}
+            peek={setPeeked}
+          />
           <Group justify="space-between">
             <Text size="sm" c="dimmed" aria-live="polite">
-              {page === undefined ? t("common.loading") : rangeText(state.page, page.total, definition.noun)}
+              {page === undefined ? t("common.loading") : rangeText(state, page.total, definition.noun)}
             </Text>
             {pages > 1 && (
               <Pagination
@@ -113,11 +102,17 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
           </Group>
         </>
       )}
+      {peeked !== undefined && (
+        <PeekPanel columns={definition.columns} rows={page?.data ?? []} row={peeked} show={setPeeked} />
+      )}
     </Stack>
   );
 }
 
-type Change = ReturnType<typeof useListState>["change"];
+/** The path of the list without ids, so that the lists of all records of a kind share their preferences. */
+function listKey(path: string): string {
+  return path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}");
+}
 
 function cleared(fields: readonly string[]): Record<string, undefined> {
   return Object.fromEntries(["q", ...fields].map((field) => [field, undefined]));
@@ -142,154 +137,6 @@ function useRows<Row extends { readonly id: string }>(definition: ListDefinition
 
 function isPage<Row>(data: PageOf<Row> | readonly Row[]): data is PageOf<Row> {
   return !Array.isArray(data);
-}
-
-interface ListControlsProps<Row extends { readonly id: string }> {
-  readonly definition: ListDefinition<Row>;
-  readonly state: ListState;
-  readonly change: Change;
-}
-
-function ListControls<Row extends { readonly id: string }>({ definition, state, change }: ListControlsProps<Row>) {
-  const { search, filters = [] } = definition;
-  const [text, setText] = useState(state.text);
-  const applyText = useDebouncedCallback((next: string) => change({ q: next === "" ? undefined : next }, true), 250);
-  // The back button changes the address, and so the text of the field.
-  useEffect(() => setText(state.text), [state.text]);
-  const advanced = filters.filter(({ isAdvanced }) => isAdvanced === true);
-  const [showsAdvanced, setShowsAdvanced] = useState(false);
-  const isAdvancedUsed = advanced.some(({ field }) => state.filters[field] !== undefined);
-  if (search === undefined && filters.length === 0) return null;
-  const shown = showsAdvanced || isAdvancedUsed ? filters : filters.filter(({ isAdvanced }) => isAdvanced !== true);
-  return (
-    <Group align="flex-end" gap="sm">
-      {search !== undefined && (
-        <TextInput
-          type="search"
-          aria-label={t("lists.searchBy", { field: search.label.toLowerCase() })}
-          placeholder={search.label}
-          leftSection={<Search size={16} aria-hidden />}
-          value={text}
-          onChange={({ currentTarget: { value } }) => {
-            setText(value);
-            applyText(value);
-          }}
-          w={{ base: "100%", xs: 260 }}
-        />
-      )}
-      {shown.map((filter) => (
-        <FilterInput
-          key={filter.field}
-          filter={filter}
-          value={state.filters[filter.field] ?? ""}
-          apply={(value) => change({ [filter.field]: value === "" ? undefined : value })}
-        />
-      ))}
-      {advanced.length > 0 && !isAdvancedUsed && (
-        <Button variant="default" aria-expanded={showsAdvanced} onClick={() => setShowsAdvanced(!showsAdvanced)}>
-          {showsAdvanced ? t("lists.fewerFilters") : t("lists.moreFilters")}
-        </Button>
-      )}
-    </Group>
-  );
-}
-
-interface FilterInputProps<Row> {
-  readonly filter: Filter<Row>;
-  /** Empty for none. */
-  readonly value: string;
-  readonly apply: (value: string) => void;
-}
-
-function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
-  const { kind = "choice", title, options = [] } = filter;
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
-  if (kind === "choice") {
-    return (
-      <Select
-        aria-label={title}
-        placeholder={title}
-        data={[...options]}
-        value={value === "" ? null : value}
-        onChange={(next) => apply(next ?? "")}
-        clearable
-        clearButtonProps={{ "aria-label": t("lists.clearFilter", { filter: title.toLowerCase() }), tabIndex: 0 }}
-        style={{ flex: "0 1 170px" }}
-        miw={130}
-      />
-    );
-  }
-  if (kind === "date-time") {
-    return (
-      <TextInput
-        type="datetime-local"
-        aria-label={title}
-        leftSection={
-          <Text size="sm" c="dimmed">
-            {title}
-          </Text>
-        }
-        leftSectionWidth={58}
-        value={toLocalTime(value)}
-        onChange={({ currentTarget }) => apply(fromLocalTime(currentTarget.value))}
-        w={{ base: "100%", xs: 270 }}
-      />
-    );
-  }
-  // Applies on Enter or blur, since a partial id matches nothing.
-  return (
-    <TextInput
-      aria-label={title}
-      placeholder={title}
-      value={typed}
-      maxLength={200}
-      onChange={({ currentTarget }) => setTyped(currentTarget.value)}
-      onBlur={() => {
-        if (typed.trim() !== value) apply(typed.trim());
-      }}
-      onKeyDown={({ key }) => {
-        if (key === "Enter") apply(typed.trim());
-      }}
-      w={{ base: "100%", xs: kind === "text" ? 270 : 170 }}
-    />
-  );
-}
-
-interface HeadingProps<Row> {
-  readonly column: Column<Row>;
-  readonly sort: string;
-  readonly sortBy: (sort: string) => void;
-}
-
-function Heading<Row>({ column, sort, sortBy }: HeadingProps<Row>) {
-  const key = sortKey(column);
-  const visible = column.visibleFrom === undefined ? {} : { visibleFrom: column.visibleFrom };
-  if (key === undefined) return <Table.Th {...visible}>{column.title}</Table.Th>;
-  const direction = sort === key ? "ascending" : sort === `-${key}` ? "descending" : "none";
-  const Arrow = direction === "ascending" ? ArrowUp : direction === "descending" ? ArrowDown : ChevronsUpDown;
-  return (
-    <Table.Th {...visible} aria-sort={direction}>
-      <UnstyledButton className="sort" onClick={() => sortBy(direction === "ascending" ? `-${key}` : key)}>
-        {column.title}
-        <Arrow size={14} aria-hidden opacity={direction === "none" ? 0.5 : 1} />
-      </UnstyledButton>
-    </Table.Th>
-  );
-}
-
-function SkeletonRows<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
-  return Array.from({ length: 8 }, (_, line) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: identical rows
-    <Table.Tr key={line}>
-      {columns.map(({ key, visibleFrom }, index) => (
-        <Table.Td key={key} {...(visibleFrom === undefined ? {} : { visibleFrom })}>
-          <Skeleton height={14} my={4} width={index === 0 ? "70%" : "50%"} />
-          {line === 0 && index === 0 && <VisuallyHidden>{t("common.loading")}</VisuallyHidden>}
-        </Table.Td>
-      ))}
-    </Table.Tr>
-  ));
 }
 
 interface EmptyStateProps<Row extends { readonly id: string }> {
@@ -320,8 +167,8 @@ function EmptyState<Row extends { readonly id: string }>({
   );
 }
 
-function rangeText(page: number, total: number, noun: string): string {
-  const first = (page - 1) * pageSize + 1;
-  const last = Math.min(page * pageSize, total);
+function rangeText({ page, size }: ListState, total: number, noun: string): string {
+  const first = (page - 1) * size + 1;
+  const last = Math.min(page * size, total);
   return first > total ? t("lists.noMoreResults") : t("lists.range", { first, last, total, noun });
 }

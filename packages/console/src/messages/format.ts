@@ -24,6 +24,17 @@ export function formatDateTime(at: string): string {
   return dateTimes.format(new Date(at));
 }
 
+/** Such as "Monday 07:00", in a time zone. */
+export function formatWeekTime(at: Date, zone: string): string {
+  const format = new Intl.DateTimeFormat(locale, {
+    weekday: "long",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZone: zone,
+  });
+  return format.format(at).replace(" at ", " ");
+}
+
 /** Such as "a, b and c". */
 export function formatList(items: readonly string[]): string {
   return lists.format(items);

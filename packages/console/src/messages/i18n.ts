@@ -18,6 +18,14 @@ declare module "i18next" {
 
 export const i18n = createInstance();
 
+/** Right-to-left scripts, and the control characters that change the direction of text. */
+const changesDirection = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+/** Isolates a value that would change the direction of the text around it, such as the name of a record. */
+export function isolateDirection(value: string): string {
+  return changesDirection.test(value) ? `\u2068${value}\u2069` : value;
+}
+
 // The catalogue is part of the bundle, so `init` finishes before it returns.
 void i18n.init({
   lng: locale,
@@ -26,7 +34,7 @@ void i18n.init({
   initAsync: false,
   nsSeparator: false,
   // React escapes what it renders. An escaped value would show entities.
-  interpolation: { escapeValue: false },
+  interpolation: { escapeValue: true, escape: isolateDirection },
 });
 
 export const t = i18n.t;

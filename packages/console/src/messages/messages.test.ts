@@ -13,6 +13,11 @@ describe("a message", () => {
     );
   });
 
+  test("isolates a value that would turn the text around it", () => {
+    expect(t("groups.delete.title", { name: "\u202eevil" })).toBe("Delete group \u2068\u202eevil\u2069?");
+    expect(t("groups.delete.title", { name: "\u05e9\u05dc\u05d5\u05dd" })).toContain("\u2068\u05e9");
+  });
+
   test("selects the plural form and groups the digits of numbers", () => {
     expect(t("records.effect.users", { count: 1 })).toBe("1 user");
     expect(t("records.effect.users", { count: 1234 })).toBe("1,234 users");

@@ -5,20 +5,28 @@ import { accessTestPages } from "./access-tests/access-tests.pages.ts";
 import { addressPages } from "./addresses/addresses.pages.ts";
 import { admissionRulePages } from "./admission-rules/admission-rules.pages.ts";
 import { apiKeyPages } from "./api-keys/api-keys.pages.ts";
+import { configurationPages } from "./configuration/configuration.pages.ts";
+import { designPages } from "./design/design.pages.ts";
 import { devicePages } from "./devices/devices.pages.ts";
+import { domainPages } from "./domains/domains.pages.ts";
 import { eventPages } from "./events/events.pages.ts";
 import { gatewayPages } from "./gateways/gateways.pages.ts";
 import { groupPages } from "./groups/groups.pages.ts";
+import { identityProviderPages } from "./identity-providers/identity-providers.pages.ts";
 import { overviewPages } from "./overview/overview.pages.ts";
 import { policyPages } from "./policies/policies.pages.ts";
 import { protocolPages } from "./protocols/protocols.pages.ts";
+import { publishPages } from "./publish/publish.pages.ts";
 import { resourcePages } from "./resources/resources.pages.ts";
 import { rolePages } from "./roles/roles.pages.ts";
+import { settingsPages } from "./settings/settings.pages.ts";
+import { accountPages, signInPages } from "./sign-in/sign-in.pages.ts";
 import { userPages } from "./users/users.pages.ts";
 import { webhookPages } from "./webhooks/webhooks.pages.ts";
 
 export const pageSets: readonly PageSet[] = [
   overviewPages,
+  publishPages,
   userPages,
   groupPages,
   devicePages,
@@ -32,6 +40,13 @@ export const pageSets: readonly PageSet[] = [
   accessTestPages,
   rolePages,
   apiKeyPages,
+  identityProviderPages,
+  domainPages,
   webhookPages,
   eventPages,
+  signInPages,
+  configurationPages,
+  settingsPages,
+  accountPages,
+  designPages,
 ];

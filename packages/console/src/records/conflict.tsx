@@ -1,25 +1,42 @@
-/** A save conflict: both versions of a record, field by field, to choose from. */
-import { Alert, Button, Group, Stack, Table } from "@mantine/core";
+/** A save conflict. Changes to different fields are merged; where both sides changed a field, a person chooses. */
+import { Alert, Button, Group, Radio, Stack, Table, Text } from "@mantine/core";
+import { useState } from "react";
+import { formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
-import { type Field, formatValue, isSame, type Values } from "./form-fields.tsx";
+import { type Field, formatValue, type Values } from "./form-fields.tsx";
+import type { Merge } from "./merge-values.ts";
 
 interface ConflictProps {
   readonly fields: readonly Field[];
-  readonly mine: Values;
+  readonly merge: Merge;
   readonly stored: Values;
   readonly busy: boolean;
-  readonly keepMine: () => void;
+  /** @param values each side's changes, and the chosen value of each contested field */
+  readonly save: (values: Values) => void;
   readonly takeStored: () => void;
 }
 
-export function Conflict({ fields, mine, stored, busy, keepMine, takeStored }: ConflictProps) {
-  const different = fields.filter(({ name }) => !isSame(mine[name], stored[name]));
+type Side = "mine" | "stored";
+
+export function Conflict({
+  fields,
+  merge: { merged, contested, theirs },
+  stored,
+  busy,
+  save,
+  takeStored,
+}: ConflictProps) {
+  const [choices, setChoices] = useState<Readonly<Record<string, Side>>>({});
+  const chosen = contested.filter((name) => choices[name] === "stored");
+  const values = { ...merged, ...Object.fromEntries(chosen.map((name) => [name, stored[name]])) };
+  const labels = fields.filter(({ name }) => theirs.includes(name)).map(({ label }) => label);
   return (
     <Stack>
       <Alert color="yellow" variant="outline" title={t("records.conflict.title")} role="alert">
-        {different.length === 0 ? t("records.conflict.same") : t("records.conflict.differs")}
+        {contested.length > 0 ? t("records.conflict.differs") : t("records.conflict.merged")}
       </Alert>
-      {different.length > 0 && (
+      {labels.length > 0 && <Text>{t("records.conflict.theirs", { fields: formatList(labels) })}</Text>}
+      {contested.length > 0 && (
         <Table aria-label={t("records.conflict.table")}>
           <Table.Thead>
             <Table.Tr>
@@ -29,13 +46,23 @@ export function Conflict({ fields, mine, stored, busy, keepMine, takeStored }: C
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {different.map((field) => (
-              <Table.Tr key={field.name}>
-                <Table.Th scope="row">{field.label}</Table.Th>
-                <Table.Td>{formatValue(field, mine[field.name])}</Table.Td>
-                <Table.Td>{formatValue(field, stored[field.name])}</Table.Td>
-              </Table.Tr>
-            ))}
+            {fields
+              .filter(({ name }) => contested.includes(name))
+              .map((field) => (
+                <Table.Tr key={field.name}>
+                  <Table.Th scope="row">{field.label}</Table.Th>
+                  {(["mine", "stored"] as const).map((side) => (
+                    <Table.Td key={side}>
+                      <Radio
+                        name={`conflict-${field.name}`}
+                        label={formatValue(field, (side === "mine" ? merged : stored)[field.name])}
+                        checked={(choices[field.name] ?? "mine") === side}
+                        onChange={() => setChoices((now) => ({ ...now, [field.name]: side }))}
+                      />
+                    </Table.Td>
+                  ))}
+                </Table.Tr>
+              ))}
           </Table.Tbody>
         </Table>
       )}
@@ -43,8 +70,8 @@ export function Conflict({ fields, mine, stored, busy, keepMine, takeStored }: C
         <Button variant="default" onClick={takeStored}>
           {t("records.conflict.discardMine")}
         </Button>
-        <Button onClick={keepMine} loading={busy}>
-          {t("records.conflict.overwrite")}
+        <Button onClick={() => save(values)} loading={busy}>
+          {t("records.conflict.save")}
         </Button>
       </Group>
     </Stack>

@@ -1,10 +1,14 @@
 /** The effect of a planned or a completed change: who gains and who loses access to what. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Alert, Group, Stack, Table, Text } from "@mantine/core";
+import { Alert, Button, Group, Stack, Table, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
+import { useState } from "react";
 import { formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { RichText } from "../messages/rich-text.tsx";
+import { EffectRows } from "./effect-rows.tsx";
+import { formatSubject } from "./format-subject.ts";
+import type { PlannedChange } from "./planned-change.ts";
 import { RecordLink } from "./record-link.tsx";
 import { Status } from "./status.tsx";
 
@@ -13,10 +17,21 @@ export type Effect = Pick<
   ResultOf<"/tenants/events/{id}/effect", "get">,
   "gained" | "lost" | "groupCount" | "groups" | "brokenTests"
 >;
+/** Names of one line. */
+const mostNamed = 5;
+
 type Counts = Effect["gained"];
 type EffectGroup = Effect["groups"][number];
 
-export function EffectPanel({ effect, planned }: { readonly effect: Effect; readonly planned: boolean }) {
+interface EffectPanelProps {
+  readonly effect: Effect;
+  readonly planned: boolean;
+  /** The previewed changes. The panel can then list each subject and resource. */
+  readonly changes?: readonly PlannedChange[] | undefined;
+}
+
+export function EffectPanel({ effect, planned, changes }: EffectPanelProps) {
+  const [showsAll, setShowsAll] = useState(false);
   const { gained, lost, groups, groupCount, brokenTests } = effect;
   const tense = planned ? "planned" : "made";
   return (
@@ -68,6 +83,12 @@ export function EffectPanel({ effect, planned }: { readonly effect: Effect; read
           {t("records.effect.moreGroups", { count: groupCount - groups.length })}
         </Text>
       )}
+      {changes !== undefined && isAbridged(effect) && !showsAll && (
+        <Button variant="default" size="xs" style={{ alignSelf: "start" }} onClick={() => setShowsAll(true)}>
+          {t("records.effect.showAll", { count: gained.pairs + lost.pairs })}
+        </Button>
+      )}
+      {changes !== undefined && showsAll && <EffectRows changes={changes} total={gained.pairs + lost.pairs} />}
       {brokenTests.length > 0 && (
         <Alert
           color="red"
@@ -94,6 +115,14 @@ export function EffectPanel({ effect, planned }: { readonly effect: Effect; read
   );
 }
 
+/** Whether a line of the table ends in "and 3 more". */
+function isAbridged({ groups, groupCount }: Effect): boolean {
+  return (
+    groupCount > groups.length ||
+    groups.some(({ subjectCount, resourceCount }) => subjectCount > mostNamed || resourceCount > mostNamed)
+  );
+}
+
 function keyOf({ change, before, after, subjects, resources }: EffectGroup): string {
   return [change, before, after, ...subjects.map(({ id }) => id), ...resources.map(({ id }) => id)].join();
 }
@@ -116,14 +145,6 @@ function formatCounts(change: "gained" | "lost", counts: Counts, tense: "planned
     : t(`records.effect.planned.${change}`, { ...values, count: users + devices + sites });
 }
 
-function formatSubject({ kind, name, user }: EffectGroup["subjects"][number]): string {
-  if (kind === "device" && user !== undefined) {
-    return t("records.effect.userOnDevice", { user: user.name, device: name });
-  }
-  if (kind === "site") return t("records.effect.site", { name });
-  return kind === "user" ? t("records.effect.userWithoutDevice", { name }) : name;
-}
-
 function formatResources({ resources, resourceCount, internet }: EffectGroup): string {
   const names = resources.map(({ name }) => name);
   return formatList([
@@ -133,7 +154,7 @@ function formatResources({ resources, resourceCount, internet }: EffectGroup): s
 }
 
 function formatNames(names: readonly string[], count: number): string {
-  const shown = names.slice(0, 5);
+  const shown = names.slice(0, mostNamed);
   if (count === shown.length) return shown.join(", ");
   return t("records.effect.named", { names: shown.join(", "), count: count - shown.length });
 }

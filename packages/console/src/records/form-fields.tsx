@@ -12,6 +12,8 @@ interface FieldBase {
   readonly label: string;
   readonly description?: string;
   readonly required?: boolean;
+  /** Returns the reason why the form refuses a value without asking the server. */
+  readonly validate?: (value: unknown) => string | undefined;
 }
 
 /** The props of a custom field. */
@@ -150,8 +152,4 @@ export function formatValue(field: Field, value: unknown): string {
   if (value === null || value === undefined || value === "") return t("records.form.noValue");
   if (typeof value === "boolean") return value ? t("common.yes") : t("common.no");
   return Array.isArray(value) ? value.join(", ") || t("records.form.noValue") : String(value);
-}
-
-export function isSame(left: unknown, right: unknown): boolean {
-  return JSON.stringify(left) === JSON.stringify(right);
 }

@@ -7,6 +7,8 @@ export interface PlannedChange {
   /** With ids in place of parameters: `/tenants/groups/01980000-…`. */
   readonly path: string;
   readonly body?: unknown;
+  /** The name of the created record in later changes of the same set, which refer to it as `@name`. */
+  readonly as?: string;
 }
 
 interface SendOptions {
@@ -21,7 +23,7 @@ type Send = (path: string, options: object) => Promise<unknown>;
 /**
  * Sends one change as a request of its own, and several as one change set: all of them are made, or none.
  *
- * @returns the response to the last change
+ * @returns the last response that has a body
  */
 export async function sendChanges(changes: readonly PlannedChange[], options: SendOptions = {}): Promise<unknown> {
   const [first, ...others] = changes;
@@ -32,7 +34,7 @@ export async function sendChanges(changes: readonly PlannedChange[], options: Se
     body: { changes: [etag === undefined || etag === "" ? first : { ...first, ifMatch: etag }, ...others] },
     ...(overrideReason === undefined ? {} : { overrideReason }),
   });
-  return result.changes.at(-1)?.body;
+  return result.changes.findLast(({ body }) => body !== undefined)?.body;
 }
 
 function sendChange({ method, path, body }: PlannedChange, { etag, overrideReason }: SendOptions): Promise<unknown> {

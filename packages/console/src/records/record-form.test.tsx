@@ -1,4 +1,4 @@
-import { screen, waitFor } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../messages/i18n.ts";
 import {
@@ -101,7 +101,8 @@ describe("a form", () => {
     const user = openConsole("/groups?new=1");
     await fill(user, t("common.name"), "Engineering");
     await click(user, t("common.review"));
-    await screen.findByText("The body is invalid.");
+    await screen.findByText(t("records.form.attention", { count: 1 }));
+    expect(screen.queryByText("The body is invalid.")).toBeNull();
     const field = screen.getByRole("textbox", { name: t("groups.fields.maxDevices") });
     expect(field.getAttribute("aria-invalid")).toBe("true");
     expect(screen.getByText("must be at most 1000").id).toBe(field.getAttribute("aria-describedby")?.split(" ").at(-1));
@@ -139,41 +140,88 @@ describe("a form", () => {
     expect(currentPath()).toBe("/groups");
   });
 
+  async function followLinkWithInput() {
+    const user = openConsole("/groups?new=1");
+    await fill(user, t("common.name"), "Engineering");
+    await user.click(screen.getByRole("link", { name: t("users.title") }));
+    await screen.findByText(t("records.form.discardTitle"));
+    return user;
+  }
+
+  test("guards unsaved input against links, and keeps it as asked", async () => {
+    const user = await followLinkWithInput();
+    await click(user, t("records.form.keepEditing"));
+    expect(currentPath()).toBe("/groups?new=1");
+    expect((await screen.findByRole<HTMLInputElement>("textbox", { name: t("common.name") })).value).toBe(
+      "Engineering",
+    );
+  });
+
+  test("follows the link if the input is discarded", async () => {
+    const user = await followLinkWithInput();
+    await click(user, t("records.form.discard"));
+    await findTitle(t("users.title"));
+  });
+
+  test("starts at its first field, and returns the focus to the button that opened it", async () => {
+    const user = openConsole("/groups");
+    await click(user, t("groups.create"));
+    const field = await screen.findByRole("textbox", { name: t("common.name") });
+    await waitFor(() => expect(document.activeElement).toBe(field));
+    await user.keyboard("{Escape}");
+    await waitForDialogToClose();
+    await waitFor(() => expect(document.activeElement?.textContent).toBe(t("groups.create")));
+  });
+
+  test("adds no second banner to the page", async () => {
+    openConsole("/groups?new=1");
+    const dialog = await screen.findByRole("dialog");
+    expect([...dialog.querySelectorAll("header")].map((header) => header.getAttribute("role"))).toEqual([
+      "presentation",
+    ]);
+  });
+
   describe("whose record was changed by someone else", () => {
-    async function saveInConflict() {
+    async function saveInConflict(theirs: object) {
       let version = stored;
       mockApi.answer("get", "/tenants/groups/{id}", () => version);
       const user = openConsole(`/groups/${id}`);
       await click(user, t("common.edit"));
       await fill(user, t("common.name"), "Research");
-      version = { ...stored, name: "Labs" };
+      version = { ...stored, ...theirs };
       let refusals = 1;
       mockApi.answer("put", "/tenants/groups/{id}", () => {
         refusals -= 1;
         return refusals === 0 ? problem("precondition_failed") : { ...version, name: "Research" };
       });
       await reviewAndSend(user, t("common.save"));
-      await screen.findByRole("table", { name: t("records.conflict.table") });
+      await screen.findByText(t("records.conflict.title"));
       return user;
     }
 
-    test("shows both versions of each field that differs", async () => {
-      await saveInConflict();
+    test("offers both versions of each field that both changed", async () => {
+      const user = await saveInConflict({ name: "Labs", description: "Tests things" });
       const row = screen.getByRole("row", { name: /^Name/ });
       expect(row.textContent).toBe("NameResearchLabs");
       expect(screen.queryByRole("row", { name: /^Description/ })).toBeNull();
-    });
-
-    test("can be saved over the other version", async () => {
-      const user = await saveInConflict();
-      await click(user, t("records.conflict.overwrite"));
+      await user.click(screen.getByRole("radio", { name: "Labs" }));
+      await click(user, t("records.conflict.save"));
       await click(user, t("common.save"));
       await waitForDialogToClose();
-      expect(mockApi.bodies("updateGroup")).toMatchObject([{ name: "Research" }, { name: "Research" }]);
+      expect(mockApi.bodies("updateGroup").at(-1)).toMatchObject({ name: "Labs", description: "Tests things" });
+    });
+
+    test("keeps changes of both sides to different fields", async () => {
+      const user = await saveInConflict({ description: "Tests things" });
+      await screen.findByText(t("records.conflict.theirs", { fields: t("common.description") }));
+      await click(user, t("records.conflict.save"));
+      await click(user, t("common.save"));
+      await waitForDialogToClose();
+      expect(mockApi.bodies("updateGroup").at(-1)).toMatchObject({ name: "Research", description: "Tests things" });
     });
 
     test("can continue from the stored version", async () => {
-      const user = await saveInConflict();
+      const user = await saveInConflict({ name: "Labs" });
       await click(user, t("records.conflict.discardMine"));
       expect((await screen.findByRole<HTMLInputElement>("textbox", { name: t("common.name") })).value).toBe("Labs");
       expect(mockApi.bodies("updateGroup")).toHaveLength(1);
@@ -252,5 +300,55 @@ describe("the review of a change", () => {
       t("records.effect.lost", { before: t("records.access.always"), after: t("records.access.never") }),
     );
     expect(screen.getByRole("link", { name: "Ann reaches the wiki" })).toBeTruthy();
+  });
+
+  test("lists each change of access if the summary abridges them, and warns of lost access", async () => {
+    const subjects = Array.from({ length: 5 }, (_, index) => ({
+      kind: "user" as const,
+      id: newId(),
+      name: `user-${index}@example.com`,
+    }));
+    const group = {
+      change: "lost" as const,
+      before: "always" as const,
+      after: "never" as const,
+      subjectCount: 6,
+      subjects,
+      resourceCount: 1,
+      resources: [{ id: newId(), name: "Wiki" }],
+      internet: false,
+    };
+    const summary = sample("AccessPreview", {
+      lost: { users: 6, devices: 0, sites: 0, resources: 1, internet: false, pairs: 6 },
+      groupCount: 1,
+      groups: [group],
+    });
+    const row = sample("AccessRow", {
+      change: "lost",
+      before: "always",
+      after: "never",
+      subject: { kind: "user", id: newId(), name: "user-5@example.com" },
+      resource: { id: newId(), name: "Wiki" },
+    });
+    mockApi.answer("post", "/tenants/policies/preview", ({ body: asked }) =>
+      (asked as { page: { limit: number } }).page.limit === 0 ? summary : { ...summary, rows: [row] },
+    );
+    const user = openConsole("/groups?new=1");
+    await fill(user, t("common.name"), "Engineering");
+    await click(user, t("common.review"));
+    await click(user, t("records.effect.showAll", { count: 6 }));
+    const rows = within(await screen.findByRole("table", { name: t("records.effect.rows") }));
+    rows.getByText(/user-5@example.com/);
+    expect(screen.getByRole("button", { name: t("common.create") }).style.getPropertyValue("--button-bg")).toContain(
+      "red",
+    );
+  });
+
+  test("says why a new policy gives nobody access", async () => {
+    const user = openConsole("/policies?new=1");
+    await fill(user, t("common.name"), "Empty");
+    await click(user, t("common.review"));
+    await screen.findByText(t("records.effect.empty.noSubjects"));
+    await screen.findByText(t("records.effect.empty.noResources"));
   });
 });

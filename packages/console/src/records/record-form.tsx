@@ -1,14 +1,19 @@
 /** A form in a dialog. Errors appear at their fields, input is never lost, and a save conflict shows both versions. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, Group, Modal, Stack } from "@mantine/core";
+import { Alert, Button, Group, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useCallback, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { Conflict } from "./conflict.tsx";
-import { type Field, FormField, isSame, type Values } from "./form-fields.tsx";
+import { Dialog, focusFirstField } from "./dialog.tsx";
+import { type Field, FormField, type Values } from "./form-fields.tsx";
+import { isSame } from "./is-same.ts";
+import { mergeValues } from "./merge-values.ts";
 import { type PlannedChange, sendChanges } from "./planned-change.ts";
 import { isBlocked, ReviewedChange } from "./reviewed-change.tsx";
+import { useSavedNotice } from "./saved-notice.tsx";
+import { DiscardNotice, useUnsaved } from "./unsaved.tsx";
 
 /** The stored version of an edited record. */
 export interface Stored {
@@ -58,14 +63,22 @@ export function idIn(answer: unknown): string {
 export function RecordForm(props: RecordFormProps & Saving) {
   const { title, fields, initial, submitLabel, submit, plan, changesAccess = true, saved, close, edits } = props;
   const queryClient = useQueryClient();
+  const notifySaved = useSavedNotice();
   const [values, setValues] = useState(initial);
   const [start, setStart] = useState({ values: initial, etag: edits?.etag ?? "" });
   const [error, setError] = useState<unknown>();
   const [conflict, setConflict] = useState<Stored>();
   const [planned, setPlanned] = useState<readonly PlannedChange[]>();
   const [busy, setBusy] = useState(false);
-  const [confirmsDiscard, setConfirmsDiscard] = useState(false);
+  /** Problems that the form itself found, by field. */
+  const [invalid, setInvalid] = useState<ReadonlyMap<string, string>>(new Map());
   const isChanged = !isSame(values, start.values);
+  const unsaved = useUnsaved(isChanged, close);
+  const end = () => {
+    unsaved.release();
+    close();
+  };
+  const fieldsRef = useCallback(focusFirstField, []);
 
   const refuse = (problem: unknown) => {
     setPlanned(undefined);
@@ -75,7 +88,9 @@ export function RecordForm(props: RecordFormProps & Saving) {
   };
   const sendPlanned = async (changes: readonly PlannedChange[], etag: string, overrideReason: string | undefined) => {
     const answer = await sendChanges(changes, { etag, overrideReason });
+    unsaved.release();
     saved?.(answer);
+    return answer;
   };
   const send = async (given: Values, { values: before, etag }: Stored) => {
     setBusy(true);
@@ -87,15 +102,21 @@ export function RecordForm(props: RecordFormProps & Saving) {
           setPlanned(changes);
           return;
         }
-        await sendPlanned(changes, etag, undefined).catch((problem) => {
+        const answer = await sendPlanned(changes, etag, undefined).catch((problem) => {
           if (isBlocked(problem)) setPlanned(changes);
           throw problem;
         });
+        if (changes.length > 0) notifySaved(t("records.undo.saved"), changes, answer);
       }
-      await submit?.(given, etag);
+      if (submit !== undefined) {
+        // A successful submission may navigate to the record.
+        unsaved.release();
+        await submit(given, etag);
+      }
       await queryClient.invalidateQueries();
-      close();
+      end();
     } catch (problem) {
+      unsaved.hold();
       if (isBlocked(problem)) setError(problem);
       else refuse(problem);
     } finally {
@@ -104,37 +125,46 @@ export function RecordForm(props: RecordFormProps & Saving) {
   };
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
-    void send(values, start);
+    const found = problemsOf(fields, values);
+    setInvalid(found);
+    setError(undefined);
+    if (found.size === 0) void send(values, start);
   };
-  const leave = () => {
-    if (isChanged && !confirmsDiscard) setConfirmsDiscard(true);
-    else close();
+  const change = (name: string, value: unknown) => {
+    setValues((now) => ({ ...now, [name]: value }));
+    setInvalid((now) => new Map([...now].filter(([field]) => field !== name)));
   };
   const take = (stored: Stored) => {
     setValues(stored.values);
     setStart(stored);
     setConflict(undefined);
   };
-  const atFields = errorsAtFields(error, fields);
+  const atFields = new Map([...errorsAtFields(error, fields), ...invalid]);
+  // The fields show these errors. A notice that repeats them would only be longer.
+  const isAtFields = error instanceof GatehouseError && areAllAt(fields, error);
   return (
-    <Modal
-      opened
-      onClose={leave}
+    <Dialog
+      onClose={unsaved.leave}
       title={title}
       size={planned === undefined ? "lg" : "xl"}
       closeOnClickOutside={false}
-      closeButtonProps={{ "aria-label": t("common.close") }}
     >
+      {(planned !== undefined || conflict !== undefined) && unsaved.asks && (
+        <Stack mb="md">
+          <DiscardNotice unsaved={unsaved} />
+        </Stack>
+      )}
       {conflict !== undefined ? (
         <Conflict
           fields={fields}
-          mine={values}
+          merge={mergeValues(start.values, values, conflict.values)}
           stored={conflict.values}
           busy={busy}
-          keepMine={() => {
+          save={(merged) => {
+            setValues(merged);
             setStart(conflict);
             setConflict(undefined);
-            void send(values, conflict);
+            void send(merged, conflict);
           }}
           takeStored={() => take(conflict)}
         />
@@ -146,8 +176,9 @@ export function RecordForm(props: RecordFormProps & Saving) {
           back={() => setPlanned(undefined)}
           run={(overrideReason) => sendPlanned(planned, start.etag, overrideReason)}
           changesAccess={changesAccess}
+          savedMessage={t("records.undo.saved")}
           {...(isBlocked(error) ? { blockedBy: error } : {})}
-          done={close}
+          done={end}
           refused={(problem) => {
             // The review asks for the reason for an override.
             if (isBlocked(problem)) return false;
@@ -157,31 +188,26 @@ export function RecordForm(props: RecordFormProps & Saving) {
         />
       ) : (
         <form onSubmit={onSubmit}>
-          <Stack>
+          <Stack ref={fieldsRef}>
             {fields.map((field) => (
               <FormField
                 key={field.name}
                 field={field}
                 value={values[field.name]}
-                onChange={(value) => setValues((now) => ({ ...now, [field.name]: value }))}
+                onChange={(value) => change(field.name, value)}
                 error={atFields.get(field.name)}
               />
             ))}
-            {error !== undefined && <ProblemNotice error={error} />}
-            {confirmsDiscard && (
-              <Alert color="yellow" variant="outline" title={t("records.form.discardTitle")} role="alert">
-                <Group>
-                  <Button size="xs" variant="default" onClick={() => setConfirmsDiscard(false)}>
-                    {t("records.form.keepEditing")}
-                  </Button>
-                  <Button size="xs" color="red" onClick={close}>
-                    {t("records.form.discard")}
-                  </Button>
-                </Group>
+            {isAtFields || invalid.size > 0 ? (
+              <Alert color="red" variant="outline" role="alert">
+                {t("records.form.attention", { count: atFields.size })}
               </Alert>
+            ) : (
+              error !== undefined && <ProblemNotice error={error} />
             )}
+            <DiscardNotice unsaved={unsaved} />
             <Group justify="flex-end">
-              <Button variant="default" onClick={leave}>
+              <Button variant="default" onClick={unsaved.leave}>
                 {t("common.cancel")}
               </Button>
               <Button type="submit" loading={busy} disabled={edits !== undefined && !isChanged}>
@@ -191,19 +217,39 @@ export function RecordForm(props: RecordFormProps & Saving) {
           </Stack>
         </form>
       )}
-    </Modal>
+    </Dialog>
   );
 }
 
-/**
- * The server's errors by field name: the first part of the JSON Pointer, relative to the body of a previewed change.
- */
+/** Problems that the form finds without the server. */
+function problemsOf(fields: readonly Field[], values: Values): ReadonlyMap<string, string> {
+  return new Map(
+    fields.flatMap((field) => {
+      const problem = field.validate?.(values[field.name]);
+      return problem === undefined ? [] : [[field.name, problem] as const];
+    }),
+  );
+}
+
+/** The field that an error concerns: the first part of the pointer, relative to the body of a previewed change. */
+function fieldOf(pointer: string): string | undefined {
+  return pointer.replace(/^\/changes\/\d+\/body/, "").split("/")[1];
+}
+
+/** Whether fields of the form show every error. */
+function areAllAt(fields: readonly Field[], { errors }: GatehouseError): boolean {
+  const names = fields.map(({ name }) => name);
+  return errors.length > 0 && errors.every(({ pointer }) => names.includes(fieldOf(pointer) ?? ""));
+}
+
+/** The server's errors by field name. */
 function errorsAtFields(error: unknown, fields: readonly Field[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   if (!(error instanceof GatehouseError)) return found;
   for (const { pointer, message } of error.errors) {
-    const name = pointer.replace(/^\/changes\/\d+\/body/, "").split("/")[1];
-    if (name !== undefined && !found.has(name)) found.set(name, message);
+    const name = fieldOf(pointer);
+    // An error inside a field that shows several values repeats their position, which the field's label does not.
+    if (name !== undefined && !found.has(name)) found.set(name, message.replace(/^\/\S+: /, ""));
   }
   if (error.code === "name_taken" && fields.some(({ name }) => name === "name"))
     found.set("name", t("records.form.nameTaken"));

@@ -14,7 +14,7 @@ interface RecordLinkProps {
 export function RecordLink({ to, children, inText = false }: RecordLinkProps) {
   return (
     <Anchor component={Link} to={to} inherit underline={inText ? "always" : "hover"}>
-      {children}
+      {typeof children === "string" ? <bdi>{children}</bdi> : children}
     </Anchor>
   );
 }

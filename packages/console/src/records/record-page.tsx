@@ -35,7 +35,7 @@ export function RecordPage({ list, title, status, actions, graph, error, retry, 
             {list.title}
           </Anchor>
           <Text c="dimmed" truncate>
-            {title ?? "…"}
+            <bdi>{title ?? "…"}</bdi>
           </Text>
         </Breadcrumbs>
         <Group gap="md" wrap="nowrap">
@@ -63,7 +63,7 @@ export function RecordPage({ list, title, status, actions, graph, error, retry, 
           <Group justify="space-between">
             <Group gap="md">
               <Title order={1} style={{ overflowWrap: "anywhere" }}>
-                {title}
+                <bdi>{title}</bdi>
               </Title>
               {status}
             </Group>

@@ -51,6 +51,8 @@ export function RecordSelect({ path, query = {}, value, onChange, ...input }: Re
       // The server has filtered already.
       filter={({ options: all }) => all}
       nothingFoundMessage={t("records.picker.noResults")}
+      // A second choice of the same record keeps it. The button clears it.
+      allowDeselect={false}
       clearable
       clearButtonProps={{ "aria-label": t("records.picker.clear", { field: input.label.toLowerCase() }) }}
       maxDropdownHeight={240}

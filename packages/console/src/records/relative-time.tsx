@@ -1,5 +1,5 @@
 /** A time relative to now. The tooltip shows the exact time in the viewer's time zone. */
-import { Tooltip } from "@mantine/core";
+import { Text, Tooltip } from "@mantine/core";
 import { formatDateTime, formatRelativeTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 
@@ -10,7 +10,13 @@ interface RelativeTimeProps {
 }
 
 export function RelativeTime({ at, never = t("common.never") }: RelativeTimeProps) {
-  if (at === null || at === undefined) return <span>{never}</span>;
+  if (at === null || at === undefined) {
+    return (
+      <Text span inherit c="dimmed">
+        {never}
+      </Text>
+    );
+  }
   return (
     <Tooltip label={formatDateTime(at)} events={{ hover: true, focus: true, touch: true }}>
       <time dateTime={at}>{formatRelativeTime(at, Date.now())}</time>

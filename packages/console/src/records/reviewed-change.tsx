@@ -1,15 +1,17 @@
 /** The last step before a change: a preview of its effect on access, and the override of access tests that block it. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, Group, Modal, Skeleton, Stack, Text, TextInput } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
+import { Alert, Button, Group, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
+import { Dialog } from "./dialog.tsx";
 import { type Effect, EffectPanel } from "./effect-panel.tsx";
+import { EmptyEffect } from "./empty-effect.tsx";
 import { type PlannedChange, sendChanges } from "./planned-change.ts";
+import { useSavedNotice } from "./saved-notice.tsx";
 
 /** Errors that concern the preview only. The change can still be sent. */
 const previewOnlyErrors = ["preview_too_long", "not_previewable"];
@@ -33,6 +35,8 @@ interface ReviewedChangeProps {
   /** @param overrideReason the reason to break access tests; undefined on the first attempt */
   readonly run: (overrideReason: string | undefined) => Promise<unknown>;
   readonly done: () => void;
+  /** The notice after success, which offers to undo the change. */
+  readonly savedMessage?: string;
   /** The error of an earlier attempt that access tests blocked. */
   readonly blockedBy?: GatehouseError;
   /** Receives the error of the preview or of the change. Returns true if it shows the error itself. */
@@ -59,7 +63,9 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     done,
     refused,
     blockedBy,
+    savedMessage,
   } = props;
+  const notifySaved = useSavedNotice();
   const queryClient = useQueryClient();
   const canPreview = usePermission("decisions:read");
   const isPreviewed = changesAccess && canPreview && effect === undefined;
@@ -76,6 +82,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
       api.post("/tenants/policies/preview", { body: { changes: [...changes], page: { limit: 0 } }, signal }),
   });
   const shown = effect ?? preview.data;
+  const takesAccess = (shown?.lost.pairs ?? 0) > 0;
   const hasNoPreview = preview.error instanceof GatehouseError && previewOnlyErrors.includes(preview.error.code);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once for each error
   useEffect(() => {
@@ -87,7 +94,8 @@ export function ReviewedChange(props: ReviewedChangeProps) {
   const send = async () => {
     setBusy(true);
     try {
-      await run(isBlocked(problem) ? reason.trim() : undefined);
+      const answer = await run(isBlocked(problem) ? reason.trim() : undefined);
+      if (savedMessage !== undefined) notifySaved(savedMessage, changes, answer);
       done();
       await refetchAll(leaves ? "none" : "active");
     } catch (error) {
@@ -104,7 +112,10 @@ export function ReviewedChange(props: ReviewedChangeProps) {
       {changesAccess && (
         <section aria-label={t("records.review.region")}>
           {shown !== undefined ? (
-            <EffectPanel effect={shown} planned />
+            <>
+              <EffectPanel effect={shown} planned changes={effect === undefined ? changes : undefined} />
+              {shown.gained.pairs + shown.lost.pairs === 0 && <EmptyEffect changes={changes} />}
+            </>
           ) : !canPreview ? (
             <Text c="dimmed">{t("records.review.notPermitted")}</Text>
           ) : preview.error !== null ? (
@@ -144,7 +155,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
           {backLabel}
         </Button>
         <Button
-          {...(danger || isBlocked(problem) ? { color: "red" } : {})}
+          {...(danger || takesAccess || isBlocked(problem) ? { color: "red" } : {})}
           loading={busy}
           disabled={
             (isPreviewed && preview.data === undefined && !hasNoPreview) || (isBlocked(problem) && reason.trim() === "")
@@ -183,7 +194,7 @@ export function ReviewDialog({
   backLabel = t("common.cancel"),
   etag,
   close,
-  doneMessage,
+  doneMessage = t("records.undo.saved"),
   done,
   changes,
   ...change
@@ -192,14 +203,22 @@ export function ReviewDialog({
   const [all] = useState(changes);
   const run = async (overrideReason: string | undefined) => {
     const last = await sendChanges(all, { overrideReason, etag });
-    if (doneMessage !== undefined) notifications.show({ message: doneMessage, color: "green" });
     close();
     done?.(last);
+    return last;
   };
   return (
-    <Modal opened onClose={close} title={title} size="xl" closeButtonProps={{ "aria-label": t("common.close") }}>
-      <ReviewedChange {...change} changes={all} backLabel={backLabel} back={close} run={run} done={() => undefined} />
-    </Modal>
+    <Dialog onClose={close} title={title} size="xl">
+      <ReviewedChange
+        {...change}
+        changes={all}
+        backLabel={backLabel}
+        back={close}
+        run={run}
+        done={() => undefined}
+        savedMessage={doneMessage}
+      />
+    </Dialog>
   );
 }
 

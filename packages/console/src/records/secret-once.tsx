@@ -1,7 +1,9 @@
 /** A secret that is shown once. Only the button closes the dialog, so that a stray click does not lose the secret. */
-import { Alert, Button, Code, CopyButton, Group, Modal, Stack, Text } from "@mantine/core";
+import { Alert, Button, Code, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
+import { CopyText } from "../app/copy.tsx";
 import { t } from "../messages/i18n.ts";
+import { Dialog } from "./dialog.tsx";
 
 interface SecretOnceProps {
   readonly title: string;
@@ -13,15 +15,7 @@ interface SecretOnceProps {
 
 export function SecretOnce({ title, secret, children, close }: SecretOnceProps) {
   return (
-    <Modal
-      opened
-      onClose={() => undefined}
-      title={title}
-      size="lg"
-      withCloseButton={false}
-      closeOnClickOutside={false}
-      closeOnEscape={false}
-    >
+    <Dialog onClose={() => undefined} title={title} closable={false}>
       <Stack>
         <Text component="div">{children}</Text>
         <Code block aria-label={t("records.secret.label")} className="secret">
@@ -31,16 +25,12 @@ export function SecretOnce({ title, secret, children, close }: SecretOnceProps) 
           {t("records.secret.warning")}
         </Alert>
         <Group justify="flex-end">
-          <CopyButton value={secret}>
-            {({ copied, copy }) => (
-              <Button variant="default" onClick={copy} data-autofocus>
-                {copied ? t("common.copied") : t("records.secret.copy")}
-              </Button>
-            )}
-          </CopyButton>
+          <CopyText text={secret} variant="default" data-autofocus>
+            {t("records.secret.copy")}
+          </CopyText>
           <Button onClick={close}>{t("records.secret.saved")}</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

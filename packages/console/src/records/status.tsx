@@ -1,22 +1,16 @@
-/** A status as a word with a coloured dot. The word carries the meaning without the colour. */
-import { Group } from "@mantine/core";
+/** A status as a word in a badge. The word carries the meaning without the colour. */
 import { t } from "../messages/i18n.ts";
 
-const colors = {
-  good: "var(--mantine-color-green-7)",
-  bad: "var(--mantine-color-red-7)",
-  waiting: "var(--mantine-color-yellow-7)",
-  idle: "var(--mantine-color-gray-6)",
-} as const;
-
-export type Tone = keyof typeof colors;
+/** Each tone has one meaning: it works, it is broken, it waits for something, or nothing is expected of it. */
+export const tones = ["good", "bad", "waiting", "idle"] as const;
+export type Tone = (typeof tones)[number];
 
 export function Status({ tone, children }: { readonly tone: Tone; readonly children: string }) {
   return (
-    <Group gap={8} wrap="nowrap" component="span" className="status" display="inline-flex">
-      <span className="dot" style={{ background: colors[tone] }} aria-hidden />
+    <span className="status" data-tone={tone}>
+      <span className="dot" aria-hidden />
       <span>{children}</span>
-    </Group>
+    </span>
   );
 }
 

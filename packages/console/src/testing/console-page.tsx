@@ -71,8 +71,15 @@ export async function fill(user: UserEvent, name: Name, text: string): Promise<v
 
 /** Opens a list of choices, and takes one of them. */
 export async function choose(user: UserEvent, name: Name, option: Name): Promise<void> {
-  await user.click(await screen.findByRole("combobox", { name }));
-  await user.click(await screen.findByRole("option", { name: option }));
+  const field = await screen.findByRole("combobox", { name });
+  await user.click(field);
+  // Other lists of choices stay in the document while they are closed.
+  const list = await waitFor(() => {
+    const found = document.getElementById(field.getAttribute("aria-controls") ?? "");
+    if (found === null) throw new Error("The list of choices is closed.");
+    return found;
+  });
+  await user.click(await within(list).findByRole("option", { name: option }));
 }
 
 /** Opens the menu of a page, and takes one of its items. */

@@ -8,7 +8,7 @@ import { type ErrorCode, errorDefinitions, problemType } from "@gatehouse/contra
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
-import type { Session } from "../app/session.ts";
+import type { Session } from "../app/session-requests.ts";
 import { type ApiOperation, findOperation, schemaViolations } from "./openapi-document.ts";
 import { newId, sampleOf } from "./sample.ts";
 
@@ -82,7 +82,10 @@ class MockApi {
   /** Requests that can change something: all but reads, previews and other questions. */
   writes(): readonly string[] {
     return this.#requests
-      .filter(({ method, path }) => method !== "GET" && !/\/(preview|evaluations?|search\/\w+|check)$/.test(path))
+      .filter(
+        ({ method, path }) =>
+          method !== "GET" && !/\/(preview|evaluations?|search\/\w+|check|plan|test-configuration)$/.test(path),
+      )
       .map(({ method, path }) => `${method} ${path}`);
   }
 
@@ -105,6 +108,8 @@ class MockApi {
   async #handle(request: Request): Promise<Response> {
     const url = new URL(request.url);
     if (url.pathname === "/console/session") return this.#handleSession(request);
+    // Not in demo mode.
+    if (url.pathname === "/console/sign-in") return HttpResponse.json({ publicUrl: url.origin });
     const operation = findOperation(request.method, url.pathname);
     if (operation === undefined) {
       return this.#violation(`The API has no operation ${request.method} ${url.pathname}.`);

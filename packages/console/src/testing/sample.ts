@@ -44,7 +44,7 @@ function sampleText({ format, pattern, minLength = 0 }: JsonSchema): string {
   if (format === "date-time") return "2026-03-02T09:00:00.000Z";
   if (format === "email") return "someone@example.com";
   if (format?.startsWith("uri") === true) return "https://example.com/";
-  const candidates = ["x".repeat(minLength), "1".repeat(Math.max(1, minLength))];
+  const candidates = ["x".repeat(minLength), "1".repeat(Math.max(1, minLength)), "192.0.2.1", "2001:db8::1"];
   return candidates.find((text) => pattern === undefined || new RegExp(pattern).test(text)) ?? "";
 }
 

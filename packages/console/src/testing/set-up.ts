@@ -20,7 +20,11 @@ configure({
 Object.defineProperty(document, "fonts", { configurable: true, value: new EventTarget() });
 
 beforeAll(() => mockServer.listen({ onUnhandledRequest: "error" }));
-beforeEach(() => mockApi.reset());
+beforeEach(() => {
+  mockApi.reset();
+  // A notice may have appeared after the end of the previous test.
+  notifications.clean();
+});
 afterEach(async () => {
   await mockApi.settled();
   closeConsole();

@@ -1,7 +1,6 @@
 /** The pages that answer who can reach what: one decision, lists of access, and the graph. */
 export const access = {
   copyLink: "Copy link",
-  copyLinkByHand: "Copy the link from the address bar",
   decision: {
     allowed: "Allowed",
     denied: "Denied",
@@ -15,6 +14,7 @@ export const access = {
     missingFor: "{{policy}} would allow this if:",
     missingForAny: "A policy would allow this if:",
     noGateway: "No gateway available",
+    opens: "Opens {{opening}} ({{zone}}). It is {{now}} there.",
     title: "Decision",
   },
   evaluated: {
@@ -72,6 +72,7 @@ export const access = {
     },
     region: "Access found",
     withoutDevice: "without a device",
+    withoutDeviceToo: "Include access without a device",
   },
   matches: {
     allDevices: "all devices",
@@ -178,6 +179,14 @@ export const access = {
     unknown_user: "The user does not exist.",
     user_inactive: "The user is deactivated.",
     user_pending: "The user has not accepted the invitation yet.",
+  },
+  remedies: {
+    addToGroup: "Add to {{group}}",
+    addToGroupTitle: "Add {{user}} to {{group}}",
+    editPolicy: "Edit policy",
+    editRule: "Edit condition",
+    moveAbove: "Move above {{name}}",
+    moveAboveTitle: "Move {{policy}} above {{name}}",
   },
   title: "Access",
   view: "View",

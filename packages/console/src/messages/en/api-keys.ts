@@ -10,6 +10,7 @@ export const apiKeys = {
   },
   fields: {
     anyAddress: "Any address",
+    createdBy: "Created by",
     expires: "Expires",
     expiresHelp: "Leave empty for a key that never expires.",
     inUse: "In use",

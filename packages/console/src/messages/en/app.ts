@@ -5,6 +5,21 @@ export const app = {
     key: "Key: {{name}}",
     label: "Account",
     signOut: "Sign out",
+    signOutProvider: "Sign out, also at the identity provider",
+  },
+  lazy: {
+    newVersion: {
+      text: "This page belongs to a newer version. Reload to use it.",
+      title: "A new version of the console is available",
+    },
+    noServer: {
+      text: "The server does not answer. The page opens as soon as it does.",
+      title: "This page could not be loaded",
+    },
+    notLoaded: {
+      text: "The server answers, but the browser did not load the page. Reload to try again.",
+    },
+    reload: "Reload",
   },
   navigation: {
     label: "Pages",
@@ -38,7 +53,11 @@ export const app = {
     noResponse: "No response from Gatehouse",
     request: "{{detail}} (request {{id}})",
     retry: "Try again",
+    retryIn_one: "Trying again in {{count, number}} second",
+    retryIn_other: "Trying again in {{count, number}} seconds",
     timedOut: "The request timed out. If it was a change, check whether it was made before you repeat it.",
+    unavailable: "The server is not available ({{status}})",
+    unavailableText: "A proxy answered instead of Gatehouse. The server may be starting.",
     unexpected: "Something went wrong",
   },
   session: {
@@ -48,7 +67,7 @@ export const app = {
       "Sign in again to continue with {{tenant}}. Your input is still here, and interrupted requests continue after you sign in.",
     showKey: "Show key",
     signIn: "Sign in",
-    text: "Use an API key of your tenant. The key's permissions apply to the console.",
+    text: "Sign in with your passkey, or with an API key of your tenant.",
     title: "Sign in to Gatehouse",
   },
   theme: {

@@ -3,6 +3,7 @@ export const common = {
   cancel: "Cancel",
   close: "Close",
   copied: "Copied",
+  copyFailed: "Copying failed. Select the text instead.",
   create: "Create",
   delete: "Delete",
   edit: "Edit",

@@ -1,5 +1,20 @@
 export const devices = {
   activation: "Activation",
+  approval: {
+    approve: "Approve",
+    approved: "Device approved",
+    approveNote: "The user enrolled the device by signing in. It gets the access that policies grant.",
+    approveTitle: "Approve device {{name}}?",
+    pending: "Waiting for approval",
+    refuse: "Refuse",
+    refuseEffect: "The device is deleted. The user can enrol it again.",
+    title: "Approval",
+  },
+  bulk: {
+    deactivateNote: "The devices are disconnected immediately. You can reactivate them.",
+    deleteNote: "The devices are disconnected and must be enrolled again. Policies no longer refer to them.",
+    reactivateNote: "The devices regain the access that policies grant, unless their users are deactivated.",
+  },
   deactivate: {
     done: "Device deactivated. It is disconnected.",
     label: "Deactivate",
@@ -34,5 +49,26 @@ export const devices = {
     note: "The device regains the access that policies grant, unless its user is deactivated.",
     title: "Reactivate device {{name}}?",
   },
+  resetKey: {
+    done: "The device may connect with another key for 24 hours.",
+    label: "Reset key",
+    note: "For 24 hours, the device may connect with another WireGuard key, once. If others may know its token, rotate the token first.",
+    title: "Reset the key of device {{name}}?",
+  },
+  routes: {
+    blocks: "Routed blocks",
+    empty: "The device has no access, so it gets no routes.",
+    gateway: "Gateway",
+    names: "Resolved names",
+    title: "Routes",
+  },
   title: "Devices",
+  token: {
+    done: "Token rotated",
+    label: "Rotate token",
+    note: "The previous token is revoked immediately, and the device's link is closed. The device stays disconnected until its agent has the new token.",
+    shown: "New token of {{name}}",
+    text: "The device's agent authenticates with this token.",
+    title: "Rotate the token of {{name}}?",
+  },
 } as const;

@@ -6,18 +6,26 @@ import { admissionRules } from "./admission-rules.ts";
 import { apiKeys } from "./api-keys.ts";
 import { app } from "./app.ts";
 import { common } from "./common.ts";
+import { configuration } from "./configuration.ts";
+import { design } from "./design.ts";
 import { devices } from "./devices.ts";
+import { domains } from "./domains.ts";
+import { enrolmentLinks } from "./enrolment-links.ts";
 import { events } from "./events.ts";
 import { gateways } from "./gateways.ts";
 import { graph } from "./graph.ts";
 import { groups } from "./groups.ts";
+import { identityProviders } from "./identity-providers.ts";
 import { lists } from "./lists.ts";
 import { overview } from "./overview.ts";
 import { policies } from "./policies.ts";
 import { protocols } from "./protocols.ts";
+import { publish } from "./publish.ts";
 import { records } from "./records.ts";
 import { resources } from "./resources.ts";
 import { roles } from "./roles.ts";
+import { settings } from "./settings.ts";
+import { signIn } from "./sign-in.ts";
 import { users } from "./users.ts";
 import { webhooks } from "./webhooks.ts";
 
@@ -29,18 +37,26 @@ export const en = {
   apiKeys,
   app,
   common,
+  configuration,
+  design,
   devices,
+  domains,
+  enrolmentLinks,
   events,
   gateways,
   graph,
   groups,
+  identityProviders,
   lists,
   overview,
   policies,
   protocols,
+  publish,
   records,
   resources,
   roles,
+  settings,
+  signIn,
   users,
   webhooks,
 } as const;

@@ -8,24 +8,38 @@ export const events = {
   },
   beforeAndAfter: "Before and after",
   changes: {
-    added: "added: {{items}}",
+    added: "Added:",
     after: "After",
     allow: "allow",
     before: "Before",
     deny: "deny",
     field: "Field",
     none: "none",
-    removed: "removed: {{items}}",
+    removed: "Removed:",
     same: "The record has the same fields before and after.",
   },
   effect: {
     override: "Reason for overriding access tests: {{reason}}",
+    pending: "Gatehouse is computing the effect of this change. It appears here when it is complete.",
     show: "Show effect on access",
     title: "Effect on access",
   },
   empty: {
     text: "An event records one change: who made it, when, and the previous values. The first change creates the first event.",
     title: "No events yet",
+  },
+  export: {
+    copy: "Copy command",
+    csv: "Download CSV",
+    filtered: "The files contain the events that match the filters of the list.",
+    formats:
+      "NDJSON contains the entries with the signatures that prove them. CSV contains only the entries, for spreadsheets.",
+    key: "Public key",
+    label: "Export and verify",
+    ndjson: "Download NDJSON",
+    title: "Export the audit record",
+    verify: "Store the public key outside Gatehouse. This command verifies the file on any machine:",
+    whole: "The files contain the whole audit record.",
   },
   fields: {
     actor: "Actor",
@@ -37,6 +51,7 @@ export const events = {
     overrideReason: "Reason for the override",
     position: "Position",
     request: "Request ID",
+    reverts: "Reverts",
     source: "Source address",
     target: "Target",
     targetId: "Target ID",
@@ -52,6 +67,7 @@ export const events = {
   notFound: "The event does not exist.",
   noun: "events",
   revert: {
+    all: "Revert all {{count, number}} events of the request",
     cannot: "Not reverted",
     changes: "{{type}} {{name}} changes",
     columns: {
@@ -65,7 +81,9 @@ export const events = {
     label: "Revert",
     moreRecords_one: "{{count, number}} more record changes.",
     moreRecords_other: "{{count, number}} more records change.",
+    moreUndone: "There may be further events: there are too many to examine.",
     newId: "The deleted record returns with a new ID. References to it are repaired.",
+    ofRequest: "Reverts 1 of the {{count, number}} events of its request.",
     overtaken: {
       text: "Nothing was reverted. This is a new preview.",
       title: "The tenant has changed since the preview",
@@ -79,6 +97,7 @@ export const events = {
     title: "Revert",
     undoes: "Later changes that the revert undoes",
   },
+  reverted: "The reverted event",
   searchLabel: "Target name",
   target: {
     label: "{{type}} <record>{{name}}</record> (<history>history</history>)",

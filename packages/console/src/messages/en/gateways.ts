@@ -9,11 +9,13 @@ export const gateways = {
   },
   deploy: {
     copy: "Copy command with token",
+    hide: "Hide token",
     instructions:
       "Run this as root on the gateway host: a Linux machine with <code>gatehouse-gateway</code> installed.",
     noPermission:
       "The command contains the gateway's token, which your key cannot view. Ask someone whose key has the permission <code>gateways:token</code>.",
     plainHttp: "You're on plain HTTP. Gateways should use your public HTTPS address.",
+    reveal: "Reveal token",
     title: "Deploy",
     waiting: "Waiting for the gateway to connect. This page updates when it connects.",
   },
@@ -40,6 +42,34 @@ export const gateways = {
   resources: "Resources ({{count, number}})",
   resourcesEmpty: "No resources yet. Connect the gateway on the page of a resource.",
   search: "Name or endpoint",
+  settings: {
+    check: "Check state",
+    checkFailed: "The check failed",
+    derived: "Addresses of the private resources that list this gateway first",
+    domains: "Domains with their own resolvers",
+    domainsHelp: "One per line. The longest matching domain applies.",
+    edit: "Edit settings",
+    editTitle: "Settings of {{name}}",
+    invalidLine: "“{{line}}” is not a domain with resolvers. Example: corp.example.com = 192.0.2.53",
+    machineResolvers: "Resolvers of the gateway's machine",
+    networks: "Networks",
+    networksHelp: "Addresses or CIDR blocks behind the gateway, for traffic between sites.",
+    noRelay: "No gateway relays for this gateway",
+    ownNetworks: "Define networks here instead of deriving them from resources",
+    relayPort: "Relay port",
+    relayPortHelp:
+      "UDP port on which relays accept packets for this gateway. Leave empty for no relay. Requires an endpoint.",
+    resolvers: "Resolvers",
+    resolversHelp: "IP addresses, in the order in which they are queried. Leave empty to use the machine's resolvers.",
+    results: {
+      ERROR: "The gateway reports an error",
+      MAINTENANCE: "In maintenance",
+      NOT_REACHABLE: "Not reachable",
+      ONLINE: "Online, and in sync",
+      UNRECOGNIZED: "No agent has applied a configuration yet",
+    },
+    title: "Site settings",
+  },
   steps: {
     enterMaintenance: {
       done: "Maintenance started. The gateway gets no traffic.",
@@ -60,6 +90,11 @@ export const gateways = {
       done: "Relay disabled",
       label: "Disable relay",
       note: "Devices and gateways that cannot reach each other directly can no longer use this gateway as a relay.",
+    },
+    resetKey: {
+      done: "The gateway may connect with another key for 24 hours.",
+      label: "Reset key",
+      note: "For 24 hours, the gateway may connect with another WireGuard key, once. Use this after its machine was set up again. If others may know the token, rotate it first.",
     },
     rotateToken: {
       done: "Token rotated. The old token works for 24 hours.",

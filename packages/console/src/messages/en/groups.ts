@@ -1,4 +1,8 @@
 export const groups = {
+  bulk: {
+    deleteNote:
+      "Members of the groups stay users. Policies no longer refer to the groups. Groups that cannot be deleted are skipped.",
+  },
   create: "Create group",
   defaultForSso: "Default group for SSO users",
   delete: {

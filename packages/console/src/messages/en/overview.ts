@@ -20,6 +20,11 @@ export const overview = {
     title: "Recent changes",
   },
   findings: {
+    closed: {
+      address: "<record>{{name}}</record>: {{address}} ({{block}})",
+      text: "Replace these addresses. They open machines, links or metadata services next to a gateway.",
+      title: "Addresses in closed blocks",
+    },
     count: "{{count, number}} of {{total, number}}",
     examined: "{{examined, number}} of {{total, number}} examined",
     none: "None of {{total, number}}",
@@ -46,6 +51,39 @@ export const overview = {
       policies_let_nobody_in: "no one matches its policies",
       title: "Unreachable resources",
     },
+  },
+  firstSteps: {
+    device: {
+      action: "Add people",
+      text: "Invite the people who need the resource, and enrol a device of one of them.",
+      title: "People and a device",
+    },
+    done: "(done)",
+    gateway: {
+      action: "Deploy a gateway",
+      text: "A gateway is the entry point of your network. Create one, then run the command on its page.",
+      title: "Gateway online",
+    },
+    path: "Show the path",
+    policy: {
+      action: "Add a policy",
+      text: "A policy says who can reach the resource.",
+      title: "Policy",
+    },
+    progress: "{{done, number}} of {{total, number}} done",
+    reached: {
+      action: "Ask who can reach what",
+      text: "Check that a person on a device can reach the resource, and why.",
+      title: "Try it",
+    },
+    reachedBy: "Allowed: <b>{{user}}</b> can reach <b>{{resource}}</b>.",
+    resource: {
+      action: "Publish",
+      text: "Name the address, the gateway, the people and the conditions on one page.",
+      title: "Resource",
+    },
+    title: "First steps",
+    why: "See why",
   },
   gateways: {
     all: "All gateways",

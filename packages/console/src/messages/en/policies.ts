@@ -56,6 +56,7 @@ export const policies = {
     lineWithRule: "{{subjects}} → {{resources}}, if {{rule}}",
     moveDown: "Move {{name}} down",
     moveUp: "Move {{name}} up",
+    noMatch: "No policies match",
     review: "Review order",
     save: "Save order",
     title: "Change the order of policies",

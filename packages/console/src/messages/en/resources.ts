@@ -16,6 +16,9 @@ export const resources = {
     removeTitle: "Remove {{address}} from {{name}}?",
     title: "Addresses ({{count, number}})",
   },
+  bulk: {
+    deleteNote: "The addresses of the resources are deleted with them. Resources that policies name cannot be deleted.",
+  },
   create: "Create resource",
   delete: {
     effect_one:
@@ -43,6 +46,7 @@ export const resources = {
     disconnect: "Disconnect {{name}}",
     disconnectTitle: "Disconnect {{gateway}} from {{resource}}",
     empty: "No gateways yet. A resource without a gateway is unreachable.",
+    help: "Gateways that devices reach the resource through, by priority.",
     label: "Gateways",
     moveDown: "Move {{name}} down",
     moveUp: "Move {{name}} up",
@@ -55,6 +59,10 @@ export const resources = {
     title: "Gateways ({{count, number}})",
   },
   noun: "resources",
+  status: {
+    noGateway: "No gateway",
+    notDeployed: "Gateway not deployed",
+  },
   title: "Resources",
   typeHelp: "Policies of the same type apply to the resource.",
   typeOptions: {

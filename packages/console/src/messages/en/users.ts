@@ -1,7 +1,31 @@
 export const users = {
+  apiKeys: {
+    deactivateAndRevoke_one: "Deactivate and revoke {{count, number}} API key",
+    deactivateAndRevoke_other: "Deactivate and revoke {{count, number}} API keys",
+    keep_one: "{{count, number}} API key that the user created stays valid: {{names}}.",
+    keep_other: "{{count, number}} API keys that the user created stay valid: {{names}}.",
+    revoke_one: "Revoke API key",
+    revoke_other: "Revoke all {{count, number}} API keys",
+    revokeNote: "The keys and all sessions that use them stop working immediately. You cannot undo this.",
+    revokeTitle: "Revoke the API keys that {{name}} created?",
+    revoked: "API keys revoked",
+    text: "These keys stay valid when the user is deactivated or deleted.",
+    title: "API keys that the user created",
+  },
   attributes: {
     empty: "No attributes. Admission rules can refer to attributes such as department, title or country.",
     title: "Attributes",
+  },
+  bulk: {
+    addToGroup: "Add to group",
+    addToGroupNote: "The users gain the access that policies grant to the group.",
+    deactivate: "Deactivate",
+    deactivateNote: "The users and all of their devices are disconnected immediately. You can reactivate them.",
+    deleteNote:
+      "Policies no longer refer to the users. Their devices are deactivated, and the records of the devices are kept.",
+    group: "Group",
+    reactivate: "Reactivate",
+    reactivateNote: "Restores the access of the users and of their devices.",
   },
   deactivate: {
     done: "User deactivated and devices disconnected",
@@ -43,6 +67,7 @@ export const users = {
     maxDevicesHelp: "Leave empty to use the limit of the user's groups.",
     role: "Role",
     roles: "Roles",
+    rolesHelp: "Roles that are assigned directly. Groups can give further roles.",
   },
   invite: {
     addresses_one: "{{count, number}} address",
@@ -55,9 +80,12 @@ export const users = {
     emails: "Email addresses",
     emailsHelp: "One per line or separated by commas. You can paste from a spreadsheet.",
     groupsHelp: "Defaults to the tenant's default group.",
+    ignored: "This text is not part of an email address",
+    ignoredText: "Line {{line}}: {{text}}",
     invalidLines_one: "{{addresses}}, {{count, number}} invalid line",
     invalidLines_other: "{{addresses}}, {{count, number}} invalid lines",
     line: "Line {{line}}: {{reason}}",
+    notify: "Send each person a link by mail",
     notInvited: "These addresses were not invited",
     problems: {
       duplicate: "{{email}} is a duplicate",
@@ -66,6 +94,7 @@ export const users = {
     },
     readFile: "Read a CSV file",
     refused: "{{email}}: {{reason}}",
+    rolesHelp: "Allow the users to administer the tenant. Optional.",
     skippedLines: "These lines are skipped",
     submit_one: "Invite",
     submit_other: "Invite {{count, number}} users",
@@ -80,4 +109,10 @@ export const users = {
     title: "Reactivate {{name}}?",
   },
   title: "Users",
+  transfer: {
+    done: "{{name}} is the owner now",
+    label: "Make owner",
+    note: "The owner role moves from the current owner to this user. A tenant has exactly one owner, who can do everything.",
+    title: "Transfer ownership to {{name}}?",
+  },
 } as const;

@@ -1,6 +1,5 @@
 /** The page that shows who can reach which resource and why: now, at another time, or on a date in the past. */
 import {
-  Button,
   Group,
   NumberInput,
   Paper,
@@ -14,9 +13,11 @@ import {
   TextInput,
   Title,
 } from "@mantine/core";
-import { useClipboard, useDebouncedCallback } from "@mantine/hooks";
+import { useDebouncedCallback } from "@mantine/hooks";
 import { Link2 } from "lucide-react";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { paged } from "../../app/api.ts";
+import { CopyText } from "../../app/copy.tsx";
 import { t } from "../../messages/i18n.ts";
 import { fromLocalTime, toLocalTime } from "../../records/local-time.ts";
 import { RecordSelect } from "../../records/record-select.tsx";
@@ -36,7 +37,9 @@ export function AccessPage() {
     <Stack>
       <Group justify="space-between">
         <Title order={1}>{t("access.title")}</Title>
-        <CopyLink />
+        <CopyText text={window.location.href} variant="default" leftSection={<Link2 size={16} aria-hidden />}>
+          {t("access.copyLink")}
+        </CopyText>
       </Group>
       <SegmentedControl
         aria-label={t("access.view")}
@@ -58,21 +61,6 @@ export function AccessPage() {
         </>
       )}
     </Stack>
-  );
-}
-
-/** Copies the URL of the current query. */
-function CopyLink() {
-  const { copy, copied, error } = useClipboard({ timeout: 2_000 });
-  return (
-    <Button
-      variant="default"
-      leftSection={<Link2 size={16} aria-hidden />}
-      onClick={() => copy(window.location.href)}
-      aria-live="polite"
-    >
-      {copied ? t("common.copied") : error === null ? t("access.copyLink") : t("access.copyLinkByHand")}
-    </Button>
   );
 }
 
@@ -132,7 +120,27 @@ function QueryForm({ query, change }: QueryProps) {
   );
 }
 
+/** People connect with a device, so an answer about a person alone would mislead. */
+async function lastSeenDevice(user: string): Promise<string | undefined> {
+  const { data } = await paged("/tenants/devices").read({
+    "filter[user.id]": user,
+    "filter[active]": "true",
+    sort: "-lastConnection",
+    limit: 1,
+  });
+  return data[0]?.id;
+}
+
 function Subject({ query: { view, user, device }, change }: QueryProps) {
+  const chosen = useRef(user);
+  const choose = async (id: string) => {
+    chosen.current = id;
+    change({ user: id, device: undefined });
+    if (id === "" || view !== "can") return;
+    // Without permission to read devices, the person chooses none.
+    const last = await lastSeenDevice(id).catch(() => undefined);
+    if (last !== undefined && chosen.current === id) change({ user: id, device: last });
+  };
   return (
     <>
       <RecordSelect
@@ -140,7 +148,7 @@ function Subject({ query: { view, user, device }, change }: QueryProps) {
         label={t("access.query.user")}
         placeholder={t("access.query.userPlaceholder")}
         value={user}
-        onChange={(id) => change({ user: id, device: undefined })}
+        onChange={(id) => void choose(id)}
       />
       <RecordSelect
         path="/tenants/devices"

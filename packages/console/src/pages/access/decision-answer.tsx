@@ -2,6 +2,7 @@ import { Code, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { formatWeekTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
@@ -13,11 +14,12 @@ import {
   type Considered,
   type Decision,
   formatMatches,
-  formatMissing,
   formatObserved,
   formatOutcome,
   formatReason,
 } from "./format-access.ts";
+import { MissingFacts } from "./missing-facts.tsx";
+import { nextOpening } from "./next-opening.ts";
 
 /** The decision, the evaluated policies, and the unmet requirements. */
 export function DecisionAnswer({ query }: { readonly query: AccessSearch }) {
@@ -41,7 +43,12 @@ export function DecisionAnswer({ query }: { readonly query: AccessSearch }) {
   if (data === undefined) return <Skeleton height={200} aria-busy />;
   return (
     <Stack aria-busy={isPlaceholderData} style={{ opacity: isPlaceholderData ? 0.6 : 1 }}>
-      <Verdict decision={data} byAddress={byAddress} />
+      <Verdict
+        decision={data}
+        byAddress={byAddress}
+        user={user}
+        from={query.at === "" ? new Date() : new Date(query.at)}
+      />
       <Policies decision={data} />
     </Stack>
   );
@@ -50,16 +57,24 @@ export function DecisionAnswer({ query }: { readonly query: AccessSearch }) {
 interface VerdictProps {
   readonly decision: Decision;
   readonly byAddress: boolean;
+  readonly user: string;
+  /** The time of the request. */
+  readonly from: Date;
 }
 
-function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
+function Verdict({ decision: { decision, context }, byAddress, user, from }: VerdictProps) {
   const { reason, reasons, policy, resource, gateways, validUntil, explanation } = context;
   const miss = explanation?.nearestMiss;
+  const rule = explanation?.policies.find((considered) => considered.policy.id === miss?.policy?.id)?.rule;
+  const opening = rule === undefined || decision ? undefined : nextOpening(rule.conditions, from);
+  const isClosedNow = miss?.missing.some(
+    ({ kind, condition }) => kind === "condition" && /\bnow\b/.test(condition?.text ?? ""),
+  );
   return (
     <Panel title={t("access.decision.title")}>
       <Stack gap="sm">
         <Group gap="md">
-          <Text fw={700} size="lg" component="div">
+          <Text fw={700} component="div" className="verdict">
             <Status tone={decision ? "good" : "bad"}>
               {decision ? t("access.decision.allowed") : t("access.decision.denied")}
             </Status>
@@ -92,7 +107,8 @@ function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
                     value: <RecordLinks path="gateways" records={gateways} none={t("access.decision.noGateway")} />,
                   },
                 ]),
-            ...(validUntil === undefined
+            // A denial holds until something changes. Its time limit is that of the evaluation, not of an opening.
+            ...(validUntil === undefined || !decision
               ? []
               : [{ label: t("access.decision.fields.validUntil"), value: <RelativeTime at={validUntil} /> }]),
           ]}
@@ -104,11 +120,16 @@ function Verdict({ decision: { decision, context }, byAddress }: VerdictProps) {
                 ? t("access.decision.missingForAny")
                 : t("access.decision.missingFor", { policy: miss.policy.name })}
             </Text>
-            <ul style={{ margin: "4px 0 0", paddingInlineStart: 20 }}>
-              {miss.missing.map((fact) => (
-                <li key={formatMissing(fact)}>{formatMissing(fact)}</li>
-              ))}
-            </ul>
+            <MissingFacts miss={miss} policies={explanation?.policies ?? []} user={user} />
+            {opening !== undefined && isClosedNow === true && (
+              <Text mt={4}>
+                {t("access.decision.opens", {
+                  opening: formatWeekTime(opening.at, opening.zone),
+                  now: formatWeekTime(from, opening.zone),
+                  zone: opening.zone,
+                })}
+              </Text>
+            )}
           </section>
         )}
       </Stack>

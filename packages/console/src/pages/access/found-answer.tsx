@@ -1,10 +1,12 @@
-import { Group, Pagination, Skeleton, Stack, Table, Text } from "@mantine/core";
+import { Group, Pagination, Skeleton, Stack, Switch, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { pageSize } from "../../lists/list-definition.ts";
+import { defaultPageSize as pageSize } from "../../lists/list-preferences.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { foldDevices } from "../../records/fold-devices.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -20,6 +22,7 @@ interface FoundAnswerProps {
 /** Access at one point in time: users, devices, resources and policies. */
 export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
   const { view, user, device, resource, at, ip, country, page } = query;
+  const [showsDeviceless, setShowsDeviceless] = useState(false);
   const parameters = {
     ...(view !== "who" && user !== "" ? { user } : {}),
     ...(view !== "who" && device !== "" ? { device } : {}),
@@ -65,16 +68,17 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
-                {data.data.map((row) => (
-                  <Table.Tr key={`${row.user.id} ${row.device?.id ?? ""} ${row.resource.id}`}>
+                {foldDevices(data.data).map(({ row, devices, isWithoutDevice }) => (
+                  <Table.Tr
+                    key={`${row.user.id} ${devices.map(({ id }) => id).join()} ${row.resource.id} ${row.policy.id}`}
+                  >
                     <Table.Td>
                       <RecordLink to={`/users/${row.user.id}`}>{row.user.name}</RecordLink>
                     </Table.Td>
                     <Table.Td>
-                      {row.device === undefined ? (
+                      {devices.length > 0 && <RecordLinks path="devices" records={devices} />}
+                      {isWithoutDevice && (devices.length === 0 || showsDeviceless) && (
                         <Text c="dimmed">{t("access.found.withoutDevice")}</Text>
-                      ) : (
-                        <RecordLink to={`/devices/${row.device.id}`}>{row.device.name}</RecordLink>
                       )}
                     </Table.Td>
                     <Table.Td>
@@ -91,6 +95,12 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
               </Table.Tbody>
             </Table>
           </Table.ScrollContainer>
+          <Switch
+            size="xs"
+            label={t("access.found.withoutDeviceToo")}
+            checked={showsDeviceless}
+            onChange={({ currentTarget }) => setShowsDeviceless(currentTarget.checked)}
+          />
           {pages > 1 && (
             <Group justify="flex-end">
               <Pagination

@@ -2,7 +2,7 @@ import { Button, Group, SegmentedControl, Skeleton, Stack, Table, Text } from "@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { pageSize } from "../../lists/list-definition.ts";
+import { defaultPageSize as pageSize } from "../../lists/list-preferences.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";

@@ -1,6 +1,8 @@
 import type { ItemAt } from "@gatehouse/client/calls";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { whole } from "../../app/api.ts";
+import { paged, whole } from "../../app/api.ts";
+import { usePermission } from "../../app/session.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
@@ -23,6 +25,12 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
       title: t("addresses.fields.address"),
       sortBy: ({ address }) => address,
       cell: ({ id, address }) => <RecordLink to={`/addresses/${id}`}>{address}</RecordLink>,
+    },
+    {
+      key: "resource",
+      title: t("addresses.fields.resource"),
+      visibleFrom: "sm",
+      cell: ({ id }) => <ResourceOfAddress id={id} />,
     },
     { key: "type", title: t("common.type"), sortBy: ({ type }) => type, cell: ({ type }) => formatResourceType(type) },
     {
@@ -48,6 +56,31 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
   ],
   empty: { title: t("addresses.empty.title"), text: t("addresses.empty.text") },
 };
+
+const resources = paged("/tenants/resources");
+const mostPages = 10;
+
+/** Addresses do not say which resource they belong to. Resources list their addresses. */
+function ResourceOfAddress({ id }: { readonly id: string }) {
+  const canRead = usePermission("resources:read");
+  const { data } = useQuery({
+    queryKey: [resources.path, "of addresses"],
+    enabled: canRead,
+    staleTime: 60_000,
+    queryFn: async ({ signal }) => {
+      const owners = new Map<string, { readonly id: string; readonly name: string }>();
+      for (let page = 0; page < mostPages; page++) {
+        const { data: rows, total } = await resources.read({ sort: "name", limit: 100, offset: page * 100 }, signal);
+        for (const resource of rows) for (const address of resource.addresses) owners.set(address.id, resource);
+        if ((page + 1) * 100 >= total) break;
+      }
+      return owners;
+    },
+  });
+  const owner = data?.get(id);
+  if (owner === undefined) return null;
+  return <RecordLink to={`/resources/${owner.id}`}>{owner.name}</RecordLink>;
+}
 
 /** An address belongs to a resource, which the form asks for first. */
 const fields: readonly Field[] = [

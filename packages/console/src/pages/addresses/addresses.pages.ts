@@ -11,4 +11,5 @@ export const addressPages: PageSet = {
   list: async () => (await import("./addresses.page.tsx")).AddressesListPage,
   detail: async () => (await import("./address.page.tsx")).AddressPage,
   create: { title: t("addresses.add"), permission: "resources:write" },
+  find: { path: "/tenants/addresses", by: "address" },
 };

@@ -1,5 +1,4 @@
 import { Button, Text } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
@@ -11,9 +10,12 @@ import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { RuleReading } from "../../records/rule-reading.tsx";
+import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatBuiltIn, formatRule } from "./format-condition.ts";
+import { readRule } from "./rule-conditions.ts";
 import { bodyOf, type Rule, ruleFields, ruleValues } from "./rule-fields.tsx";
+import { WeekStrip } from "./week-strip.tsx";
 
 const path = "/tenants/admission-rules/{id}";
 const policies = paged("/tenants/policies");
@@ -41,7 +43,10 @@ export function AdmissionRulePage() {
                     rule.rule === undefined ? (
                       formatBuiltIn(rule.type)
                     ) : (
-                      <RuleReading text={rule.rule} reading={formatRule(rule.rule)} />
+                      <>
+                        <RuleReading text={rule.rule} reading={formatRule(rule.rule)} />
+                        <WeekOf text={rule.rule} />
+                      </>
                     ),
                 },
                 {
@@ -57,6 +62,11 @@ export function AdmissionRulePage() {
       )}
     </RecordPage>
   );
+}
+
+function WeekOf({ text }: { readonly text: string }) {
+  const built = readRule(text);
+  return built === undefined ? null : <WeekStrip rule={built} />;
 }
 
 function Uses({ id }: { readonly id: string }) {
@@ -84,7 +94,7 @@ function Uses({ id }: { readonly id: string }) {
 function Actions({ rule, etag }: { readonly rule: Rule; readonly etag: string }) {
   const canWrite = usePermission("admission-rules:write");
   const navigate = useNavigate();
-  const [editing, { open, close }] = useDisclosure(false);
+  const [editing, { open, close }] = useEditing();
   const at = `/tenants/admission-rules/${rule.id}`;
   if (!canWrite || rule.type !== "CUSTOM") return null;
   return (

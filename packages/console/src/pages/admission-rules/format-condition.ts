@@ -54,7 +54,7 @@ function formatOne(condition: Condition): string {
         zone: condition.zone,
       });
     case "hours":
-      return t("admissionRules.conditions.hours", {
+      return t(`admissionRules.conditions.${condition.from > condition.to ? "hoursOvernight" : "hours"}`, {
         from: formatHour(condition.from),
         to: formatHour(condition.to),
         zone: condition.zone,

@@ -4,24 +4,29 @@ import {
   Button,
   Checkbox,
   Group,
+  Input,
   Menu,
-  NumberInput,
+  MultiSelect,
   Paper,
   SegmentedControl,
   Select,
   Stack,
-  TagsInput,
   Text,
-  TextInput,
 } from "@mantine/core";
 import { Plus, X } from "lucide-react";
 import { t } from "../../messages/i18n.ts";
+import { FactName, FactValue, GroupName, MetNow } from "./condition-pickers.tsx";
+import { countries } from "./countries.ts";
 import { type BuiltRule, type Comparison, type Condition, type Plain, writeRule } from "./rule-conditions.ts";
+import { conditionProblem } from "./rule-problems.ts";
+import { WeekStrip } from "./week-strip.tsx";
 
 interface RuleBuilderProps {
   readonly rule: BuiltRule;
   /** @param text the text of the whole rule */
   readonly onChange: (text: string) => void;
+  /** Whether to say what is wrong with each condition. */
+  readonly showsProblems: boolean;
 }
 
 const ownTimeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -44,7 +49,7 @@ const kinds: readonly { readonly label: string; readonly condition: Condition }[
   { label: t("admissionRules.builder.kinds.group"), condition: { kind: "group", not: false, group: "" } },
 ];
 
-export function RuleBuilder({ rule: { match, conditions }, onChange }: RuleBuilderProps) {
+export function RuleBuilder({ rule: { match, conditions }, onChange, showsProblems }: RuleBuilderProps) {
   const write = (next: readonly Condition[], how = match) => onChange(writeRule({ match: how, conditions: next }));
   return (
     <Stack gap="sm">
@@ -65,6 +70,7 @@ export function RuleBuilder({ rule: { match, conditions }, onChange }: RuleBuild
       )}
       {conditions.length === 0 && <Text c="dimmed">{t("admissionRules.builder.empty")}</Text>}
       {conditions.map((condition, index) => {
+        const problem = showsProblems ? conditionProblem(condition) : undefined;
         const set = (next: Condition) => write(conditions.map((each, other) => (other === index ? next : each)));
         return (
           <Paper
@@ -89,9 +95,12 @@ export function RuleBuilder({ rule: { match, conditions }, onChange }: RuleBuild
                 <X size={16} aria-hidden />
               </ActionIcon>
             </Group>
+            <MetNow condition={condition} />
+            {problem !== undefined && <Input.Error mt={4}>{problem}</Input.Error>}
           </Paper>
         );
       })}
+      <WeekStrip rule={{ match, conditions }} />
       <Menu position="bottom-start">
         <Menu.Target>
           <Button
@@ -142,11 +151,15 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
             no={t("admissionRules.builder.countryNotIn")}
             set={(not) => set({ ...condition, not })}
           />
-          <TagsInput
+          <MultiSelect
             label={t("admissionRules.builder.countries")}
-            placeholder="DE"
+            data={withUnknown(countries, condition.countries)}
             value={[...condition.countries]}
-            onChange={(countries) => set({ ...condition, countries: countries.map((code) => code.toUpperCase()) })}
+            onChange={(codes) => set({ ...condition, countries: codes })}
+            searchable
+            hidePickedOptions
+            limit={50}
+            nothingFoundMessage={t("records.picker.noResults")}
             style={{ flex: 1 }}
             miw={160}
           />
@@ -175,16 +188,15 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
           <Hour
             label={t("admissionRules.builder.from")}
             value={condition.from}
-            min={0}
-            max={condition.to - 1}
+            hours={hoursFrom.filter((hour) => hour !== condition.to)}
             set={(from) => set({ ...condition, from })}
           />
           <Hour
             label={t("admissionRules.builder.until")}
             value={condition.to}
-            min={condition.from + 1}
-            max={24}
+            hours={hoursUntil.filter((hour) => hour !== condition.from)}
             set={(to) => set({ ...condition, to })}
+            {...(condition.from > condition.to ? { note: t("admissionRules.builder.nextDay") } : {})}
           />
           <Zone zone={condition.zone} set={(zone) => set({ ...condition, zone })} />
         </>
@@ -199,12 +211,7 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
             no={t("admissionRules.builder.notInGroup")}
             set={(not) => set({ ...condition, not })}
           />
-          <TextInput
-            label={t("admissionRules.builder.group")}
-            value={condition.group}
-            onChange={({ currentTarget }) => set({ ...condition, group: currentTarget.value })}
-            style={{ flex: 1 }}
-          />
+          <GroupName value={condition.group} onChange={(group) => set({ ...condition, group })} />
         </>
       );
     default:
@@ -224,15 +231,10 @@ const comparisons: readonly { readonly value: Comparison; readonly label: string
 function ComparisonFields({ condition, set }: ConditionFieldsProps<ComparedCondition>) {
   return (
     <>
-      <TextInput
-        label={
-          condition.kind === "posture" ? t("admissionRules.builder.posture") : t("admissionRules.builder.attribute")
-        }
+      <FactName
+        kind={condition.kind}
         value={condition.name}
-        onChange={({ currentTarget }) =>
-          set({ ...condition, name: currentTarget.value.replaceAll(/\W/g, "") || "name" })
-        }
-        w={150}
+        onChange={(name) => set({ ...condition, name: name.replaceAll(/\W/g, "") })}
       />
       <Select
         label={t("admissionRules.builder.comparison")}
@@ -244,11 +246,11 @@ function ComparisonFields({ condition, set }: ConditionFieldsProps<ComparedCondi
         }
         w={120}
       />
-      <TextInput
-        label={t("admissionRules.builder.value")}
+      <FactValue
+        kind={condition.kind}
+        name={condition.name}
         value={String(condition.value)}
-        onChange={({ currentTarget }) => set({ ...condition, value: plainOf(currentTarget.value) })}
-        style={{ flex: 1 }}
+        onChange={(text) => set({ ...condition, value: plainOf(text) })}
       />
     </>
   );
@@ -286,28 +288,35 @@ function Is({ label, not, yes, no, set }: IsProps) {
 interface HourProps {
   readonly label: string;
   readonly value: number;
-  readonly min: number;
-  readonly max: number;
+  readonly hours: readonly number[];
   readonly set: (hour: number) => void;
+  readonly note?: string;
 }
 
-function Hour({ label, value, min, max, set }: HourProps) {
+const hoursFrom = Array.from({ length: 24 }, (_, hour) => hour);
+const hoursUntil = Array.from({ length: 24 }, (_, hour) => hour + 1);
+
+/** Choices, because a number that is corrected while it is typed becomes another one than was meant. */
+function Hour({ label, value, hours, set, note }: HourProps) {
   return (
-    <NumberInput
+    <Select
       label={label}
-      value={value}
-      min={min}
-      max={max}
-      allowDecimal={false}
-      clampBehavior="strict"
-      suffix=":00"
-      hideControls
-      onChange={(hour) => {
-        if (typeof hour === "number" && hour >= min && hour <= max) set(hour);
-      }}
-      w={80}
+      data={hours.map((hour) => ({ value: String(hour), label: `${String(hour).padStart(2, "0")}:00` }))}
+      value={String(value)}
+      onChange={(hour) => set(Number(hour ?? value))}
+      allowDeselect={false}
+      searchable
+      maxDropdownHeight={240}
+      w={104}
+      {...(note === undefined ? {} : { description: note, inputWrapperOrder: ["label", "input", "description"] })}
     />
   );
+}
+
+/** Keeps codes that the list does not have, such as those of a rule that was written as text. */
+function withUnknown(known: typeof countries, codes: readonly string[]) {
+  const others = codes.filter((code) => !known.some(({ value }) => value === code));
+  return [...known, ...others.map((code) => ({ value: code, label: code }))];
 }
 
 const zones = Intl.supportedValuesOf("timeZone");

@@ -15,7 +15,7 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
   fc.record({ kind: fc.constant("days" as const), zone, days: fc.array(fc.integer({ min: 0, max: 6 })) }),
   fc
     .tuple(zone, fc.integer({ min: 0, max: 23 }), fc.integer({ min: 1, max: 24 }))
-    .filter(([, from, to]) => from < to)
+    .filter(([, from, to]) => from !== to)
     .map(([inZone, from, to]) => ({ kind: "hours" as const, zone: inZone, from, to })),
   fc.record({
     kind: fc.constantFrom("posture" as const, "user" as const),

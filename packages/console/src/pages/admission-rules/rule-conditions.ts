@@ -10,7 +10,7 @@ export type Condition =
   | { readonly kind: "country"; readonly not: boolean; readonly countries: readonly string[] }
   /** Day 0 is Sunday. */
   | { readonly kind: "days"; readonly zone: string; readonly days: readonly number[] }
-  /** Whole hours: `from` is included, `to` is not. */
+  /** Whole hours: `from` is included, `to` is not. If `from` is later than `to`, the window spans midnight. */
   | { readonly kind: "hours"; readonly zone: string; readonly from: number; readonly to: number }
   | {
       readonly kind: "posture" | "user";
@@ -29,7 +29,9 @@ export function writeRule({ match, conditions }: BuiltRule): string {
   const texts = conditions.map((condition) => {
     const text = writeCondition(condition);
     // A condition that contains "and" needs parentheses next to "or".
-    return match === "any" && conditions.length > 1 && condition.kind === "hours" ? `(${text})` : text;
+    return match === "any" && conditions.length > 1 && condition.kind === "hours" && !text.startsWith("(")
+      ? `(${text})`
+      : text;
   });
   return texts.join(match === "all" ? " &&\n" : " ||\n");
 }
@@ -42,6 +44,7 @@ function writeCondition(condition: Condition): string {
       return `now.getDayOfWeek(${quote(condition.zone)}) in [${condition.days.join(", ")}]`;
     case "hours": {
       const hours = `now.getHours(${quote(condition.zone)})`;
+      if (condition.from > condition.to) return `(${hours} >= ${condition.from} || ${hours} < ${condition.to})`;
       return `${hours} >= ${condition.from} && ${hours} < ${condition.to}`;
     }
     case "posture":
@@ -106,7 +109,9 @@ function readRange(first: string, second: string): Condition | undefined {
 }
 
 const literal = String.raw`("(?:[^"\\]|\\.)*"|true|false|-?\d{1,15}(?:\.\d+)?)`;
-const comparing = new RegExp(String.raw`^(user|device\.posture)\.([A-Za-z_]\w*) (==|!=|>=|<=) ${literal}$`);
+const comparing = new RegExp(String.raw`^(user|device\.posture)\.([A-Za-z_]\w*|) (==|!=|>=|<=) ${literal}$`);
+/** A window that spans midnight. */
+const overnight = /^now\.getHours\(("[^"\\]*")\) >= (\d{1,2}) \|\| now\.getHours\(("[^"\\]*")\) < (\d{1,2})$/;
 
 function readCondition(text: string): Condition | undefined {
   const part = unwrapped(text);
@@ -115,6 +120,8 @@ function readCondition(text: string): Condition | undefined {
     const inner = readCondition(not[1] ?? "");
     return inner !== undefined && "not" in inner && !inner.not ? { ...inner, not: true } : undefined;
   }
+  const night = overnight.exec(part);
+  if (night !== null) return readOvernight(night);
   const country = /^source\.country in (\[.*\])$/.exec(part);
   if (country !== null) {
     const countries = readList(country[1] ?? "", (value): value is string => typeof value === "string");
@@ -143,6 +150,13 @@ function readCondition(text: string): Condition | undefined {
     comparison: compared[3] as Comparison, // as the pattern says
     value,
   };
+}
+
+function readOvernight([, first = "", from, second, to]: RegExpExecArray): Condition | undefined {
+  const zone = readQuoted(first);
+  const condition = { kind: "hours", zone: zone ?? "", from: Number(from), to: Number(to) } as const;
+  const isValid = zone !== undefined && first === second && condition.to > 0 && condition.from < 24;
+  return isValid && condition.from > condition.to ? condition : undefined;
 }
 
 function readJson(text: string): unknown {

@@ -38,7 +38,7 @@ export function RuleField({ value, onChange, error }: CustomFieldProps) {
           {t("admissionRules.builder.tooComplex.text")}
         </Alert>
       ) : (
-        <RuleBuilder rule={built} onChange={onChange} />
+        <RuleBuilder rule={built} onChange={onChange} showsProblems={error !== undefined} />
       )}
       {error !== undefined && <Input.Error>{error}</Input.Error>}
     </Stack>

@@ -3,6 +3,7 @@ import { api } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 import { RuleField } from "./rule-field.tsx";
+import { ruleProblem } from "./rule-problems.ts";
 
 export type Rule = ResultOf<"/tenants/admission-rules/{id}", "get">;
 
@@ -14,6 +15,7 @@ export const ruleFields: readonly Field[] = [
     label: t("admissionRules.fields.rule"),
     render: (props) => <RuleField {...props} />,
     format: (value) => String(value),
+    validate: (value) => ruleProblem(String(value)),
   },
 ];
 

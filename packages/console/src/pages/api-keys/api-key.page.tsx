@@ -22,7 +22,7 @@ export function ApiKeyPage() {
   const { id = "" } = useParams({ strict: false });
   const { data, error, refetch } = useRecord(path, id);
   const apiKey = data?.record;
-  const own = useSession().apiKey.id;
+  const own = useSession().apiKey?.id;
   return (
     <RecordPage
       list={{ to: "/api-keys", title: t("apiKeys.title") }}
@@ -57,6 +57,19 @@ export function ApiKeyPage() {
                             {t("apiKeys.fields.replacedByLink")}
                           </RecordLink>
                         ),
+                      },
+                    ]),
+                ...(apiKey.createdBy === undefined
+                  ? []
+                  : [
+                      {
+                        label: t("apiKeys.fields.createdBy"),
+                        value:
+                          apiKey.createdBy.type === "user" && apiKey.createdBy.id !== undefined ? (
+                            <RecordLink to={`/users/${apiKey.createdBy.id}`}>{apiKey.createdBy.name}</RecordLink>
+                          ) : (
+                            apiKey.createdBy.name
+                          ),
                       },
                     ]),
                 { label: t("common.created"), value: <RelativeTime at={apiKey.createdAt} /> },

@@ -3,13 +3,17 @@ import { Code, Text } from "@mantine/core";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { useRecord } from "../../records/use-record.ts";
+import { DeviceRoutes } from "./device-routes.tsx";
+import { RotateDeviceToken } from "./device-token.tsx";
 
 const path = "/tenants/devices/{id}";
 type Device = ResultOf<typeof path, "get">;
@@ -18,6 +22,7 @@ export function DevicePage() {
   const { id = "" } = useParams({ strict: false });
   const { data, error, refetch } = useRecord(path, id, 30_000);
   const device = data?.record;
+  const canAsk = usePermission("decisions:read");
   return (
     <RecordPage
       list={{ to: "/devices", title: t("devices.title") }}
@@ -28,7 +33,7 @@ export function DevicePage() {
       retry={refetch}
     >
       {device && (
-        <>
+        <RecordTabs access={canAsk ? <AccessTab of={{ device: device.id }} /> : undefined}>
           <Panel title={t("common.about")}>
             <Facts
               facts={[
@@ -40,6 +45,7 @@ export function DevicePage() {
                 { label: t("devices.fields.agent"), value: device.appVersion },
                 { label: t("devices.fields.hardwareId"), value: <Code>{device.hardwareId}</Code> },
                 { label: t("devices.fields.publicKey"), value: <Code>{device.publicKey}</Code> },
+                { label: t("devices.approval.title"), value: device.approval && t("devices.approval.pending") },
                 { label: t("devices.fields.lastConnection"), value: <RelativeTime at={device.lastConnection} /> },
                 { label: t("devices.fields.enrolled"), value: <RelativeTime at={device.createdAt} /> },
               ]}
@@ -54,7 +60,8 @@ export function DevicePage() {
               />
             )}
           </Panel>
-        </>
+          <DeviceRoutes id={device.id} />
+        </RecordTabs>
       )}
     </RecordPage>
   );
@@ -64,15 +71,27 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
   const canWrite = usePermission("devices:write");
   const navigate = useNavigate();
   const at = `/tenants/devices/${device.id}`;
+  const isPending = device.approval === "pending";
   if (!canWrite) return null;
   return (
     <>
+      <RotateDeviceToken device={device} etag={etag} />
       <DeleteRecord
+        {...(isPending ? { label: t("devices.approval.refuse") } : {})}
         title={t("devices.delete.title", { name: device.name })}
-        effect={t("devices.delete.effect")}
+        effect={isPending ? t("devices.approval.refuseEffect") : t("devices.delete.effect")}
         path={at}
         etag={etag}
         done={() => void navigate({ to: "/devices" })}
+      />
+      <ReviewedButton
+        key="resetKey"
+        label={t("devices.resetKey.label")}
+        title={t("devices.resetKey.title", { name: device.name })}
+        note={t("devices.resetKey.note")}
+        changes={[{ method: "POST", path: `${at}/reset-key` }]}
+        etag={etag}
+        doneMessage={t("devices.resetKey.done")}
       />
       {device.active ? (
         <ReviewedButton
@@ -89,12 +108,12 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
         device.user !== undefined && (
           <ReviewedButton
             key="reactivate"
-            label={t("devices.reactivate.label")}
-            title={t("devices.reactivate.title", { name: device.name })}
-            note={t("devices.reactivate.note")}
+            label={isPending ? t("devices.approval.approve") : t("devices.reactivate.label")}
+            title={t(isPending ? "devices.approval.approveTitle" : "devices.reactivate.title", { name: device.name })}
+            note={isPending ? t("devices.approval.approveNote") : t("devices.reactivate.note")}
             changes={[{ method: "POST", path: `${at}/reactivate` }]}
             etag={etag}
-            doneMessage={t("devices.reactivate.done")}
+            doneMessage={isPending ? t("devices.approval.approved") : t("devices.reactivate.done")}
           />
         )
       )}

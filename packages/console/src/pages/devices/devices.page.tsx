@@ -1,6 +1,7 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { paged } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
+import { notSeenFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
@@ -46,6 +47,36 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
         { value: "true", label: t("records.status.active") },
         { value: "false", label: t("records.status.deactivated") },
       ],
+    },
+    {
+      field: "approval",
+      title: t("devices.approval.title"),
+      options: [{ value: "pending", label: t("devices.approval.pending") }],
+    },
+    notSeenFilter,
+  ],
+  bulk: [
+    {
+      label: t("devices.deactivate.label"),
+      permission: "devices:write",
+      danger: true,
+      note: t("devices.bulk.deactivateNote"),
+      plan: ({ id, active }) => (active ? { method: "PATCH", path: `/tenants/devices/${id}/deactivate` } : undefined),
+    },
+    {
+      label: t("devices.reactivate.label"),
+      permission: "devices:write",
+      note: t("devices.bulk.reactivateNote"),
+      // A device without a user cannot be reactivated.
+      plan: ({ id, active, user }) =>
+        active || user === undefined ? undefined : { method: "POST", path: `/tenants/devices/${id}/reactivate` },
+    },
+    {
+      label: t("common.delete"),
+      permission: "devices:write",
+      danger: true,
+      note: t("devices.bulk.deleteNote"),
+      plan: ({ id }) => ({ method: "DELETE", path: `/tenants/devices/${id}` }),
     },
   ],
   empty: {

@@ -61,6 +61,7 @@ describe("the page of a device", () => {
   test.each([
     [t("devices.deactivate.label"), "deactivateDevice", true],
     [t("devices.reactivate.label"), "reactivateDevice", false],
+    [t("devices.resetKey.label"), "resetDeviceKey", true],
   ])("%s: sends the request after its review", async (label, operation, active) => {
     mockApi.answer("get", "/tenants/devices/{id}", { ...device, active });
     const user = openConsole(`/devices/${id}`);

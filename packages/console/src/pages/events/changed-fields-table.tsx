@@ -33,16 +33,44 @@ export function ChangedFields({
         {changes.map((change) => (
           <Table.Tr key={change.field}>
             <Table.Th scope="row">{formatOperation(change.field)}</Table.Th>
-            <Table.Td>
-              <Value text={change.before} />
-            </Table.Td>
-            <Table.Td>
-              <Value text={change.after} />
-            </Table.Td>
+            {change.isList === true ? (
+              <Table.Td colSpan={2}>
+                <Items sign="−" label={t("events.changes.removed")} items={change.before} className="removed" />
+                <Items sign="+" label={t("events.changes.added")} items={change.after} className="added" />
+              </Table.Td>
+            ) : (
+              <>
+                <Table.Td>
+                  <Value text={change.before} />
+                </Table.Td>
+                <Table.Td>
+                  <Value text={change.after} />
+                </Table.Td>
+              </>
+            )}
           </Table.Tr>
         ))}
       </Table.Tbody>
     </Table>
+  );
+}
+
+interface ItemsProps {
+  readonly sign: string;
+  readonly label: string;
+  readonly items: string | undefined;
+  readonly className: string;
+}
+
+/** The removed or the added items of a list. */
+function Items({ sign, label, items, className }: ItemsProps) {
+  if (items === undefined) return null;
+  return (
+    <div className={className}>
+      <span aria-hidden>{sign} </span>
+      <span className="unseen">{label} </span>
+      <Code className="value">{items}</Code>
+    </div>
   );
 }
 

@@ -25,10 +25,10 @@ test("shows removed and added items of a list by name, and both lists if only th
     { id: "2", name: "Support" },
   ];
   expect(changedFields({ groups: [sales] }, { groups: [sales, support] })).toEqual([
-    { field: "groups", before: undefined, after: "added: Support" },
+    { field: "groups", before: undefined, after: "Support", isList: true },
   ]);
   expect(changedFields({ groups: [support] }, { groups: [] })).toEqual([
-    { field: "groups", before: "removed: Support", after: undefined },
+    { field: "groups", before: "Support", after: undefined, isList: true },
   ]);
   expect(changedFields({ groups: [sales, support] }, { groups: [support, sales] })).toEqual([
     { field: "groups", before: "Sales, Support", after: "Support, Sales" },

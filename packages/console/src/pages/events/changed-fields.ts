@@ -8,6 +8,8 @@ export interface ChangedField {
   readonly before: string | undefined;
   /** The added items, if both values are lists. */
   readonly after: string | undefined;
+  /** Whether `before` and `after` are the removed and the added items of a list. */
+  readonly isList?: true;
 }
 
 /** The fields in which two states of a record differ, in the order of the record. */
@@ -27,8 +29,9 @@ function compareLists(old: readonly unknown[], now: readonly unknown[]) {
   const added = [...(nowItems ?? [])].filter(([key]) => oldItems?.has(key) !== true).map(([, text]) => text);
   if (removed.length + added.length === 0) return undefined;
   return {
-    before: removed.length === 0 ? undefined : t("events.changes.removed", { items: removed.join(", ") }),
-    after: added.length === 0 ? undefined : t("events.changes.added", { items: added.join(", ") }),
+    before: removed.length === 0 ? undefined : removed.join(", "),
+    after: added.length === 0 ? undefined : added.join(", "),
+    isList: true as const,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ResultOf } from "@gatehouse/client/calls";
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Button, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
@@ -7,6 +8,9 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { t } from "../../messages/i18n.ts";
 import { EffectPanel } from "../../records/effect-panel.tsx";
 import { Panel } from "../../records/record-page.tsx";
+
+/** The interval at which an effect that is being computed is read again, in milliseconds. */
+const pendingIntervalMs = 2_000;
 
 /** Types whose every change has a stored effect. Other types have one for some changes. */
 const alwaysWithEffect = ["policy", "admission-rule"];
@@ -18,10 +22,11 @@ interface EventEffectProps {
 
 export function EventEffect({ id, targetType }: EventEffectProps) {
   const [isShown, setShown] = useState(alwaysWithEffect.includes(targetType));
-  const { data, error, refetch } = useQuery({
+  const { data, error, refetch } = useQuery<ResultOf<"/tenants/events/{id}/effect", "get">>({
     queryKey: ["/tenants/events/{id}/effect", id],
     enabled: isShown,
     staleTime: Number.POSITIVE_INFINITY,
+    refetchInterval: ({ state }) => (state.data?.pending === true ? pendingIntervalMs : false),
     queryFn: ({ signal }) => api.get("/tenants/events/{id}/effect", { path: { id }, signal }),
   });
   const hasNone = error instanceof GatehouseError && error.status === 404;
@@ -42,7 +47,11 @@ export function EventEffect({ id, targetType }: EventEffectProps) {
           {data.overrideReason !== undefined && (
             <Text>{t("events.effect.override", { reason: data.overrideReason })}</Text>
           )}
-          <EffectPanel effect={data} planned={false} />
+          {data.pending === true ? (
+            <Text role="status">{t("events.effect.pending")}</Text>
+          ) : (
+            <EffectPanel effect={data} planned={false} />
+          )}
         </Stack>
       )}
     </Panel>

@@ -53,6 +53,14 @@ function About({ event }: { readonly event: Event }) {
               value: <RecordLink to={`/events?generation=${event.generation}`}>{event.generation}</RecordLink>,
             },
             ...(event.reason === undefined ? [] : [{ label: t("events.fields.overrideReason"), value: event.reason }]),
+            ...(event.reverts === undefined
+              ? []
+              : [
+                  {
+                    label: t("events.fields.reverts"),
+                    value: <RecordLink to={`/events/${event.reverts}`}>{t("events.reverted")}</RecordLink>,
+                  },
+                ]),
             { label: t("events.fields.request"), value: <Code>{event.requestId}</Code> },
           ]}
         />

@@ -5,6 +5,7 @@ import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
+import { AuditExport } from "./audit-export.tsx";
 import type { Event } from "./event.ts";
 import { FollowLive } from "./follow-live.tsx";
 import { formatOperation } from "./format-operation.ts";
@@ -50,7 +51,14 @@ const definition: ListDefinition<Event> = {
     },
     { field: "from", title: t("events.fields.from"), kind: "date-time", parameter: "filter[createdAt][gte]" },
     { field: "to", title: t("events.fields.until"), kind: "date-time", parameter: "filter[createdAt][lte]" },
-    { field: "operation", title: t("events.fields.operation"), kind: "part", isAdvanced: true },
+    {
+      field: "operation",
+      title: t("events.fields.operation"),
+      kind: "part",
+      isAdvanced: true,
+      // The list shows operations in words. The API compares them without regard to case.
+      toStored: (text) => text.replaceAll(/\s/g, ""),
+    },
     { field: "actor.name", title: t("events.fields.actor"), kind: "part", isAdvanced: true },
     {
       field: "actor.type",
@@ -76,6 +84,15 @@ const definition: ListDefinition<Event> = {
 
 export function EventsListPage() {
   return (
-    <RecordList title={t("events.title")} definition={definition} actions={<FollowLive definition={definition} />} />
+    <RecordList
+      title={t("events.title")}
+      definition={definition}
+      actions={
+        <>
+          <FollowLive definition={definition} />
+          <AuditExport definition={definition} />
+        </>
+      }
+    />
   );
 }

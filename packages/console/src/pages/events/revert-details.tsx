@@ -14,7 +14,7 @@ export type Revert = ResultOf<"/tenants/events/{id}/revert", "post">;
 const mostShown = 10;
 
 export function RevertDetails({ revert }: { readonly revert: Revert }) {
-  const { changes, records, recordCount, undoes, cannot, recreated, refused } = revert;
+  const { changes, records, recordCount, undoes, moreUndone, cannot, recreated, alsoRecreated, refused } = revert;
   const left = recordCount - Math.min(records.length, mostShown);
   return (
     <Stack gap="sm">
@@ -24,12 +24,12 @@ export function RevertDetails({ revert }: { readonly revert: Revert }) {
           {refused.detail}
         </Alert>
       )}
-      {recreated !== undefined && <Text>{t("events.revert.newId")}</Text>}
+      {(recreated ?? alsoRecreated?.[0]) !== undefined && <Text>{t("events.revert.newId")}</Text>}
       {records.slice(0, mostShown).map((record) => (
         <ChangedRecord key={record.target.id} record={record} />
       ))}
       {left > 0 && <Text c="dimmed">{t("events.revert.moreRecords", { count: left })}</Text>}
-      {undoes.length > 0 && (
+      {(undoes.length > 0 || moreUndone) && (
         <Alert color="yellow" variant="outline" title={t("events.revert.undoes")}>
           <List size="sm">
             {undoes.map((event) => (
@@ -42,6 +42,7 @@ export function RevertDetails({ revert }: { readonly revert: Revert }) {
               </List.Item>
             ))}
           </List>
+          {moreUndone && <Text size="sm">{t("events.revert.moreUndone")}</Text>}
         </Alert>
       )}
       {cannot.length > 0 && (

@@ -1,6 +1,6 @@
 /** Reverts an event. The API plans and performs the revert; the console shows its preview first. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, Group, Modal, Skeleton, Stack, Text } from "@mantine/core";
+import { Alert, Button, Checkbox, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -9,6 +9,7 @@ import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { Dialog } from "../../records/dialog.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { ReviewedChange } from "../../records/reviewed-change.tsx";
 import type { Event } from "./event.ts";
@@ -36,6 +37,11 @@ export function RevertPanel({ event }: { readonly event: Event }) {
   );
 }
 
+/** The revert of one event is the default. */
+function scopeOf(isWhole: boolean): { readonly scope?: "request" } {
+  return isWhole ? { scope: "request" } : {};
+}
+
 interface RevertDialogProps {
   readonly event: Event;
   readonly close: () => void;
@@ -44,27 +50,41 @@ interface RevertDialogProps {
 function RevertDialog({ event, close }: RevertDialogProps) {
   const { type, name, id: targetId } = event.target;
   const [isOvertaken, setOvertaken] = useState(false);
+  const [isWhole, setWhole] = useState(false);
   const preview = useQuery({
     // A preview describes the present state, so it is neither cached nor refetched with other queries.
-    queryKey: ["preview", path, event.id],
+    queryKey: ["preview", path, event.id, isWhole],
     staleTime: 0,
     gcTime: 0,
     refetchOnWindowFocus: false,
-    queryFn: ({ signal }) => api.post(path, { path: { id: event.id }, query: { preview: true }, signal }),
+    queryFn: ({ signal }) =>
+      api.post(path, {
+        path: { id: event.id },
+        query: { preview: true, ...scopeOf(isWhole) },
+        signal,
+      }),
   });
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={close}
       size="xl"
       title={t("events.revert.dialog", { type: formatTarget(type), name: name ?? targetId })}
-      closeButtonProps={{ "aria-label": t("common.close") }}
     >
       <Stack>
         {isOvertaken && (
           <Alert color="yellow" variant="outline" title={t("events.revert.overtaken.title")} role="alert">
             {t("events.revert.overtaken.text")}
           </Alert>
+        )}
+        {preview.data !== undefined && preview.data.requestEvents > 1 && (
+          <Stack gap="xs">
+            {!isWhole && <Text>{t("events.revert.ofRequest", { count: preview.data.requestEvents })}</Text>}
+            <Checkbox
+              label={t("events.revert.all", { count: preview.data.requestEvents })}
+              checked={isWhole}
+              onChange={({ currentTarget }) => setWhole(currentTarget.checked)}
+            />
+          </Stack>
         )}
         {preview.error !== null ? (
           <ProblemNotice error={preview.error} retry={preview.refetch} />
@@ -73,7 +93,7 @@ function RevertDialog({ event, close }: RevertDialogProps) {
         ) : (
           <ReviewedRevert
             // A new preview discards the state of the previous one.
-            key={preview.data.generation}
+            key={`${preview.data.generation} ${preview.data.scope}`}
             preview={preview.data}
             close={close}
             overtaken={() => {
@@ -83,7 +103,7 @@ function RevertDialog({ event, close }: RevertDialogProps) {
           />
         )}
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -96,7 +116,7 @@ interface ReviewedRevertProps {
 
 function ReviewedRevert({ preview, close, overtaken }: ReviewedRevertProps) {
   const navigate = useNavigate();
-  const { changes, refused, access, generation, event } = preview;
+  const { changes, refused, access, generation, event, scope } = preview;
   const details = <RevertDetails revert={preview} />;
   if (changes.length === 0 || refused !== undefined) {
     return (
@@ -113,6 +133,7 @@ function ReviewedRevert({ preview, close, overtaken }: ReviewedRevertProps) {
   const run = async (overrideReason: string | undefined) => {
     const { recreated } = await api.post(path, {
       path: { id: event },
+      query: scopeOf(scope === "request"),
       ifMatch: `"${generation}"`,
       ...(overrideReason === undefined ? {} : { overrideReason }),
     });

@@ -1,4 +1,4 @@
-import { screen } from "@testing-library/dom";
+import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
@@ -24,6 +24,9 @@ const preview = (given: object = {}) =>
   sample("Revert", {
     event: id,
     preview: true,
+    scope: "event",
+    requestEvents: 1,
+    moreUndone: false,
     generation: 7,
     changes: [change],
     records: [record],
@@ -108,4 +111,25 @@ describe("the revert of an event", () => {
     await screen.findByRole("region", { name: t("events.beforeAndAfter") });
     expect(screen.queryByRole("button", { name: t("events.revert.preview") })).toBeNull();
   });
+
+  test("of a request with several events says that it is partial, and offers all of them", async () => {
+    const user = await openPreview({ requestEvents: 3 });
+    await screen.findByText(t("events.revert.ofRequest", { count: 3 }));
+    mockApi.answer("post", "/tenants/events/{id}/revert", ({ query }) =>
+      preview({ requestEvents: 3, ...query, preview: query.preview === "true" }),
+    );
+    await user.click(screen.getByRole("checkbox", { name: t("events.revert.all", { count: 3 }) }));
+    await waitFor(() => expect(screen.queryByText(t("events.revert.ofRequest", { count: 3 }))).toBeNull());
+    expect(mockApi.received("revertEvent").at(-1)).toMatchObject({ query: { preview: "true", scope: "request" } });
+    await click(user, t("events.revert.label"));
+    await waitForDialogToClose();
+    expect(mockApi.received("revertEvent").at(-1)).toMatchObject({ query: { scope: "request" }, ifMatch: '"7"' });
+  });
+});
+
+test("the page of an event of a revert links to the reverted event", async () => {
+  mockApi.answer("get", "/tenants/events", pageOf([{ ...event, reverts: later }]));
+  openConsole(`/events/${id}`);
+  const link = await screen.findByRole("link", { name: t("events.reverted") });
+  expect(link.getAttribute("href")).toBe(`/console/events/${later}`);
 });

@@ -1,5 +1,7 @@
 /** The command that deploys a gateway. */
-import { Alert, Button, Code, CopyButton, Group, Loader, Stack, Text } from "@mantine/core";
+import { Alert, Button, Code, Group, Loader, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { CopyText } from "../../app/copy.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import type { Gateway } from "./gateway-fields.ts";
@@ -13,6 +15,7 @@ export function deployCommand(origin: string, token: string): string {
 const hidden = "<redacted>";
 
 export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
+  const [isRevealed, setRevealed] = useState(false);
   if (gateway.token === hidden) {
     return (
       <Text c="dimmed">
@@ -27,16 +30,15 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
         <RichText message="gateways.deploy.instructions" elements={{ code: <Code /> }} />
       </Text>
       <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
-        {deployCommand(origin, "•".repeat(12))}
+        {deployCommand(origin, isRevealed ? gateway.token : "•".repeat(12))}
       </Code>
       <Group>
-        <CopyButton value={deployCommand(origin, gateway.token)}>
-          {({ copied, copy }) => (
-            <Button size="xs" onClick={copy}>
-              {copied ? t("common.copied") : t("gateways.deploy.copy")}
-            </Button>
-          )}
-        </CopyButton>
+        <CopyText text={deployCommand(origin, gateway.token)} size="xs">
+          {t("gateways.deploy.copy")}
+        </CopyText>
+        <Button size="xs" variant="default" aria-pressed={isRevealed} onClick={() => setRevealed(!isRevealed)}>
+          {isRevealed ? t("gateways.deploy.hide") : t("gateways.deploy.reveal")}
+        </Button>
         {gateway.status === "PENDING" && (
           <Group gap={8} component="span">
             <Loader size={14} aria-hidden />

@@ -5,15 +5,18 @@ import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { PoliciesTab } from "../../records/policies-tab.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { DeployCommand } from "./deploy-command.tsx";
 import { bodyOf, type Gateway, gatewayFields, gatewayValues } from "./gateway-fields.ts";
+import { GatewaySettingsPanel } from "./gateway-settings.tsx";
 import { GatewaySyncPanel } from "./gateway-sync.tsx";
 
 const path = "/tenants/gateways/{id}";
@@ -25,6 +28,8 @@ export function GatewayPage() {
   const { id = "" } = useParams({ strict: false });
   const { data, error, refetch } = useRecord(path, id, refreshMs);
   const gateway = data?.record;
+  const canReadPolicies = usePermission("policies:read");
+  const behind = new Set(gateway?.resources?.map((resource) => resource.id));
   return (
     <RecordPage
       list={{ to: "/gateways", title: t("gateways.title") }}
@@ -40,7 +45,23 @@ export function GatewayPage() {
       error={error}
       retry={refetch}
     >
-      {gateway && <About gateway={gateway} />}
+      {gateway && (
+        <RecordTabs
+          access={
+            canReadPolicies ? (
+              <PoliciesTab
+                title={t("records.policiesTab.gateway")}
+                empty={t("records.policiesTab.gatewayEmpty")}
+                concerns={({ resources, allResources, isDefault }) =>
+                  !isDefault && (allResources || resources.some(({ id: named }) => behind.has(named)))
+                }
+              />
+            ) : undefined
+          }
+        >
+          <About gateway={gateway} />
+        </RecordTabs>
+      )}
     </RecordPage>
   );
 }
@@ -73,6 +94,7 @@ function About({ gateway }: { readonly gateway: Gateway }) {
           ]}
         />
       </Panel>
+      <GatewaySettingsPanel id={gateway.id} name={gateway.name} />
       <Panel title={t("gateways.resources", { count: gateway.resources?.length ?? 0 })}>
         <RecordLinks path="resources" records={gateway.resources ?? []} none={t("gateways.resourcesEmpty")} />
       </Panel>
@@ -121,6 +143,13 @@ const steps = {
     done: t("gateways.steps.rotateToken.done"),
     changesAccess: false,
   },
+  resetKey: {
+    label: t("gateways.steps.resetKey.label"),
+    verb: "reset-key",
+    note: t("gateways.steps.resetKey.note"),
+    done: t("gateways.steps.resetKey.done"),
+    changesAccess: false,
+  },
 } as const satisfies Readonly<Record<string, Step>>;
 
 function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: string }) {
@@ -148,6 +177,7 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
             <Menu.Item onClick={() => setStep(steps.relay)}>{steps.relay.label}</Menu.Item>
           )}
           <Menu.Item onClick={() => setStep(steps.rotate)}>{steps.rotate.label}</Menu.Item>
+          <Menu.Item onClick={() => setStep(steps.resetKey)}>{steps.resetKey.label}</Menu.Item>
         </Menu.Dropdown>
       </Menu>
       {step !== undefined && (

@@ -128,6 +128,7 @@ describe("the page of a gateway", () => {
     [t("gateways.steps.enableRelay.label"), "enableGatewayRelay", gateway],
     [t("gateways.steps.disableRelay.label"), "disableGatewayRelay", { ...gateway, relayEnabled: true }],
     [t("gateways.steps.rotateToken.label"), "rotateGatewayToken", gateway],
+    [t("gateways.steps.resetKey.label"), "resetGatewayKey", gateway],
   ])("%s: sends the request after its review", async (label, operation, stored) => {
     mockApi.answer("get", "/tenants/gateways/{id}", stored);
     const user = openConsole(`/gateways/${id}`);

@@ -4,9 +4,11 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { PoliciesTab } from "../../records/policies-tab.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { bodyOf, type Group, groupFields, groupValues } from "./group-fields.ts";
@@ -17,6 +19,7 @@ export function GroupPage() {
   const { id = "" } = useParams({ strict: false });
   const { data, error, refetch } = useRecord(path, id);
   const group = data?.record;
+  const canReadPolicies = usePermission("policies:read");
   return (
     <RecordPage
       list={{ to: "/groups", title: t("groups.title") }}
@@ -26,7 +29,19 @@ export function GroupPage() {
       retry={refetch}
     >
       {group && (
-        <>
+        <RecordTabs
+          access={
+            canReadPolicies ? (
+              <PoliciesTab
+                title={t("records.policiesTab.group")}
+                empty={t("records.policiesTab.groupEmpty")}
+                concerns={({ groups, allGroups, isDefault }) =>
+                  !isDefault && (allGroups || groups.some((named) => named.id === group.id))
+                }
+              />
+            ) : undefined
+          }
+        >
           <Panel title={t("common.about")}>
             <Facts
               facts={[
@@ -49,7 +64,7 @@ export function GroupPage() {
               <RecordLinks path="users" records={group.users.map(({ id, email }) => ({ id, name: email }))} />
             )}
           </Panel>
-        </>
+        </RecordTabs>
       )}
     </RecordPage>
   );

@@ -3,6 +3,7 @@ import { Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
+import { unnamedFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
@@ -37,6 +38,16 @@ const definition: ListDefinition<ItemAt<"/tenants/groups">> = {
       sortBy: "createdAt",
       visibleFrom: "sm",
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+    },
+  ],
+  filters: [unnamedFilter],
+  bulk: [
+    {
+      label: t("common.delete"),
+      permission: "groups:write",
+      danger: true,
+      note: t("groups.bulk.deleteNote"),
+      plan: ({ id, deleteable }) => (deleteable ? { method: "DELETE", path: `/tenants/groups/${id}` } : undefined),
     },
   ],
   empty: { title: t("groups.empty.title"), text: t("groups.empty.text") },

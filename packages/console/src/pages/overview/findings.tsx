@@ -34,7 +34,7 @@ export function UnreachableResources() {
       <QueryPanel query={useFindings()}>
         {({ unreachableResources: { first, count, lookedAt: examined, total } }) => (
           <Stack gap="xs">
-            <Status tone={count > 0 ? "bad" : "good"}>
+            <Status tone={count > 0 ? "bad" : examined === 0 ? "idle" : "good"}>
               {count === 0 && examined === 0 ? t("overview.findings.resources.empty") : formatCount(count, examined)}
             </Status>
             {first.slice(0, mostShown).map(({ id, name, reason }) => (
@@ -54,6 +54,31 @@ export function UnreachableResources() {
   );
 }
 
+/** Stored addresses in closed blocks. Few tenants have any, so the panel is hidden without them. */
+export function ClosedAddresses() {
+  const { data } = useFindings();
+  if (data === undefined || data.closedAddresses.count === 0) return null;
+  const { first, count, lookedAt: examined, total } = data.closedAddresses;
+  return (
+    <Panel title={t("overview.findings.closed.title")}>
+      <Stack gap="xs">
+        <Status tone="bad">{formatCount(count, examined)}</Status>
+        <Text c="dimmed">{t("overview.findings.closed.text")}</Text>
+        {first.slice(0, mostShown).map(({ resource, address, block }) => (
+          <div key={`${resource.id} ${address}`}>
+            <RichText
+              message="overview.findings.closed.address"
+              values={{ name: resource.name, address, block }}
+              elements={{ record: <RecordLink to={`/resources/${resource.id}`} inText /> }}
+            />
+          </div>
+        ))}
+        <Rest count={count - Math.min(first.length, mostShown)} examined={examined} total={total} />
+      </Stack>
+    </Panel>
+  );
+}
+
 export function NeverMatchingPolicies() {
   return (
     <Panel
@@ -63,7 +88,7 @@ export function NeverMatchingPolicies() {
       <QueryPanel query={useFindings()}>
         {({ neverMatchingPolicies: { first, count, lookedAt: examined, total } }) => (
           <Stack gap="xs">
-            <Status tone={count > 0 ? "waiting" : "good"}>
+            <Status tone={count > 0 ? "waiting" : examined === 0 ? "idle" : "good"}>
               {count === 0 && examined === 0 ? t("overview.findings.policies.empty") : formatCount(count, examined)}
             </Status>
             {first.slice(0, mostShown).map((policy) => (

@@ -105,39 +105,45 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
   const shown = [...rows.filter((row) => !isFine(row)), ...rows.filter(isFine)].slice(0, mostShown);
   return (
     <>
-      <Table
-        className="record-table"
-        horizontalSpacing={6}
-        aria-label={t("overview.gateways.table")}
-        aria-busy={syncs === undefined}
+      <Table.ScrollContainer
+        minWidth={0}
+        type="native"
+        scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("overview.gateways.table") }}
       >
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th miw={104}>{t("common.name")}</Table.Th>
-            <Table.Th>{t("overview.gateways.configuration")}</Table.Th>
-            <Table.Th visibleFrom="sm">{t("overview.gateways.applied")}</Table.Th>
-            <Table.Th visibleFrom="sm">{t("overview.gateways.target")}</Table.Th>
-            <Table.Th visibleFrom="lg">{t("overview.gateways.delay")}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {shown.map(({ gateway, sync }) => (
-            <Table.Tr key={gateway.id}>
-              <Table.Td>
-                <RecordLink to={`/gateways/${gateway.id}`}>{gateway.name}</RecordLink>
-              </Table.Td>
-              <Table.Td>
-                {sync === undefined ? "…" : <Status tone={toneOf(gateway, sync)}>{wordsOf(gateway, sync)}</Status>}
-              </Table.Td>
-              <Table.Td visibleFrom="sm">{formatGeneration(sync?.applied ?? null)}</Table.Td>
-              <Table.Td visibleFrom="sm">{formatGeneration(sync?.wanted ?? null)}</Table.Td>
-              <Table.Td visibleFrom="lg" className="status">
-                {sync === undefined ? "…" : formatLag(sync)}
-              </Table.Td>
+        <Table
+          className="record-table"
+          horizontalSpacing={6}
+          aria-label={t("overview.gateways.table")}
+          aria-busy={syncs === undefined}
+        >
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th miw={104}>{t("common.name")}</Table.Th>
+              <Table.Th>{t("overview.gateways.configuration")}</Table.Th>
+              <Table.Th visibleFrom="lg">{t("overview.gateways.applied")}</Table.Th>
+              <Table.Th visibleFrom="lg">{t("overview.gateways.target")}</Table.Th>
+              <Table.Th visibleFrom="lg">{t("overview.gateways.delay")}</Table.Th>
             </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+          </Table.Thead>
+          <Table.Tbody>
+            {shown.map(({ gateway, sync }) => (
+              <Table.Tr key={gateway.id}>
+                <Table.Td>
+                  <RecordLink to={`/gateways/${gateway.id}`}>{gateway.name}</RecordLink>
+                </Table.Td>
+                <Table.Td>
+                  {sync === undefined ? "…" : <Status tone={toneOf(gateway, sync)}>{wordsOf(gateway, sync)}</Status>}
+                </Table.Td>
+                <Table.Td visibleFrom="lg">{formatGeneration(sync?.applied ?? null)}</Table.Td>
+                <Table.Td visibleFrom="lg">{formatGeneration(sync?.wanted ?? null)}</Table.Td>
+                <Table.Td visibleFrom="lg" className="one-line">
+                  {sync === undefined ? "…" : formatLag(sync)}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
       {all.length > shown.length && (
         <Text size="sm" c="dimmed">
           {t("common.andMore", { count: all.length - shown.length })}
@@ -153,7 +159,7 @@ function readSync(id: string, signal: AbortSignal): Promise<GatewaySync> {
 
 /** A gateway that was never deployed is not behind. */
 function toneOf({ status }: Gateway, sync: GatewaySync) {
-  return status === "PENDING" ? "waiting" : formatSync(sync).tone;
+  return status === "PENDING" ? "idle" : formatSync(sync).tone;
 }
 
 function wordsOf({ status }: Gateway, sync: GatewaySync): string {

@@ -12,7 +12,8 @@ import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
 import { formatOperation } from "../events/format-operation.ts";
-import { NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
+import { ClosedAddresses, NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
+import { FirstSteps } from "./first-steps.tsx";
 import { GatewaysPanel } from "./gateways-panel.tsx";
 import { More, QueryPanel } from "./query-panel.tsx";
 
@@ -35,7 +36,8 @@ export function OverviewPage() {
     <Stack>
       <Title order={1}>{t("overview.title")}</Title>
       {canReadNothing && <Text>{t("overview.notPermitted")}</Text>}
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <FirstSteps />
+      <SimpleGrid cols={{ base: 1, md: 2 }} className="panels">
         <Stack>
           {canReadGateways && <GatewaysPanel />}
           {canReadEvents && <RecentChanges />}
@@ -43,6 +45,7 @@ export function OverviewPage() {
         <Stack>
           {canReadTests && canDecide && <AccessTests />}
           {canDecide && <UnreachableResources />}
+          {canDecide && <ClosedAddresses />}
           {canDecide && <NeverMatchingPolicies />}
           {canReadDevices && <Devices />}
         </Stack>
@@ -135,8 +138,10 @@ function RecentChanges() {
                         : t("overview.events.named", { operation: formatOperation(operation), name: target.name })}
                     </RecordLink>
                   </Table.Td>
-                  <Table.Td visibleFrom="lg">{actor.name}</Table.Td>
-                  <Table.Td w={130}>
+                  <Table.Td w={180} maw={180} className="one-line">
+                    <Text c="dimmed" truncate title={actor.name}>
+                      <bdi>{actor.name}</bdi>
+                    </Text>
                     <RelativeTime at={createdAt} />
                   </Table.Td>
                 </Table.Tr>

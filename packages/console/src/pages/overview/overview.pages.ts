@@ -7,6 +7,5 @@ export const overviewPages: PageSet = {
   title: t("overview.title"),
   icon: LayoutDashboard,
   section: "start",
-  permission: "gateways:read",
   list: async () => (await import("./overview.page.tsx")).OverviewPage,
 };

@@ -1,5 +1,5 @@
 /** The ordered policies of one type. People change the order by dragging or with the keyboard. */
-import { Badge, Button, Group, Paper, Text } from "@mantine/core";
+import { Badge, Button, Group, Paper, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
@@ -17,6 +17,7 @@ import {
 } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { Status } from "../../records/status.tsx";
+import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { formatResources, formatSubjects, type Policy, type PolicyType } from "./format-policy.ts";
 
 interface PolicyOrderProps {
@@ -36,6 +37,7 @@ const isDefault = (policy: Policy): boolean => policy.isDefault;
 export function PolicyOrder({ type, policies, text, isWhole, reload }: PolicyOrderProps) {
   const reorder = useReorder(policies, isDefault);
   const { order, isChanged, announcement, discard, isOvertaken } = reorder;
+  const unsaved = useUnsaved(isChanged);
   const [reviewing, setReviewing] = useState(false);
   if (isOvertaken && reviewing) setReviewing(false);
   const review = () => {
@@ -59,6 +61,11 @@ export function PolicyOrder({ type, policies, text, isWhole, reload }: PolicyOrd
               <Button onClick={review}>{t("policies.order.review")}</Button>
             </Group>
           </Group>
+          {unsaved.asks && (
+            <Stack mt="sm">
+              <DiscardNotice unsaved={unsaved} />
+            </Stack>
+          )}
         </Paper>
       )}
       <div aria-live="polite" className="unseen">
@@ -124,7 +131,7 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite }: R
   if (shown.length === 0) {
     return (
       <Paper withBorder p="xl">
-        <Text ta="center">No policies match</Text>
+        <Text ta="center">{t("policies.order.noMatch")}</Text>
       </Paper>
     );
   }
@@ -193,7 +200,9 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
       {canMove && <Grip id={id} name={name} kind="policy" move={move} dropAt={dropAt} />}
       <span className="place">{place + 1}</span>
       <span className="policy-name">
-        <Link to={`/policies/${id}`}>{name}</Link>
+        <Link to={`/policies/${id}`}>
+          <bdi>{name}</bdi>
+        </Link>
         {!active && ` ${t("policies.order.inactive")}`}
         {policy.isDefault && (
           <Badge variant="default" ml="xs" size="sm">

@@ -1,5 +1,4 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
@@ -12,6 +11,7 @@ import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { RuleReading } from "../../records/rule-reading.tsx";
 import { Status } from "../../records/status.tsx";
+import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatRule } from "../admission-rules/format-condition.ts";
 import { formatAllOf, modes, type Policy, policyTypes } from "./format-policy.ts";
@@ -154,7 +154,7 @@ function Subjects({ policy }: { readonly policy: Policy }) {
 function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: string }) {
   const canWrite = usePermission("policies:write");
   const navigate = useNavigate();
-  const [editing, { open, close }] = useDisclosure(false);
+  const [editing, { open, close }] = useEditing();
   const [action, setAction] = useState<"delete" | "deactivate" | "reactivate">();
   if (!canWrite) return null;
   const { id, name, type, active, isDefault } = policy;

@@ -1,6 +1,7 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
+import type { PlannedChange } from "../../records/planned-change.ts";
 import { AddressesField } from "./addresses-field.tsx";
 import { formatAddresses, type NewAddress } from "./new-address.ts";
 
@@ -35,7 +36,17 @@ export const newFields: readonly Field[] = [
   description,
 ];
 
+/** The gateways of a new resource, only for keys that can read gateways. */
+export const gatewaysField: Field = {
+  kind: "records",
+  name: "gateways",
+  label: t("resources.gateways.label"),
+  description: t("resources.gateways.help"),
+  path: "/tenants/gateways",
+};
+
 export const newResource: Values = {
+  gateways: [],
   name: "",
   type: "PRIVATE",
   addresses: [{ address: "", protocols: [] }] satisfies NewAddress[],
@@ -53,11 +64,25 @@ interface ResourceBody {
   description?: string;
 }
 
-export function bodyOf(values: Values): ResourceBody {
-  const { description = "", addresses, ...rest } = values as unknown as ResourceBody; // as the fields make them
+function bodyOf(values: Values): ResourceBody {
+  const { name, type, description = "", addresses } = values as unknown as ResourceBody; // as the fields make them
   return {
-    ...rest,
+    name,
+    type,
     addresses: addresses.filter(({ address }) => address.trim() !== ""),
     ...(description === "" ? {} : { description }),
   };
+}
+
+/** The requests that create a resource, and connect its gateways in the order in which they were selected. */
+export function newResourceChanges(values: Values): readonly PlannedChange[] {
+  const gateways = values.gateways as readonly string[]; // as the field makes them
+  const create = { method: "POST", path: "/tenants/resources", body: bodyOf(values) } as const;
+  if (gateways.length === 0) return [create];
+  // The mode of a new resource.
+  const body = { loadBalancingMode: "MANUAL", gateways };
+  return [
+    { ...create, as: "resource" },
+    { method: "POST", path: "/tenants/resources/@resource/loadBalancing", body },
+  ];
 }

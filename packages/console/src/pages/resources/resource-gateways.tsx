@@ -11,6 +11,7 @@ import { Panel } from "../../records/record-page.tsx";
 import { dropTarget, focusGrip, Grip, OvertakenNotice, useReorder } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
+import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { useAction } from "../../records/use-record.ts";
 import type { Resource } from "./resource-fields.tsx";
 
@@ -39,6 +40,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
   const { order, isChanged, lastMoved, announcement, move, dropAt, discard, isOvertaken } = useReorder(
     resource.gateways,
   );
+  const unsaved = useUnsaved(isChanged);
   const ids = order.map(({ id }) => id);
   // The local order holds the statuses of an earlier response.
   const statuses = new Map(resource.gateways.map(({ id, status }) => [id, status]));
@@ -97,6 +99,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
             </Group>
           </Group>
         )}
+        <DiscardNotice unsaved={unsaved} />
         <div aria-live="polite" className="unseen">
           {announcement}
         </div>

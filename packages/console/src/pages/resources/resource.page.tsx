@@ -3,16 +3,18 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
-import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatResourceType } from "./format-resource-type.ts";
 import { ResourceAddresses } from "./resource-addresses.tsx";
 import { editedFields, type Resource, resourceValues } from "./resource-fields.tsx";
 import { ResourceGateways } from "./resource-gateways.tsx";
+import { ResourceStatus } from "./resource-status.tsx";
 
 const path = "/tenants/resources/{id}";
 
@@ -20,18 +22,19 @@ export function ResourcePage() {
   const { id = "" } = useParams({ strict: false });
   const { data, error, refetch } = useRecord(path, id, 15_000);
   const resource = data?.record;
+  const canAsk = usePermission("decisions:read");
   return (
     <RecordPage
       list={{ to: "/resources", title: t("resources.title") }}
       title={resource?.name}
-      status={resource?.status && <StatusOf value={resource.status} />}
+      status={resource && <ResourceStatus resource={resource} />}
       actions={data && <Actions resource={data.record} etag={data.etag} />}
       graph={resource && `/access?view=graph&type=${resource.type}&focus=resource:${resource.id}`}
       error={error}
       retry={refetch}
     >
       {data && (
-        <>
+        <RecordTabs access={canAsk ? <AccessTab of={{ resource: data.record.id }} /> : undefined}>
           <Panel title={t("common.about")}>
             <Facts
               facts={[
@@ -43,7 +46,7 @@ export function ResourcePage() {
           </Panel>
           <ResourceAddresses resource={data.record} etag={data.etag} />
           <ResourceGateways resource={data.record} etag={data.etag} />
-        </>
+        </RecordTabs>
       )}
     </RecordPage>
   );

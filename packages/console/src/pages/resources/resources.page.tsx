@@ -2,16 +2,18 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
+import { usePermission } from "../../app/session.ts";
 import { nameColumn } from "../../lists/columns.tsx";
+import { unnamedFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
-import { StatusOf } from "../../records/status.tsx";
 import { formatResourceType } from "./format-resource-type.ts";
-import { bodyOf, newFields, newResource } from "./resource-fields.tsx";
+import { gatewaysField, newFields, newResource, newResourceChanges } from "./resource-fields.tsx";
+import { ResourceStatus } from "./resource-status.tsx";
 
 const shownAddresses = 2;
 
@@ -28,14 +30,14 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
       key: "status",
       title: t("common.status"),
       visibleFrom: "xs",
-      cell: ({ status = "OFFLINE" }) => <StatusOf value={status} />,
+      cell: (resource) => <ResourceStatus resource={resource} />,
     },
     {
       key: "addresses",
       title: t("resources.addresses.label"),
       visibleFrom: "md",
       cell: ({ addresses }) => (
-        <Text size="sm">
+        <Text size="sm" lineClamp={2} className="addresses">
           {addresses
             .slice(0, shownAddresses)
             .map(({ address }) => address)
@@ -59,12 +61,23 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
       title: t("common.type"),
       options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: formatResourceType(value) })),
     },
+    unnamedFilter,
+  ],
+  bulk: [
+    {
+      label: t("common.delete"),
+      permission: "resources:write",
+      danger: true,
+      note: t("resources.bulk.deleteNote"),
+      plan: ({ id }) => ({ method: "DELETE", path: `/tenants/resources/${id}` }),
+    },
   ],
   empty: { title: t("resources.empty.title"), text: t("resources.empty.text") },
 };
 
 export function ResourcesListPage() {
   const navigate = useNavigate();
+  const canReadGateways = usePermission("gateways:read");
   return (
     <RecordList
       title={t("resources.title")}
@@ -76,10 +89,10 @@ export function ResourcesListPage() {
           dialog={(close) => (
             <RecordForm
               title={t("resources.create")}
-              fields={newFields}
+              fields={canReadGateways ? [...newFields, gatewaysField] : newFields}
               initial={newResource}
               submitLabel={t("common.create")}
-              plan={(values) => [{ method: "POST", path: "/tenants/resources", body: bodyOf(values) }]}
+              plan={newResourceChanges}
               saved={(answer) => void navigate({ to: `/resources/${idIn(answer)}` })}
               close={close}
             />

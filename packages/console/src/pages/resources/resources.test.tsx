@@ -72,6 +72,32 @@ describe("the form of a resource", () => {
     ]);
   });
 
+  test("creates a resource and connects its gateways in one change set", async () => {
+    const gateway = sample("Gateway", { id: newId(), name: "Frankfurt" });
+    mockApi.answer("get", "/tenants/gateways", [gateway]);
+    mockApi.answer("get", "/tenants/resources/{id}", resource);
+    mockApi.answer("post", "/tenants/changes", {
+      generation: 2,
+      changes: [
+        { status: 201, events: [], body: resource },
+        { status: 204, events: [] },
+      ],
+    });
+    const user = openConsole("/resources?new=1");
+    await fill(user, t("common.name"), "Wiki");
+    await choose(user, t("resources.gateways.label"), "Frankfurt");
+    await reviewAndSend(user, t("common.create"));
+    await findTitle("Wiki");
+    expect(mockApi.bodies("applyChanges")).toMatchObject([
+      {
+        changes: [
+          { path: "/tenants/resources", as: "resource" },
+          { path: "/tenants/resources/@resource/loadBalancing", body: { gateways: [gateway.id] } },
+        ],
+      },
+    ]);
+  });
+
   test("shows the server's error about an address", async () => {
     mockApi.answer("post", "/tenants/policies/preview", () =>
       problem("invalid_body", {

@@ -1,14 +1,17 @@
 /** Invites users by email address: typed, pasted, or read from a CSV file. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, FileButton, Group, List, Modal, Stack, Text, Textarea } from "@mantine/core";
+import { Alert, Button, Checkbox, FileButton, Group, List, Stack, Text, Textarea } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { type FormEvent, useMemo, useState } from "react";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { Dialog } from "../../records/dialog.tsx";
 import { type PlannedChange, sendChanges } from "../../records/planned-change.ts";
 import { RecordPicker } from "../../records/record-picker.tsx";
 import { isBlocked, ReviewedChange } from "../../records/reviewed-change.tsx";
+import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
+import { InvitationLinks } from "./invitation-links.tsx";
 import { readInvitations } from "./read-invitations.ts";
 
 /** The limit of one request. */
@@ -22,15 +25,20 @@ interface Refused {
 
 export function InviteUsers({ close }: { readonly close: () => void }) {
   const canReadGroups = usePermission("groups:read");
+  const canReadRoles = usePermission("roles:read");
   const [text, setText] = useState("");
   const [groups, setGroups] = useState<readonly string[]>([]);
+  const [roles, setRoles] = useState<readonly string[]>([]);
+  const [notify, setNotify] = useState(false);
+  const [invitedEmails, setInvitedEmails] = useState<readonly string[]>([]);
   const [error, setError] = useState<unknown>();
   const [refused, setRefused] = useState<readonly Refused[]>([]);
   const [reviewed, setReviewed] = useState<{
     readonly emails: readonly string[];
     readonly refused: readonly Refused[];
   }>();
-  const { emails, invalid } = useMemo(() => readInvitations(text), [text]);
+  const { emails, invalid, ignored } = useMemo(() => readInvitations(text), [text]);
+  const unsaved = useUnsaved(text.trim() !== "", close);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -41,16 +49,25 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
   const send = async (overrideReason: string | undefined) => {
     const { emails: left, refused: previous } = reviewed ?? { emails: [], refused: [] };
     const rejected = [...previous];
-    const result = await invite(left, groups, overrideReason);
+    const result = await invite(left, { groups, roles, notify }, overrideReason);
     rejected.push(...result);
     const invited = left.length - result.length;
     if (invited > 0) notifications.show({ message: t("users.invite.done", { count: invited }), color: "green" });
-    goBack(rejected);
+    const refusedEmails = new Set(rejected.map(({ email }) => email));
+    const done = left.filter((email) => !refusedEmails.has(email));
+    // Without mail, people need their links in another way.
+    if (!notify && done.length > 0 && rejected.length === 0 && invalid.length === 0) {
+      unsaved.release();
+      setInvitedEmails(done);
+    } else goBack(rejected);
   };
   const goBack = (rejected: readonly Refused[]) => {
     setReviewed(undefined);
     setRefused(rejected);
-    if (rejected.length === 0 && invalid.length === 0) close();
+    if (rejected.length === 0 && invalid.length === 0) {
+      unsaved.release();
+      close();
+    }
     // Keeps only the lines that need a correction.
     else setText([...rejected.map(({ email }) => email), ...invalid.map((line) => line.text)].join("\n"));
   };
@@ -71,15 +88,15 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
   };
   const addresses = t("users.invite.addresses", { count: emails.length });
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={t("users.invite.title")}
-      size="lg"
-      closeOnClickOutside={false}
-      closeButtonProps={{ "aria-label": t("common.close") }}
-    >
-      {reviewed !== undefined ? (
+    <Dialog onClose={unsaved.leave} title={t("users.invite.title")} closeOnClickOutside={false}>
+      {reviewed !== undefined && unsaved.asks && (
+        <Stack mb="md">
+          <DiscardNotice unsaved={unsaved} />
+        </Stack>
+      )}
+      {invitedEmails.length > 0 ? (
+        <InvitationLinks emails={invitedEmails} close={close} />
+      ) : reviewed !== undefined ? (
         <Stack>
           {reviewed.refused.length > 0 && (
             <Listed
@@ -88,7 +105,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
             />
           )}
           <ReviewedChange
-            changes={changesOf(reviewed.emails, groups)}
+            changes={changesOf(reviewed.emails, { groups, roles, notify })}
             label={t("users.invite.submit", { count: reviewed.emails.length })}
             backLabel={t("records.form.back")}
             back={() => setReviewed(undefined)}
@@ -119,15 +136,6 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
                 </Button>
               )}
             </FileButton>
-            {canReadGroups && (
-              <RecordPicker
-                path="/tenants/groups"
-                label={t("users.fields.groups")}
-                description={t("users.invite.groupsHelp")}
-                value={groups}
-                onChange={setGroups}
-              />
-            )}
             <Text size="sm" aria-live="polite">
               {invalid.length === 0 ? addresses : t("users.invite.invalidLines", { addresses, count: invalid.length })}
             </Text>
@@ -143,9 +151,34 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
                 lines={refused.map(({ email, reason }) => t("users.invite.refused", { email, reason }))}
               />
             )}
+            {ignored.length > 0 && <Listed title={t("users.invite.ignored")} lines={ignored} />}
+            {canReadGroups && (
+              <RecordPicker
+                path="/tenants/groups"
+                label={t("users.fields.groups")}
+                description={t("users.invite.groupsHelp")}
+                value={groups}
+                onChange={setGroups}
+              />
+            )}
+            {canReadRoles && (
+              <RecordPicker
+                path="/tenants/roles"
+                label={t("users.fields.roles")}
+                description={t("users.invite.rolesHelp")}
+                value={roles}
+                onChange={setRoles}
+              />
+            )}
+            <Checkbox
+              label={t("users.invite.notify")}
+              checked={notify}
+              onChange={({ currentTarget }) => setNotify(currentTarget.checked)}
+            />
             {error !== undefined && <ProblemNotice error={error} />}
+            <DiscardNotice unsaved={unsaved} />
             <Group justify="flex-end">
-              <Button variant="default" onClick={close}>
+              <Button variant="default" onClick={unsaved.leave}>
                 {t("common.cancel")}
               </Button>
               <Button type="submit" disabled={emails.length === 0}>
@@ -155,7 +188,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
           </Stack>
         </form>
       )}
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -178,25 +211,33 @@ function batchesOf(emails: readonly string[]): readonly (readonly string[])[] {
   );
 }
 
-function changesOf(emails: readonly string[], groups: readonly string[]): readonly PlannedChange[] {
+/** Applies to all invited users. */
+interface Grants {
+  readonly groups: readonly string[];
+  readonly roles: readonly string[];
+  /** Whether to send mail. */
+  readonly notify: boolean;
+}
+
+function changesOf(emails: readonly string[], { groups, roles, notify }: Grants): readonly PlannedChange[] {
   return batchesOf(emails).map((batch) => ({
     method: "POST",
     path: "/tenants/users",
-    body: batch.map((email) => ({ email, groups: [...groups] })),
+    body: batch.map((email) => ({ email, groups, roles, ...(notify ? { notify } : {}) })),
   }));
 }
 
 /** Invites all users or none. Repeats the request without rejected addresses, and returns those. */
 async function invite(
   emails: readonly string[],
-  groups: readonly string[],
+  grants: Grants,
   overrideReason: string | undefined,
 ): Promise<readonly Refused[]> {
   const refused: Refused[] = [];
   let left = emails;
   while (left.length > 0) {
     try {
-      await sendChanges(changesOf(left, groups), { overrideReason });
+      await sendChanges(changesOf(left, grants), { overrideReason });
       return refused;
     } catch (error) {
       const found = refusedOf(error, left);

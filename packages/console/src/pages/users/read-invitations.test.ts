@@ -11,7 +11,7 @@ test.each([
   ["a CSV file with a header", 'First name,E-mail\nAnn,"ann@example.com"\n', ["ann@example.com"]],
   ["addresses with names", "Ann Other <ann@example.com>", ["ann@example.com"]],
 ])("reads %s", (_what, text, emails) => {
-  expect(readInvitations(text)).toEqual({ emails, invalid: [] });
+  expect(readInvitations(text)).toEqual({ emails, invalid: [], ignored: [] });
 });
 
 test("reports every invalid line and reads the others", () => {
@@ -22,4 +22,9 @@ test("reports every invalid line and reads the others", () => {
     "3: bob@ is not an email address",
     "4: ANN@example.com is a duplicate",
   ]);
+});
+
+test("reports text beside an address, except under a heading", () => {
+  const { emails, ignored } = readInvitations("carla@example.com, not-an-email");
+  expect([emails, ignored]).toEqual([["carla@example.com"], ["Line 1: not-an-email"]]);
 });

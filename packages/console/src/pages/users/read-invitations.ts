@@ -11,6 +11,8 @@ export interface InvalidLine {
 export interface Invitations {
   readonly emails: readonly string[];
   readonly invalid: readonly InvalidLine[];
+  /** Other text on lines with an address, such as names. A CSV file with a heading has such columns on purpose. */
+  readonly ignored: readonly string[];
 }
 
 const addressPattern = /^[^\s@,;"<>()]{1,64}@[^\s@,;"<>()]+\.[^\s@,;"<>().]+$/;
@@ -19,17 +21,26 @@ const addressPattern = /^[^\s@,;"<>()]{1,64}@[^\s@,;"<>()]+\.[^\s@,;"<>().]+$/;
 export function readInvitations(text: string): Invitations {
   const emails: string[] = [];
   const invalid: InvalidLine[] = [];
+  const ignored: string[] = [];
   const seen = new Set<string>();
+  let hasHeading = false;
   for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
     const cells = raw
       .split(/[,;\t]/)
       .map((cell) => plain(cell))
       .filter((cell) => cell !== "");
     const isHeading = index === 0 && !raw.includes("@") && cells.some((cell) => /^e-?mail/i.test(cell));
+    hasHeading ||= isHeading;
     if (cells.length === 0 || isHeading) continue;
     const report = (reason: string) => invalid.push({ line: index + 1, text: raw.trim().slice(0, 120), reason });
     const candidates = cells.filter((cell) => cell.includes("@"));
     if (candidates.length === 0) report(t("users.invite.problems.missing"));
+    else if (!hasHeading) {
+      const others = cells.filter((cell) => !cell.includes("@"));
+      ignored.push(
+        ...others.map((cell) => t("users.invite.ignoredText", { line: index + 1, text: cell.slice(0, 80) })),
+      );
+    }
     for (const email of candidates) {
       if (!addressPattern.test(email) || email.length > 254)
         report(t("users.invite.problems.invalid", { email: email.slice(0, 80) }));
@@ -40,7 +51,7 @@ export function readInvitations(text: string): Invitations {
       }
     }
   }
-  return { emails, invalid };
+  return { emails, invalid, ignored };
 }
 
 /** Removes quotes, and takes the address out of `Name <address>`. */

@@ -18,7 +18,7 @@ export function readAttributes(text: string): Attributes {
 
 /** Returns the requests that write the difference between two versions of a user. */
 export function userChanges(at: string, before: Values, after: Values): readonly PlannedChange[] {
-  const { firstName, lastName, maxDevices, attributes, groups } = after as unknown as UserValues;
+  const { firstName, lastName, maxDevices, attributes, groups, roles } = after as unknown as UserValues;
   const held = before as unknown as UserValues;
   const changes: PlannedChange[] = [];
   if (held.firstName !== firstName || held.lastName !== lastName) {
@@ -27,12 +27,13 @@ export function userChanges(at: string, before: Values, after: Values): readonly
   if (held.maxDevices !== maxDevices || held.attributes !== attributes) {
     changes.push({ method: "PATCH", path: at, body: { maxDevices, attributes: readAttributes(attributes) } });
   }
-  // Joins groups before it leaves others, since every user needs a group.
-  for (const groupId of without(groups, held.groups)) {
-    changes.push({ method: "POST", path: `${at}/groups`, body: { groupId } });
+  const [addedGroups, removedGroups] = [without(groups, held.groups), without(held.groups, groups)];
+  if (addedGroups.length + removedGroups.length > 0) {
+    changes.push({ method: "PATCH", path: `${at}/groups`, body: { addedGroups, removedGroups } });
   }
-  for (const groupId of without(held.groups, groups)) {
-    changes.push({ method: "DELETE", path: `${at}/groups/${groupId}` });
+  const [addedRoles, removedRoles] = [without(roles, held.roles), without(held.roles, roles)];
+  if (addedRoles.length + removedRoles.length > 0) {
+    changes.push({ method: "PATCH", path: `${at}/roles`, body: { addedRoles, removedRoles } });
   }
   return changes;
 }
@@ -44,6 +45,8 @@ interface UserValues {
   readonly maxDevices: number | null;
   readonly attributes: string;
   readonly groups: readonly string[];
+  /** Roles that are assigned directly. */
+  readonly roles: readonly string[];
 }
 
 function without(ids: readonly string[], others: readonly string[]): readonly string[] {

@@ -14,6 +14,15 @@ export const groupsField: Field = {
   path: "/tenants/groups",
 };
 
+/** Roles that are assigned directly, only for keys that can read roles. */
+export const rolesField: Field = {
+  kind: "records",
+  name: "roles",
+  label: t("users.fields.roles"),
+  description: t("users.fields.rolesHelp"),
+  path: "/tenants/roles",
+};
+
 export const userFields: readonly Field[] = [
   { kind: "text", name: "firstName", label: t("users.fields.firstName") },
   { kind: "text", name: "lastName", label: t("users.fields.lastName") },
@@ -34,8 +43,10 @@ export const userFields: readonly Field[] = [
   },
 ];
 
-export function userValues(user: User): Values {
+/** @param roles the ids of the roles that are assigned directly */
+export function userValues(user: User, roles: readonly string[]): Values {
   return {
+    roles: [...roles].sort(),
     firstName: user.firstName ?? "",
     lastName: user.lastName ?? "",
     maxDevices: user.maxDevices,

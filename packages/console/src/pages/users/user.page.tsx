@@ -1,20 +1,30 @@
 import { Badge, Button, Group, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { api } from "../../app/api.ts";
+import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
+import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
+import { EnrolmentLinks } from "./enrolment-links.tsx";
+import { MailWarning } from "./mail-state.tsx";
+import { TransferOwnership } from "./transfer-ownership.tsx";
+import { UserApiKeys, useApiKeysOf } from "./user-api-keys.tsx";
 import { userChanges } from "./user-changes.ts";
-import { groupsField, type User, userFields, userValues } from "./user-fields.tsx";
+import { groupsField, rolesField, type User, userFields, userValues } from "./user-fields.tsx";
 import { fullName } from "./user-name.ts";
+import { UserSignIn } from "./user-sign-in.tsx";
 
 const path = "/tenants/users/{id}";
 
@@ -22,6 +32,7 @@ export function UserPage() {
   const { id = "" } = useParams({ strict: false });
   const { data, error, refetch } = useRecord(path, id);
   const user = data?.record;
+  const canAsk = usePermission("decisions:read");
   return (
     <RecordPage
       list={{ to: "/users", title: t("users.title") }}
@@ -32,7 +43,15 @@ export function UserPage() {
       error={error}
       retry={refetch}
     >
-      {user && <About user={user} />}
+      {user && <MailWarning mail={user.mail} />}
+      {user && (
+        <RecordTabs access={canAsk ? <AccessTab of={{ user: user.id }} /> : undefined}>
+          <About user={user} />
+          <UserSignIn user={user} />
+          <EnrolmentLinks user={user} />
+          <UserApiKeys user={user} etag={data.etag} />
+        </RecordTabs>
+      )}
     </RecordPage>
   );
 }
@@ -110,9 +129,21 @@ function Roles({ user }: { readonly user: User }) {
 
 function Actions({ user, etag }: { readonly user: User; readonly etag: string }) {
   const canWrite = usePermission("users:write");
+  const canRevokeKeys = usePermission("api-keys:write");
+  const keys = useApiKeysOf(user.id);
   const canReadGroups = usePermission("groups:read");
+  const canReadRoles = usePermission("roles:read");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
+  const roles = useQuery({
+    queryKey: ["/tenants/users/{id}/roles", user.id],
+    queryFn: () => readDirectRoles(user.id),
+    enabled: editing,
+    staleTime: 0,
+    gcTime: 0,
+    // The form keeps the roles with which it opened.
+    refetchOnWindowFocus: false,
+  });
   const at = `/tenants/users/${user.id}`;
   const name = user.email ?? user.id;
   const invite = useAction({
@@ -142,13 +173,33 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
           key="deactivate"
           label={t("users.deactivate.label")}
           title={t("users.deactivate.title", { name })}
-          note={t("users.deactivate.note")}
+          note={
+            keys.length === 0
+              ? t("users.deactivate.note")
+              : `${t("users.deactivate.note")} ${t("users.apiKeys.keep", { count: keys.length, names: namesOf(keys) })}`
+          }
           changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
           etag={etag}
           doneMessage={t("users.deactivate.done")}
           danger
         />
       )}
+      {user.status !== "inactive" && canRevokeKeys && keys.length > 0 && (
+        <ReviewedButton
+          key="deactivate-with-keys"
+          label={t("users.apiKeys.deactivateAndRevoke", { count: keys.length })}
+          title={t("users.deactivate.title", { name })}
+          note={t("users.apiKeys.revokeNote")}
+          changes={[
+            { method: "PATCH", path: `${at}/deactivate` },
+            { method: "DELETE", path: `${at}/api-keys` },
+          ]}
+          etag={etag}
+          doneMessage={t("users.deactivate.done")}
+          danger
+        />
+      )}
+      <TransferOwnership user={user} etag={etag} />
       <DeleteRecord
         title={t("users.delete.title", { name })}
         effect={
@@ -160,24 +211,40 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
         etag={etag}
         done={() => void navigate({ to: "/users" })}
       />
-      <Button onClick={open}>{t("common.edit")}</Button>
-      {editing && (
+      <Button onClick={open} loading={editing && roles.isPending}>
+        {t("common.edit")}
+      </Button>
+      {editing && roles.error !== null && <ProblemNotice error={roles.error} retry={roles.refetch} />}
+      {editing && roles.data !== undefined && (
         <RecordForm
           title={t("users.edit", { name })}
-          fields={canReadGroups ? [...userFields, groupsField] : userFields}
-          initial={userValues(user)}
+          fields={[...userFields, ...(canReadGroups ? [groupsField] : []), ...(canReadRoles ? [rolesField] : [])]}
+          initial={userValues(user, roles.data)}
           submitLabel={t("common.save")}
           plan={(values, before) => userChanges(at, before, values)}
           close={close}
           edits={{
             etag,
             reload: async () => {
-              const stored = await readRecord(path, user.id);
-              return { values: userValues(stored.record), etag: stored.etag };
+              const [stored, direct] = await Promise.all([readRecord(path, user.id), readDirectRoles(user.id)]);
+              return { values: userValues(stored.record, direct), etag: stored.etag };
             },
           }}
         />
       )}
     </>
   );
+}
+
+const namedKeys = 10;
+
+function namesOf(keys: readonly { readonly name: string }[]): string {
+  const names = keys.slice(0, namedKeys).map((key) => key.name);
+  return formatList(keys.length > namedKeys ? [...names, "…"] : names);
+}
+
+/** The ids of the roles that are assigned directly, except the owner's, which is only transferred. */
+async function readDirectRoles(id: string): Promise<readonly string[]> {
+  const roles = await api.get("/tenants/users/{id}/roles", { path: { id }, query: { rolesOnly: true } });
+  return roles.flatMap((role) => (role.type === "OWNER" ? [] : [role.id]));
 }

@@ -2,9 +2,11 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { rolesByPrivilege } from "@gatehouse/contract/permissions";
 import { Text } from "@mantine/core";
 import { paged } from "../../app/api.ts";
+import { notSeenFilter, unnamedFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { Kind } from "../../records/kind-icon.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -22,7 +24,11 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       key: "email",
       title: t("users.fields.email"),
       sortBy: "email",
-      cell: ({ id, email }) => <RecordLink to={`/users/${id}`}>{email ?? id}</RecordLink>,
+      cell: ({ id, email }) => (
+        <Kind of="users">
+          <RecordLink to={`/users/${id}`}>{email ?? id}</RecordLink>
+        </Kind>
+      ),
     },
     {
       key: "name",
@@ -61,6 +67,46 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       field: "roles.type",
       title: t("users.fields.role"),
       options: rolesByPrivilege.map((value) => ({ value, label: t(`records.roles.${value}`) })),
+    },
+    notSeenFilter,
+    unnamedFilter,
+  ],
+  bulk: [
+    {
+      label: t("users.bulk.addToGroup"),
+      permission: "users:write",
+      note: t("users.bulk.addToGroupNote"),
+      choose: { path: "/tenants/groups", label: t("users.bulk.group") },
+      plan: ({ id, groups }, group) =>
+        groups.some((held) => held.id === group)
+          ? undefined
+          : {
+              method: "PATCH",
+              path: `/tenants/users/${id}/groups`,
+              body: { addedGroups: [group], removedGroups: [] },
+            },
+    },
+    {
+      label: t("users.bulk.deactivate"),
+      permission: "users:write",
+      danger: true,
+      note: t("users.bulk.deactivateNote"),
+      plan: ({ id, status }) =>
+        status === "inactive" ? undefined : { method: "PATCH", path: `/tenants/users/${id}/deactivate` },
+    },
+    {
+      label: t("users.bulk.reactivate"),
+      permission: "users:write",
+      note: t("users.bulk.reactivateNote"),
+      plan: ({ id, status }) =>
+        status === "inactive" ? { method: "POST", path: `/tenants/users/${id}/reactivate` } : undefined,
+    },
+    {
+      label: t("common.delete"),
+      permission: "users:write",
+      danger: true,
+      note: t("users.bulk.deleteNote"),
+      plan: ({ id }) => ({ method: "DELETE", path: `/tenants/users/${id}` }),
     },
   ],
   empty: { title: t("users.empty.title"), text: t("users.empty.text") },

@@ -26,6 +26,8 @@ const margin = 24;
 const mostPlainEdges = 120;
 /** The smallest initial zoom with readable text. Larger graphs start with a part in view. */
 const leastZoomAtFirst = 0.7;
+/** The smallest zoom that is preferred to hiding the last column. */
+const leastZoomAcross = 0.5;
 
 export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focusOn }: GraphCanvasProps) {
   const theme = useComputedColorScheme("light");
@@ -43,7 +45,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     if (flow === undefined || box === undefined) return;
     const acrossOnly = Math.min((box.width - 2 * margin) / layout.width, 1);
     const whole = Math.min((box.height - 2 * margin) / layout.height, acrossOnly);
-    const zoom = whole >= leastZoomAtFirst ? whole : Math.max(acrossOnly, leastZoomAtFirst);
+    const zoom = whole >= leastZoomAtFirst ? whole : Math.max(acrossOnly, leastZoomAcross);
     const [width, height] = [layout.width * zoom, layout.height * zoom];
     void flow.setViewport({
       zoom,
@@ -172,7 +174,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         nodeTypes={nodeTypes}
         onInit={setFlow}
         colorMode={theme}
-        attributionPosition="bottom-left"
+        attributionPosition="top-right"
         aria-label={t("graph.canvas")}
         nodesDraggable={false}
         nodesConnectable={false}

@@ -2,7 +2,7 @@
 import { Group, Pagination, Paper, Stack, Table, Text } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import type { ReactNode } from "react";
-import { pageSize } from "../../../lists/list-definition.ts";
+import { defaultPageSize as pageSize } from "../../../lists/list-preferences.ts";
 import { t } from "../../../messages/i18n.ts";
 import { RecordLink } from "../../../records/record-link.tsx";
 import { Status } from "../../../records/status.tsx";

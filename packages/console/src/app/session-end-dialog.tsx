@@ -1,32 +1,16 @@
-/** The sign-in form, as a page and as a dialog over a page whose session has ended. */
-import { Alert, Button, Center, Modal, Paper, PasswordInput, Stack, Text, Title } from "@mantine/core";
+/** The sign-in form as a dialog over a page whose session has ended. */
+import { Alert, Button, Divider, Modal, PasswordInput, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { Fingerprint } from "lucide-react";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
 import { t } from "../messages/i18n.ts";
-import iconUrl from "./icon.svg";
+import { DemoPeople } from "./demo.tsx";
+import { PasskeyNotice, usePasskeysWork } from "./passkey-notice.tsx";
+import { signInWithPasskey } from "./passkeys.ts";
 import { ProblemNotice } from "./problem-notice.tsx";
-import { type Session, sessionQuery, signIn } from "./session.ts";
+import { sessionQuery } from "./session.ts";
 import { resumeRequests, sessionEnd } from "./session-end.ts";
-
-export function SignInPage() {
-  const queryClient = useQueryClient();
-  return (
-    <Center mih="100vh" p="md" component="main">
-      <Paper withBorder shadow="sm" p="xl" w="100%" maw={440}>
-        <Stack>
-          <img src={iconUrl} alt="" width={48} height={48} />
-          <div>
-            <Title order={1}>{t("app.session.title")}</Title>
-            <Text c="dimmed" size="sm" mt={4}>
-              {t("app.session.text")}
-            </Text>
-          </div>
-          <SignInForm done={(session) => queryClient.setQueryData(sessionQuery.queryKey, session)} />
-        </Stack>
-      </Paper>
-    </Center>
-  );
-}
+import { type Session, signIn } from "./session-requests.ts";
 
 /** Covers the page, which keeps its input. Requests that were refused are sent again after signing in. */
 export function SessionEndDialog({ session: previous }: { readonly session: Session }) {
@@ -62,7 +46,48 @@ export function SessionEndDialog({ session: previous }: { readonly session: Sess
   );
 }
 
-function SignInForm({ done }: { readonly done: (session: Session) => void }) {
+interface SignInFormProps {
+  readonly done: (session: Session) => void;
+}
+
+function SignInForm({ done }: SignInFormProps) {
+  const usable = usePasskeysWork();
+  return (
+    <Stack>
+      {usable && <PasskeyButton done={done} />}
+      <PasskeyNotice />
+      <DemoPeople done={done} />
+      {usable && <Divider label={t("signIn.page.or")} />}
+      <ApiKeyForm done={done} />
+    </Stack>
+  );
+}
+
+function PasskeyButton({ done }: Pick<SignInFormProps, "done">) {
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const signInNow = async () => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      done(await signInWithPasskey());
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Button leftSection={<Fingerprint size={16} aria-hidden />} loading={busy} onClick={() => void signInNow()}>
+        {t("signIn.page.passkey")}
+      </Button>
+      {error !== undefined && <ProblemNotice error={error} />}
+    </>
+  );
+}
+
+function ApiKeyForm({ done }: { readonly done: (session: Session) => void }) {
   const [apiKey, setApiKey] = useState("");
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);

@@ -1,0 +1,2 @@
+/** The page that an enrolment link opens. */
+export const enrolPath = "/console/enrol";

@@ -1,0 +1,337 @@
+/**
+ * The sign-in page. It is what a visitor without a session loads, so it uses neither the component library nor the
+ * router, and reads its texts from the catalogue directly.
+ */
+import { GatehouseError } from "@gatehouse/client/errors";
+import { type FormEvent, type ReactNode, useEffect, useId, useState } from "react";
+import { app } from "../../messages/en/app.ts";
+import { signIn as texts } from "../../messages/en/sign-in.ts";
+import iconUrl from "../icon.svg";
+import {
+  type RecoveredSession,
+  readSignInPlace,
+  type SignInPlace,
+  signInAsDemoPerson,
+  signInWithPasskey,
+  signInWithRecoveryCode,
+  supportsPasskeys,
+} from "../passkeys.ts";
+import { findProviders, type OfferedProvider } from "../providers.ts";
+import { type Session, signIn } from "../session-requests.ts";
+import { enrolPath } from "./enrol-path.ts";
+
+interface SignInPageProps {
+  /** Opens the console. The page stays until it is loaded. */
+  readonly done: (session: Session) => void | Promise<void>;
+  /** Loads the console while the person signs in. */
+  readonly prepare?: () => void;
+}
+
+export function SignInPage({ done, prepare }: SignInPageProps) {
+  const found = useSignInPlace();
+  const place = otherPlace(found);
+  const usable = place === "" && supportsPasskeys();
+  useEffect(() => {
+    document.title = app.session.title;
+  }, []);
+  return (
+    <main className="entrance" onFocus={prepare} onPointerDown={prepare}>
+      <div className="entrance-panel">
+        <img src={iconUrl} alt="" width={48} height={48} />
+        <div>
+          <h1>{app.session.title}</h1>
+          <p className="entrance-quiet">{app.session.text}</p>
+        </div>
+        {found?.demo !== undefined && <DemoPeople people={found.demo.people} done={done} />}
+        {usable && <PasskeyButton done={done} />}
+        <PlaceNotice place={place} />
+        {usable && <p className="entrance-or">{texts.page.or}</p>}
+        <ApiKeyForm done={done} />
+        <p className="entrance-or">{texts.page.or}</p>
+        <ProviderForm />
+        <RecoveryForm done={done} />
+        <a className="entrance-button entrance-subtle" href={enrolPath}>
+          {texts.enrol.enterCode}
+        </a>
+      </div>
+    </main>
+  );
+}
+
+/** The server's answer about signing in; undefined while unknown, and without an answer. */
+function useSignInPlace(): SignInPlace | undefined {
+  const [place, setPlace] = useState<SignInPlace>();
+  useEffect(() => {
+    let isCurrent = true;
+    readSignInPlace().then(
+      (found) => isCurrent && setPlace(found),
+      // Without the answer, the page offers API keys only.
+      () => undefined,
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, []);
+  return place;
+}
+
+/** The public address if this page has another one; empty if it has none; undefined while unknown. */
+function otherPlace(place: SignInPlace | undefined): string | undefined {
+  if (typeof PublicKeyCredential !== "function") return "";
+  if (place === undefined) return undefined;
+  return place.publicUrl === globalThis.location.origin ? "" : place.publicUrl;
+}
+
+function PlaceNotice({ place }: { readonly place: string | undefined }) {
+  if (place === undefined || (place === "" && supportsPasskeys())) return null;
+  const { pathname, hash } = globalThis.location;
+  return (
+    <p className="entrance-notice">
+      {place === "" ? (
+        texts.passkeys.unsupported
+      ) : (
+        <>
+          {texts.passkeys.elsewhere} <a href={`${place}${pathname}${hash}`}>{place}</a>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** Runs one attempt at a time, and keeps its error. */
+function useAttempt() {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const attempt = async (run: () => Promise<unknown>) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await run();
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { busy, error, attempt };
+}
+
+function PasskeyButton({ done }: Pick<SignInPageProps, "done">) {
+  const { busy, error, attempt } = useAttempt();
+  return (
+    <>
+      <Button kind="primary" busy={busy} onClick={() => void attempt(async () => done(await signInWithPasskey()))}>
+        {texts.page.passkey}
+      </Button>
+      <Problem error={error} />
+    </>
+  );
+}
+
+function ApiKeyForm({ done }: Pick<SignInPageProps, "done">) {
+  const [apiKey, setApiKey] = useState("");
+  const [isShown, setShown] = useState(false);
+  const { busy, error, attempt } = useAttempt();
+  const id = useId();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void attempt(async () => done(await signIn(apiKey.trim())));
+  };
+  return (
+    <form onSubmit={submit}>
+      <label htmlFor={id}>{app.session.apiKey}</label>
+      <div className="entrance-secret">
+        <input
+          id={id}
+          type={isShown ? "text" : "password"}
+          placeholder="gatehouse_key_…"
+          value={apiKey}
+          onChange={({ currentTarget }) => setApiKey(currentTarget.value)}
+          autoComplete="off"
+          maxLength={200}
+          required
+        />
+        <button type="button" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
+          {app.session.showKey}
+        </button>
+      </div>
+      <Problem error={error} />
+      <Button kind="primary" submits busy={busy} disabled={apiKey.trim() === ""}>
+        {app.session.signIn}
+      </Button>
+    </form>
+  );
+}
+
+interface DemoPeopleProps extends Pick<SignInPageProps, "done"> {
+  readonly people: readonly { readonly id: string; readonly email: string; readonly title: string }[];
+}
+
+/** Offers the example people of demo mode. */
+function DemoPeople({ people, done }: DemoPeopleProps) {
+  const { busy, error, attempt } = useAttempt();
+  return (
+    <section className="entrance-notice" aria-label={texts.demo.title}>
+      <strong>{texts.demo.title}</strong>
+      <p>{texts.demo.text}</p>
+      <p>{texts.demo.signInAs}</p>
+      {people.map(({ id, email, title }) => (
+        <Button
+          key={id}
+          kind="default"
+          busy={busy}
+          onClick={() => void attempt(async () => done(await signInAsDemoPerson(id)))}
+        >
+          {title === "" ? email : texts.demo.person.replace("{{email}}", email).replace("{{title}}", title)}
+        </Button>
+      ))}
+      <Problem error={error} />
+    </section>
+  );
+}
+
+/** Finds the identity providers of an organisation. */
+function ProviderForm() {
+  const [name, setName] = useState("");
+  const [found, setFound] = useState<readonly OfferedProvider[]>();
+  const { busy, error, attempt } = useAttempt();
+  const id = useId();
+  const find = async () => {
+    const providers = await findProviders(name.trim());
+    const [only, ...others] = providers;
+    if (only !== undefined && others.length === 0) globalThis.location.assign(only.path);
+    else setFound(providers);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void attempt(find);
+  };
+  return (
+    <form onSubmit={submit}>
+      <label htmlFor={id}>{texts.page.organisation}</label>
+      <input
+        id={id}
+        aria-describedby={`${id}-help`}
+        value={name}
+        onChange={({ currentTarget }) => {
+          setName(currentTarget.value);
+          setFound(undefined);
+        }}
+        autoComplete="organization"
+        maxLength={254}
+        required
+      />
+      <p className="entrance-quiet" id={`${id}-help`}>
+        {texts.page.organisationHelp}
+      </p>
+      <Problem error={error} />
+      {found?.length === 0 && (
+        <p className="entrance-notice" role="alert">
+          {texts.page.noProviders}
+        </p>
+      )}
+      {found?.map((provider) => (
+        <a key={provider.path} className="entrance-button entrance-default" href={provider.path}>
+          {texts.page.provider.replace("{{name}}", provider.name)}
+        </a>
+      ))}
+      <Button kind="default" submits busy={busy} disabled={name.trim() === ""}>
+        {texts.page.findProviders}
+      </Button>
+    </form>
+  );
+}
+
+function RecoveryForm({ done }: Pick<SignInPageProps, "done">) {
+  const [opened, setOpened] = useState(false);
+  const [code, setCode] = useState("");
+  const [recovered, setRecovered] = useState<RecoveredSession>();
+  const { busy, error, attempt } = useAttempt();
+  const id = useId();
+  if (recovered !== undefined) {
+    return (
+      <section className="entrance-notice" aria-labelledby={id}>
+        <h2 id={id}>{texts.page.recoveryNext}</h2>
+        <p>{texts.account.recoveryText}</p>
+        <code className="secret">{recovered.recoveryCode}</code>
+        <Button kind="primary" busy={busy} onClick={() => void attempt(async () => done(recovered))}>
+          {texts.page.saved}
+        </Button>
+      </section>
+    );
+  }
+  if (!opened) {
+    return (
+      <Button kind="subtle" onClick={() => setOpened(true)}>
+        {texts.page.recovery}
+      </Button>
+    );
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void attempt(async () => setRecovered(await signInWithRecoveryCode(code)));
+  };
+  return (
+    <form onSubmit={submit}>
+      <label htmlFor={id}>{texts.page.recoveryCode}</label>
+      <input
+        id={id}
+        value={code}
+        onChange={({ currentTarget }) => setCode(currentTarget.value)}
+        autoComplete="off"
+        maxLength={100}
+        required
+      />
+      <Problem error={error} />
+      <Button kind="default" submits busy={busy} disabled={code.trim() === ""}>
+        {texts.page.recovery}
+      </Button>
+    </form>
+  );
+}
+
+interface ButtonProps {
+  readonly kind: "primary" | "default" | "subtle";
+  readonly submits?: boolean;
+  readonly busy?: boolean;
+  readonly disabled?: boolean;
+  readonly onClick?: () => void;
+  readonly children: ReactNode;
+}
+
+function Button({ kind, submits = false, busy = false, disabled = false, onClick, children }: ButtonProps) {
+  return (
+    <button
+      type={submits ? "submit" : "button"}
+      className={`entrance-button entrance-${kind}`}
+      disabled={disabled || busy}
+      aria-busy={busy}
+      onClick={onClick}
+    >
+      {children}
+    </button>
+  );
+}
+
+function Problem({ error }: { readonly error: unknown }) {
+  if (error === undefined) return null;
+  const known = error instanceof GatehouseError ? error : undefined;
+  // A request that gets no response fails with a TypeError.
+  const title = known?.problem.title ?? (error instanceof TypeError ? app.problem.noResponse : app.problem.unexpected);
+  const reason = error instanceof Error ? error.message : String(error);
+  const detail = known?.problem.detail ?? (error instanceof TypeError ? app.problem.connectionFailed : reason);
+  return (
+    <div className="entrance-problem" role="alert">
+      <strong>{title}</strong>
+      <p>{detail}</p>
+      {known !== undefined && (
+        <p>
+          <a href={`/errors/${known.code}`} target="_blank" rel="noreferrer">
+            {app.problem.explain}
+          </a>{" "}
+          <code>{known.requestId}</code>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+/** Refetches what the page shows when the tenant's audit record says that it changed. */
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { usePermission } from "./session.ts";
+
+/** Changes arrive in bursts, for example when a configuration is applied. */
+const gatherMs = 300;
+
+export function useLiveUpdates(): void {
+  const queryClient = useQueryClient();
+  const canReadEvents = usePermission("events:read");
+  useEffect(() => {
+    if (!canReadEvents || typeof EventSource === "undefined") return;
+    const stream = new EventSource("/tenants/events/stream");
+    const update = gatherUpdates(queryClient);
+    stream.addEventListener("event", update.add);
+    return () => {
+      stream.close();
+      update.stop();
+    };
+  }, [canReadEvents, queryClient]);
+}
+
+/** The path of the records of a target type, such as `/tenants/access-tests` for `access-test`. */
+export function pathOfTarget(type: string): string {
+  if (type === "tenant-settings") return "/tenants/settings";
+  if (/[^aeiou]y$/.test(type)) return `/tenants/${type.slice(0, -1)}ies`;
+  return `/tenants/${type}${type.endsWith("ss") ? "es" : "s"}`;
+}
+
+/** Records that the pages of other records show. */
+const shownBy: Readonly<Record<string, readonly string[]>> = {
+  address: ["/tenants/resources"],
+  "enrolment-link": ["/tenants/users"],
+  gateway: ["/tenants/resources"],
+  group: ["/tenants/users"],
+  passkey: ["/tenants/users"],
+};
+
+function pathsOf(data: unknown): readonly string[] {
+  try {
+    const { target } = JSON.parse(String(data)) as { readonly target: { readonly type: string } }; // an audit entry
+    return [pathOfTarget(target.type), ...(shownBy[target.type] ?? [])];
+  } catch {
+    return [];
+  }
+}
+
+function gatherUpdates(queryClient: QueryClient) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let paths = new Set<string>();
+  const refetch = () => {
+    const changed = [...paths, "/tenants/events"];
+    timer = undefined;
+    paths = new Set();
+    // Answers about access take longer to compute. Their pages refetch them at their own pace.
+    void queryClient.invalidateQueries({
+      predicate: ({ queryKey }) => changed.some((path) => isBelow(String(queryKey[0]), path)),
+    });
+  };
+  return {
+    add({ data }: { readonly data?: unknown }) {
+      for (const path of pathsOf(data)) paths.add(path);
+      timer ??= setTimeout(refetch, gatherMs);
+    },
+    stop() {
+      clearTimeout(timer);
+    },
+  };
+}
+
+function isBelow(key: string, path: string): boolean {
+  return key === path || (key.startsWith(`${path}/`) && !key.endsWith("/check"));
+}

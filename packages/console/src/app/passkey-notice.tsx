@@ -1,0 +1,41 @@
+/** Whether passkeys work on this page, and a notice with the reason if they do not. */
+import { Alert, Anchor } from "@mantine/core";
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { t } from "../messages/i18n.ts";
+import { readSignInPlace, supportsPasskeys } from "./passkeys.ts";
+
+export const signInPlaceQuery = queryOptions({
+  queryKey: ["session", "place"],
+  queryFn: readSignInPlace,
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+/** Whether passkeys work here: browsers accept them only on pages of the public address. */
+export function usePasskeysWork(): boolean {
+  return useOtherPlace() === "" && supportsPasskeys();
+}
+
+export function PasskeyNotice() {
+  const place = useOtherPlace();
+  if (place === undefined || (place === "" && supportsPasskeys())) return null;
+  const { pathname, search, hash } = globalThis.location;
+  return (
+    <Alert color="yellow" variant="outline">
+      {place === "" ? (
+        t("signIn.passkeys.unsupported")
+      ) : (
+        <>
+          {t("signIn.passkeys.elsewhere")} <Anchor href={`${place}${pathname}${search}${hash}`}>{place}</Anchor>
+        </>
+      )}
+    </Alert>
+  );
+}
+
+/** The public address if this page has another one; empty if it has none; undefined while unknown. */
+function useOtherPlace(): string | undefined {
+  const { data } = useQuery({ ...signInPlaceQuery, enabled: typeof PublicKeyCredential === "function" });
+  if (typeof PublicKeyCredential !== "function") return "";
+  if (data === undefined) return undefined;
+  return data.publicUrl === globalThis.location.origin ? "" : data.publicUrl;
+}

@@ -1,0 +1,279 @@
+/** The bar above a list with selected rows, and the dialog of an action on them. */
+import type { GatehouseError } from "@gatehouse/client/errors";
+import { Alert, Button, Group, Paper, Progress, Stack, Text } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ProblemNotice } from "../app/problem-notice.tsx";
+import { usePermissions } from "../app/session.ts";
+import { formatList } from "../messages/format.ts";
+import { t } from "../messages/i18n.ts";
+import { Dialog } from "../records/dialog.tsx";
+import { RecordSelect } from "../records/record-select.tsx";
+import { isBlocked, ReviewedChange } from "../records/reviewed-change.tsx";
+import { notifyProblem } from "../records/use-record.ts";
+import { type BulkChange, type BulkProgress, changesInSet, runBulk } from "./bulk-run.ts";
+import { type BulkAction, type ListDefinition, type ListState, labelOf } from "./list-definition.ts";
+import { readMatching } from "./list-rows.ts";
+import { maxSelected, type Selection } from "./selection.ts";
+
+/** The actions that the session may perform. */
+export function usePermittedActions<Row extends { readonly id: string }>({
+  bulk = [],
+}: ListDefinition<Row>): readonly BulkAction<Row>[] {
+  const permissions = usePermissions();
+  return bulk.filter(({ permission }) => permissions.includes(permission));
+}
+
+interface BulkBarProps<Row extends { readonly id: string }> {
+  readonly definition: ListDefinition<Row>;
+  readonly actions: readonly BulkAction<Row>[];
+  readonly state: ListState;
+  readonly selection: Selection<Row>;
+  /** Number of rows that match the search and the filters. */
+  readonly total: number;
+}
+
+export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps<Row>) {
+  const { definition, actions, state, selection, total } = props;
+  const [action, setAction] = useState<BulkAction<Row>>();
+  const [isSelecting, setSelecting] = useState(false);
+  const { rows } = selection;
+  const matching = Math.min(total, maxSelected);
+  const selectMatching = async () => {
+    setSelecting(true);
+    try {
+      selection.set((await readMatching(definition, state, maxSelected)).data, true);
+    } catch (error) {
+      notifyProblem(error);
+    } finally {
+      setSelecting(false);
+    }
+  };
+  return (
+    <>
+      {rows.length > 0 && (
+        <Paper withBorder p="xs" component="section" aria-label={t("lists.select.bar")} className="bulk-bar">
+          <Group gap="xs">
+            <Text size="sm" fw={600} px="xs" aria-live="polite">
+              {t("lists.select.count", { count: rows.length })}
+            </Text>
+            {rows.length < matching && (
+              <Button size="xs" variant="subtle" loading={isSelecting} onClick={() => void selectMatching()}>
+                {t("lists.select.matching", { count: matching, noun: definition.noun })}
+              </Button>
+            )}
+            {actions.map((offered) => (
+              <Button
+                key={offered.label}
+                size="xs"
+                variant="default"
+                {...(offered.danger === true ? { c: "var(--mantine-color-error)" } : {})}
+                onClick={() => setAction(offered)}
+              >
+                {offered.label}
+              </Button>
+            ))}
+            <Button size="xs" variant="subtle" ml="auto" onClick={selection.clear}>
+              {t("lists.select.clear")}
+            </Button>
+          </Group>
+        </Paper>
+      )}
+      {action !== undefined && (
+        <BulkDialog
+          action={action}
+          rows={rows}
+          noun={definition.noun}
+          close={() => setAction(undefined)}
+          done={selection.clear}
+        />
+      )}
+    </>
+  );
+}
+
+interface BulkDialogProps<Row extends { readonly id: string }> {
+  readonly action: BulkAction<Row>;
+  readonly rows: readonly Row[];
+  readonly noun: string;
+  readonly close: () => void;
+  /** Called after every change was made. */
+  readonly done: () => void;
+}
+
+function BulkDialog<Row extends { readonly id: string }>({ action, rows, noun, close, done }: BulkDialogProps<Row>) {
+  const { label, choose } = action;
+  // The list behind the dialog may refetch its rows. The dialog changes those that were selected.
+  const [selected] = useState(rows);
+  const [chosen, setChosen] = useState("");
+  const [changes, setChanges] = useState<readonly BulkChange[] | undefined>(() =>
+    choose === undefined ? planned(action, selected, "") : undefined,
+  );
+  const title = t("lists.bulk.title", { action: label, count: selected.length, noun });
+  return (
+    <Dialog onClose={close} title={title} size="xl">
+      {changes === undefined ? (
+        <Stack>
+          <RecordSelect
+            path={choose?.path ?? "/tenants/groups"}
+            label={choose?.label ?? ""}
+            required
+            value={chosen}
+            onChange={setChosen}
+          />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              {t("common.cancel")}
+            </Button>
+            <Button disabled={chosen === ""} onClick={() => setChanges(planned(action, selected, chosen))}>
+              {t("common.review")}
+            </Button>
+          </Group>
+        </Stack>
+      ) : (
+        <BulkReview
+          action={action}
+          changes={changes}
+          unchanged={selected.length - changes.length}
+          close={close}
+          done={done}
+        />
+      )}
+    </Dialog>
+  );
+}
+
+function planned<Row extends { readonly id: string }>(
+  { plan }: BulkAction<Row>,
+  rows: readonly Row[],
+  chosen: string,
+): readonly BulkChange[] {
+  return rows.flatMap((row) => {
+    const change = plan(row, chosen);
+    return change === undefined ? [] : [{ name: labelOf(row), change }];
+  });
+}
+
+interface BulkReviewProps<Row> {
+  readonly action: BulkAction<Row>;
+  readonly changes: readonly BulkChange[];
+  /** Number of selected rows that need no change. */
+  readonly unchanged: number;
+  readonly close: () => void;
+  readonly done: () => void;
+}
+
+function BulkReview<Row>({ action, changes, unchanged, close, done }: BulkReviewProps<Row>) {
+  const { label, danger = false, changesAccess = true, note } = action;
+  const queryClient = useQueryClient();
+  const [progress, setProgress] = useState<BulkProgress>({ made: 0, left: changes });
+  const [attempt, setAttempt] = useState<readonly BulkChange[]>(changes);
+  const [madeBefore, setMadeBefore] = useState(0);
+  const [blockedBy, setBlockedBy] = useState<GatehouseError>();
+  const made = madeBefore + progress.made;
+  const run = async (overrideReason: string | undefined) => {
+    const result = await runBulk(attempt, overrideReason, setProgress);
+    setProgress(result);
+    if (result.error === undefined) {
+      done();
+      return;
+    }
+    await queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "preview" });
+    if (isBlocked(result.error)) {
+      // The override must apply to the changes that are left, not to those that were made.
+      setBlockedBy(result.error);
+      if (result.made > 0) startOver(result.left, madeBefore + result.made);
+    }
+    throw result.error;
+  };
+  const startOver = (rest: readonly BulkChange[], madeUntilNow: number) => {
+    setMadeBefore(madeUntilNow);
+    setAttempt(rest);
+    setProgress({ made: 0, left: rest });
+  };
+  const goOn = (rest: readonly BulkChange[]) => startOver(rest, made);
+  const { refused, error, left } = progress;
+  const isStopped = error !== undefined && made > 0;
+  if (changes.length === 0) return <Nothing close={close} />;
+  if (!isBlocked(error) && (isStopped || refused !== undefined)) {
+    return (
+      <Stack>
+        <Alert
+          color="yellow"
+          variant="outline"
+          role="alert"
+          title={t("lists.bulk.stopped", { made, total: changes.length })}
+        >
+          {refused === undefined
+            ? t("lists.bulk.left", { count: left.length })
+            : t("lists.bulk.refused", { name: refused })}
+        </Alert>
+        <ProblemNotice error={error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t("common.close")}
+          </Button>
+          {refused !== undefined && left.length > 1 && (
+            <Button variant="default" onClick={() => goOn(left.filter(({ name }) => name !== refused))}>
+              {t("lists.bulk.skip", { name: refused })}
+            </Button>
+          )}
+          <Button onClick={() => goOn(left)}>{t("lists.bulk.retry", { count: left.length })}</Button>
+        </Group>
+      </Stack>
+    );
+  }
+  const names = attempt.slice(0, namesShown).map(({ name }) => name);
+  return (
+    <ReviewedChange
+      key={attempt.length}
+      {...(blockedBy === undefined ? {} : { blockedBy })}
+      changes={attempt.map(({ change }) => change)}
+      changesAccess={changesAccess}
+      note={
+        <Stack gap="xs">
+          <Text>{note}</Text>
+          <Text size="sm" c="dimmed">
+            {formatList([
+              ...names,
+              ...(attempt.length > names.length
+                ? [t("lists.bulk.more", { count: attempt.length - names.length })]
+                : []),
+            ])}
+          </Text>
+          {unchanged > 0 && <Text size="sm">{t("lists.bulk.unchanged", { count: unchanged })}</Text>}
+          {attempt.length > changesInSet && (
+            <Text size="sm">
+              {t("lists.bulk.sets", { count: Math.ceil(attempt.length / changesInSet), size: changesInSet })}
+            </Text>
+          )}
+          {progress.made > 0 && (
+            <Progress value={(progress.made / attempt.length) * 100} aria-label={t("lists.bulk.progress")} />
+          )}
+        </Stack>
+      }
+      label={label}
+      danger={danger}
+      backLabel={t("common.cancel")}
+      back={close}
+      run={run}
+      done={close}
+      savedMessage={t("lists.bulk.made", { count: made + attempt.length })}
+    />
+  );
+}
+
+const namesShown = 5;
+
+function Nothing({ close }: { readonly close: () => void }) {
+  return (
+    <Stack>
+      <Text>{t("lists.bulk.nothing")}</Text>
+      <Group justify="flex-end">
+        <Button onClick={close} data-autofocus>
+          {t("common.close")}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

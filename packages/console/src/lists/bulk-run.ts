@@ -1,0 +1,62 @@
+/** Sends the changes of a bulk action in change sets. Each set is made as a whole or not at all. */
+import { GatehouseError } from "@gatehouse/client/errors";
+import { type PlannedChange, sendChanges } from "../records/planned-change.ts";
+
+/** The most changes of one change set, as the API limits them. */
+export const changesInSet = 100;
+
+/** A change of one record, with the name of the record. */
+export interface BulkChange {
+  readonly name: string;
+  readonly change: PlannedChange;
+}
+
+export interface BulkProgress {
+  /** Changes that were made. */
+  readonly made: number;
+  /** Changes that were not made, in order. */
+  readonly left: readonly BulkChange[];
+  /** The error that stopped the action. */
+  readonly error?: unknown;
+  /** The record whose change was refused; undefined if the error concerns no single record. */
+  readonly refused?: string;
+}
+
+/**
+ * Sends the changes set by set, and stops at the first set that is refused.
+ *
+ * @param report called after each set
+ */
+export async function runBulk(
+  changes: readonly BulkChange[],
+  overrideReason: string | undefined,
+  report: (progress: BulkProgress) => void,
+): Promise<BulkProgress> {
+  let made = 0;
+  while (made < changes.length) {
+    const set = changes.slice(made, made + changesInSet);
+    try {
+      await sendChanges(
+        set.map(({ change }) => change),
+        { overrideReason },
+      );
+    } catch (error) {
+      const refused = refusedIn(set, error);
+      return { made, left: changes.slice(made), error, ...(refused === undefined ? {} : { refused }) };
+    }
+    made += set.length;
+    report({ made, left: changes.slice(made) });
+  }
+  return { made, left: [] };
+}
+
+/** The record that the error of a change set points to. */
+function refusedIn(set: readonly BulkChange[], error: unknown): string | undefined {
+  if (!(error instanceof GatehouseError)) return undefined;
+  if (set.length === 1) return set[0]?.name;
+  for (const { pointer } of error.errors) {
+    const index = /^\/changes\/(\d+)(?:\/|$)/.exec(pointer)?.[1];
+    if (index !== undefined) return set[Number(index)]?.name;
+  }
+  return undefined;
+}

@@ -1,0 +1,138 @@
+/** The search and the filters of a list. */
+import { Button, Chip, Group, Select, Text, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { Search } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { t } from "../messages/i18n.ts";
+import { fromLocalTime, toLocalTime } from "../records/local-time.ts";
+import type { Filter, ListDefinition, ListState } from "./list-definition.ts";
+import type { useListState } from "./list-state.ts";
+
+type ChangeList = ReturnType<typeof useListState>["change"];
+
+interface ListControlsProps<Row extends { readonly id: string }> {
+  readonly definition: ListDefinition<Row>;
+  readonly state: ListState;
+  readonly change: ChangeList;
+  /** At the end of the line. */
+  readonly children: ReactNode;
+}
+
+export function ListControls<Row extends { readonly id: string }>(props: ListControlsProps<Row>) {
+  const { definition, state, change, children } = props;
+  const { search, filters = [] } = definition;
+  const [text, setText] = useState(state.text);
+  const applyText = useDebouncedCallback((next: string) => change({ q: next === "" ? undefined : next }, true), 250);
+  // The back button changes the address, and so the text of the field.
+  useEffect(() => setText(state.text), [state.text]);
+  const advanced = filters.filter(({ isAdvanced }) => isAdvanced === true);
+  const [showsAdvanced, setShowsAdvanced] = useState(false);
+  const isAdvancedUsed = advanced.some(({ field }) => state.filters[field] !== undefined);
+  const shown = showsAdvanced || isAdvancedUsed ? filters : filters.filter(({ isAdvanced }) => isAdvanced !== true);
+  return (
+    <Group align="flex-end" justify="space-between" gap="sm" wrap="nowrap">
+      <Group align="center" gap="sm" flex={1}>
+        {search !== undefined && (
+          <TextInput
+            type="search"
+            aria-label={t("lists.searchBy", { field: search.label.toLowerCase() })}
+            placeholder={search.label}
+            leftSection={<Search size={16} aria-hidden />}
+            value={text}
+            onChange={({ currentTarget: { value } }) => {
+              setText(value);
+              applyText(value);
+            }}
+            w={{ base: "100%", xs: 260 }}
+          />
+        )}
+        {shown.map((filter) => (
+          <FilterInput
+            key={filter.field}
+            filter={filter}
+            value={state.filters[filter.field] ?? ""}
+            apply={(value) => change({ [filter.field]: value === "" ? undefined : value })}
+          />
+        ))}
+        {advanced.length > 0 && !isAdvancedUsed && (
+          <Button variant="default" aria-expanded={showsAdvanced} onClick={() => setShowsAdvanced(!showsAdvanced)}>
+            {showsAdvanced ? t("lists.fewerFilters") : t("lists.moreFilters")}
+          </Button>
+        )}
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        {children}
+      </Group>
+    </Group>
+  );
+}
+
+interface FilterInputProps<Row> {
+  readonly filter: Filter<Row>;
+  /** Empty for none. */
+  readonly value: string;
+  readonly apply: (value: string) => void;
+}
+
+function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
+  const { kind = "choice", title, options = [] } = filter;
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  if (kind === "switch") {
+    return (
+      <Chip data-reads size="sm" variant="outline" checked={value !== ""} onChange={(on) => apply(on ? "1" : "")}>
+        {title}
+      </Chip>
+    );
+  }
+  if (kind === "choice") {
+    return (
+      <Select
+        aria-label={title}
+        placeholder={title}
+        data={[...options]}
+        value={value === "" ? null : value}
+        onChange={(next) => apply(next ?? "")}
+        clearable
+        clearButtonProps={{ "aria-label": t("lists.clearFilter", { filter: title.toLowerCase() }), tabIndex: 0 }}
+        radius="xl"
+        style={{ flex: "0 1 170px" }}
+        miw={130}
+      />
+    );
+  }
+  if (kind === "date-time") {
+    return (
+      <TextInput
+        type="datetime-local"
+        aria-label={title}
+        leftSection={
+          <Text size="sm" c="dimmed">
+            {title}
+          </Text>
+        }
+        leftSectionWidth={58}
+        value={toLocalTime(value)}
+        onChange={({ currentTarget }) => apply(fromLocalTime(currentTarget.value))}
+        w={{ base: "100%", xs: 270 }}
+      />
+    );
+  }
+  // Applies on Enter or blur, since a partial id matches nothing.
+  return (
+    <TextInput
+      aria-label={title}
+      placeholder={title}
+      value={typed}
+      maxLength={200}
+      onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+      onBlur={() => {
+        if (typed.trim() !== value) apply(typed.trim());
+      }}
+      onKeyDown={({ key }) => {
+        if (key === "Enter") apply(typed.trim());
+      }}
+      w={{ base: "100%", xs: kind === "text" ? 270 : 170 }}
+    />
+  );
+}

@@ -1,0 +1,185 @@
+/** Selection, export, columns, filters and the side panel of lists. */
+import { screen, waitFor, within } from "@testing-library/dom";
+import type { UserEvent } from "@testing-library/user-event";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { t } from "../messages/i18n.ts";
+import { click, currentPath, fill, findDialog, openConsole } from "../testing/console-page.tsx";
+import { mockApi, problem } from "../testing/mock-api.ts";
+import { newId, pageOf, sample } from "../testing/sample.ts";
+
+const devices = Array.from({ length: 250 }, (_, index) =>
+  sample("Device", { id: newId(), name: `Laptop ${index + 1}`, active: true }),
+);
+
+/** Answers like the server: a page of the devices. */
+function answerDevices(): void {
+  mockApi.answer("get", "/tenants/devices", ({ query }) => {
+    const [limit, offset] = [Number(query.limit ?? 10), Number(query.offset ?? 0)];
+    return { ...pageOf(devices.slice(offset, offset + limit), devices.length), limit };
+  });
+}
+
+async function select(user: UserEvent, name: string): Promise<void> {
+  await user.click(await screen.findByRole("checkbox", { name: t("lists.select.row", { name }) }));
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+beforeEach(() => {
+  localStorage.clear();
+  answerDevices();
+});
+
+describe("selected rows", () => {
+  test("are changed together, after one preview, in sets of 100", async () => {
+    const user = openConsole("/devices");
+    await select(user, "Laptop 1");
+    await screen.findByText(t("lists.select.count", { count: 1 }));
+    await click(user, t("lists.select.matching", { count: 250, noun: t("devices.noun") }));
+    await screen.findByText(t("lists.select.count", { count: 250 }));
+    await click(user, t("devices.deactivate.label"));
+    const dialog = await findDialog(/250/);
+    await dialog.findByText(t("lists.bulk.sets", { count: 3, size: 100 }));
+    await waitFor(() => expect(mockApi.received("previewAccess")).toHaveLength(1));
+    expect((mockApi.bodies("previewAccess")[0] as { changes: unknown[] }).changes).toHaveLength(250);
+    expect(mockApi.writes()).toEqual([]);
+    await click(user, t("devices.deactivate.label"));
+    await waitFor(() => expect(mockApi.received("applyChanges")).toHaveLength(3));
+    await waitFor(() => expect(screen.queryByText(t("lists.select.count", { count: 250 }))).toBeNull());
+  });
+
+  test("show what was changed if a set is refused, and continue without the refused record", async () => {
+    const result = sample("ChangeSetResult", { generation: 1, changes: [] });
+    const refusal = problem("invalid_body", { errors: [{ pointer: "/changes/2", message: "x" }] });
+    mockApi.answer("post", "/tenants/changes", () =>
+      mockApi.received("applyChanges").length === 2 ? refusal : result,
+    );
+    const user = openConsole("/devices");
+    await select(user, "Laptop 1");
+    await click(user, t("lists.select.matching", { count: 250, noun: t("devices.noun") }));
+    await screen.findByText(t("lists.select.count", { count: 250 }));
+    await click(user, t("common.delete"));
+    await findDialog();
+    await click(user, t("common.delete"));
+    await screen.findByText(t("lists.bulk.stopped", { made: 100, total: 250 }));
+    await click(user, t("lists.bulk.skip", { name: "Laptop 103" }));
+    await waitFor(() => expect(mockApi.received("previewAccess")).toHaveLength(2));
+    await click(user, t("common.delete"));
+    await waitFor(() => expect(mockApi.received("applyChanges")).toHaveLength(4));
+    const sent = mockApi.bodies("applyChanges").flatMap((body) => (body as { changes: { path: string }[] }).changes);
+    // The refused set is sent again without the record.
+    expect(new Set(sent.map(({ path }) => path)).size).toBe(250);
+    expect(sent).toHaveLength(100 + 100 + 100 + 49);
+  });
+
+  test("ask for a reason if access tests block a later set, and send only what is left", async () => {
+    const result = sample("ChangeSetResult", { generation: 1, changes: [] });
+    const blocked = problem("access_tests_broken", {
+      errors: [{ pointer: "/", message: "Contractors never reach Payroll" }],
+    });
+    mockApi.answer("post", "/tenants/changes", ({ overrideReason }) =>
+      overrideReason === null && mockApi.received("applyChanges").length === 2 ? blocked : result,
+    );
+    const user = openConsole("/devices");
+    await select(user, "Laptop 1");
+    await click(user, t("lists.select.matching", { count: 250, noun: t("devices.noun") }));
+    await screen.findByText(t("lists.select.count", { count: 250 }));
+    await click(user, t("common.delete"));
+    await findDialog();
+    await click(user, t("common.delete"));
+    await fill(user, new RegExp(t("records.review.overrideReason")), "Migration");
+    await click(user, t("records.review.override"));
+    await waitFor(() => expect(mockApi.received("applyChanges")).toHaveLength(4));
+    const [, , ...overridden] = mockApi.received("applyChanges");
+    const sizes = overridden.map(({ body }) => (body as { changes: unknown[] }).changes.length);
+    expect(sizes).toEqual([100, 50]);
+    expect(overridden.map(({ overrideReason }) => overrideReason)).toEqual(["Migration", "Migration"]);
+  });
+
+  test("are not offered without the permission to change them", async () => {
+    mockApi.signIn(["devices:read"]);
+    openConsole("/devices");
+    await screen.findByRole("link", { name: "Laptop 1" });
+    expect(screen.queryByRole("checkbox", { name: t("lists.select.page") })).toBeNull();
+  });
+});
+
+test("the filter for records that were not seen is a chip, and a date for the server", async () => {
+  const user = openConsole("/devices");
+  await user.click(await screen.findByRole("checkbox", { name: t("lists.presets.notSeen") }));
+  await waitFor(() => expect(currentPath()).toBe("/devices?notSeen=1"));
+  await waitFor(() => {
+    const since = mockApi.received("listDevices").at(-1)?.query["filter[inactiveSince][lt]"] ?? "";
+    const days = (Date.now() - Date.parse(since)) / 86_400_000;
+    expect(days).toBeGreaterThanOrEqual(30);
+    expect(days).toBeLessThan(31);
+  });
+});
+
+test("the filter for records that no policy names", async () => {
+  openConsole("/users?unnamed=1");
+  await waitFor(() =>
+    expect(mockApi.received("listUsers")[0]?.query).toMatchObject({ "filter[isNamedByPolicy]": "false" }),
+  );
+});
+
+test("columns, density and page size are kept for the list", async () => {
+  const user = openConsole("/devices");
+  await click(user, t("lists.options.label"));
+  await user.click(await screen.findByRole("menuitemcheckbox", { name: t("devices.fields.system") }));
+  await user.click(await screen.findByRole("menuitemradio", { name: t("lists.options.compact") }));
+  await user.click(await screen.findByRole("menuitemradio", { name: t("lists.options.rows", { count: 100 }) }));
+  await waitFor(() => expect(mockApi.received("listDevices").at(-1)?.query.limit).toBe("100"));
+  expect(screen.queryByRole("columnheader", { name: t("devices.fields.system") })).toBeNull();
+  expect(document.querySelector("table")?.dataset.density).toBe("compact");
+  expect(JSON.parse(localStorage.getItem("gatehouse.list:/tenants/devices") ?? "")).toEqual({
+    hidden: ["os"],
+    density: "compact",
+    size: 100,
+  });
+});
+
+test("exports all rows that match, not only the page", async () => {
+  const saved: Blob[] = [];
+  vi.spyOn(URL, "createObjectURL").mockImplementation((blob) => {
+    saved.push(blob as Blob);
+    return "blob:test";
+  });
+  // The window of the test would follow the address of the file.
+  vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(() => undefined);
+  const user = openConsole("/devices?active=true");
+  await click(user, t("lists.options.label"));
+  await user.click(await screen.findByRole("menuitem", { name: t("lists.export.csv") }));
+  await waitFor(() => expect(saved).toHaveLength(1));
+  const lines = (await saved[0]?.text())?.trim().split("\r\n") ?? [];
+  expect(lines).toHaveLength(251);
+  expect(
+    mockApi
+      .received("listDevices")
+      .slice(-3)
+      .map(({ query }) => query),
+  ).toMatchObject(["0", "100", "200"].map((offset) => ({ limit: "100", offset, "filter[active]": "true" })));
+});
+
+describe("a row", () => {
+  test("opens its record where it is clicked, but not by a click on its checkbox", async () => {
+    const user = openConsole("/devices");
+    await select(user, "Laptop 2");
+    expect(currentPath()).toBe("/devices");
+    const row = await screen.findByRole("row", { name: /Laptop 2\b/ });
+    await user.click(within(row).getAllByRole("cell").at(2) ?? row);
+    await waitFor(() => expect(currentPath()).toBe(`/devices/${devices[1]?.id}`));
+  });
+
+  test("is shown in the side panel by the space bar", async () => {
+    const user = openConsole("/devices");
+    const link = await screen.findByRole("link", { name: "Laptop 1" });
+    link.focus();
+    await user.keyboard(" ");
+    const panel = await findDialog("Laptop 1");
+    await panel.findByText(t("devices.fields.lastConnection"));
+    await click(user, t("lists.peek.next"));
+    await findDialog("Laptop 2");
+    expect(currentPath()).toBe("/devices");
+  });
+});

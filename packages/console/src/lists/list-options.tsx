@@ -1,0 +1,94 @@
+/** The options of a list: columns, density, page size, and the export of what is filtered. */
+import { ActionIcon, Menu } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { Settings2 } from "lucide-react";
+import { useState } from "react";
+import { t } from "../messages/i18n.ts";
+import { notifyProblem } from "../records/use-record.ts";
+import { csvOf, maxExportedRows, saveFile } from "./export-rows.ts";
+import type { ListDefinition, ListState } from "./list-definition.ts";
+import { type ListPreferences, pageSizes } from "./list-preferences.ts";
+import { readMatching } from "./list-rows.ts";
+
+interface ListOptionsProps<Row extends { readonly id: string }> {
+  readonly definition: ListDefinition<Row>;
+  readonly state: ListState;
+  readonly preferences: ListPreferences;
+  readonly change: (next: Partial<ListPreferences>) => void;
+}
+
+export function ListOptions<Row extends { readonly id: string }>(props: ListOptionsProps<Row>) {
+  const { definition, state, preferences, change } = props;
+  const { hidden, density, size } = preferences;
+  const [isExporting, setExporting] = useState(false);
+  const save = async (format: "csv" | "json") => {
+    setExporting(true);
+    try {
+      const { data, total } = await readMatching(definition, state, maxExportedRows);
+      const name = `${definition.source.path.split("/").at(-1) ?? "records"}-${new Date().toISOString().slice(0, 10)}`;
+      if (format === "csv") saveFile(`${name}.csv`, "text/csv", csvOf(data));
+      else saveFile(`${name}.json`, "application/json", `${JSON.stringify(data, null, 2)}\n`);
+      if (total > data.length) {
+        notifications.show({
+          color: "yellow",
+          message: t("lists.export.cut", { count: data.length, total, noun: definition.noun }),
+        });
+      }
+    } catch (error) {
+      notifyProblem(error);
+    } finally {
+      setExporting(false);
+    }
+  };
+  const [, ...optional] = definition.columns;
+  return (
+    <Menu position="bottom-end" width={230} closeOnItemClick={false}>
+      <Menu.Target>
+        <ActionIcon variant="default" size={36} aria-label={t("lists.options.label")} data-reads loading={isExporting}>
+          <Settings2 size={16} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{t("lists.options.columns")}</Menu.Label>
+        {optional.map(({ key, title }) => (
+          <Menu.CheckboxItem
+            key={key}
+            checked={!hidden.includes(key)}
+            onChange={(shown) => change({ hidden: shown ? hidden.filter((other) => other !== key) : [...hidden, key] })}
+          >
+            {title}
+          </Menu.CheckboxItem>
+        ))}
+        <Menu.Divider />
+        <Menu.Label>{t("lists.options.density")}</Menu.Label>
+        <Menu.RadioGroup
+          value={density}
+          onChange={(value) => change({ density: value === "compact" ? value : "comfortable" })}
+        >
+          {(["comfortable", "compact"] as const).map((value) => (
+            <Menu.RadioItem key={value} value={value}>
+              {t(`lists.options.${value}`)}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
+        <Menu.Divider />
+        <Menu.Label>{t("lists.options.pageSize")}</Menu.Label>
+        <Menu.RadioGroup value={String(size)} onChange={(value) => change({ size: Number(value) })}>
+          {pageSizes.map((value) => (
+            <Menu.RadioItem key={value} value={String(value)}>
+              {t("lists.options.rows", { count: value })}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
+        <Menu.Divider />
+        <Menu.Label>{t("lists.export.label")}</Menu.Label>
+        <Menu.Item closeMenuOnClick onClick={() => void save("csv")}>
+          {t("lists.export.csv")}
+        </Menu.Item>
+        <Menu.Item closeMenuOnClick onClick={() => void save("json")}>
+          {t("lists.export.json")}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,22 @@
+/** The page that shows the design system. */
+export const design = {
+  controls: "Controls",
+  danger: "Dangerous action",
+  headings: "Heading of a panel",
+  kinds: "Kinds of records",
+  notice: "Notice",
+  noticeText: "A notice says what happened, and what to do.",
+  primary: "Primary action",
+  secondary: "Secondary action",
+  secondaryText: "Secondary text",
+  statuses: "Statuses",
+  surfaces: "Surfaces",
+  text: "Text",
+  title: "Design system",
+  tones: {
+    bad: { example: "Offline", meaning: "Broken" },
+    good: { example: "Online", meaning: "Works" },
+    idle: { example: "Inactive", meaning: "Nothing expected" },
+    waiting: { example: "Pending", meaning: "Waits" },
+  },
+} as const;

@@ -1,0 +1,40 @@
+/** Links with which people register their first passkeys. */
+export const enrolmentLinks = {
+  code: "Code",
+  codeText: "Without the link, type this code at {{address}}:",
+  copyCode: "Copy code",
+  copyLink: "Copy link",
+  create: "Create link",
+  createAndSend: "Create and send by mail",
+  created: "Enrolment link for {{name}}",
+  createdDone: "Enrolment link created",
+  createdText: "The user registers a passkey with this link, once, within seven days.",
+  empty: "No links. A link lets the user register a passkey.",
+  link: "Link",
+  mail: "Mail",
+  mailDelayed: "The latest mail to this user was not accepted yet",
+  mailFailed: "The latest mail to this user could not be sent",
+  mailStates: {
+    failed: "Failed",
+    pending: "Waiting",
+    sent: "Sent",
+  },
+  many: {
+    create: "Create links",
+    download: "Download CSV",
+    progress_one: "{{done, number}} of {{count, number}} link created",
+    progress_other: "{{done, number}} of {{count, number}} links created",
+    skip: "Not now",
+    text_one:
+      "To let the person sign in, create a link. The CSV file contains the link and a code. Anyone who has the file can use them.",
+    text_other:
+      "To let the {{count, number}} people sign in, create a link for each. The CSV file contains the links and codes. Anyone who has the file can use them.",
+  },
+  qr: "QR code of the link",
+  revoke: "Revoke",
+  revoked: "Link revoked",
+  state: "Expires",
+  title: "Enrolment links",
+  used: "Used",
+  warning: "The first person to use the link can sign in as this user. It is shown only once.",
+} as const;

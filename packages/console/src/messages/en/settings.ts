@@ -1,0 +1,32 @@
+/** Settings of the tenant as a whole, and the key that signs configurations. */
+export const settings = {
+  agents: "Gateways and devices",
+  fields: {
+    configurationLifetime: "Lifetime of configurations",
+    configurationLifetimeHelp:
+      "How long gateways and devices enforce a configuration without the control plane: 10 minutes to 7 days. After that, they drop all traffic. A change sends new configurations to all of them.",
+    deviceApproval: "Approve new devices",
+    deviceApprovalHelp: "Devices that people enrol by signing in wait for an administrator.",
+    sessionIdleTime: "Idle time of sessions",
+    sessionIdleTimeHelp: "A session without a request for this long ends: 5 minutes to 30 days.",
+    sessionLifetime: "Lifetime of sessions",
+    sessionLifetimeHelp: "How long people stay signed in at most: 5 minutes to 30 days.",
+    singleSignOnOnly: "Single sign-on only",
+    singleSignOnOnlyHelp:
+      "People sign in only through identity providers. Recovery codes still work, so that the owner is never locked out.",
+  },
+  id: "Tenant ID",
+  minutes: "min",
+  saved: "Settings saved",
+  signIn: "Sign-in",
+  signingKey: {
+    reason: "Reason",
+    reasonHelp: "Optional. The audit record contains it.",
+    rotate: "Rotate signing key",
+    rotated: "Key rotated. The new public key:",
+    text: "Gateways and devices accept only configurations that this key signs. After a rotation, connected agents reconnect and follow by themselves; others follow when they connect again.",
+    title: "Signing key of configurations",
+  },
+  tenant: "Tenant",
+  title: "Settings",
+} as const;

@@ -1,0 +1,69 @@
+import { screen, waitFor } from "@testing-library/dom";
+import type { UserEvent } from "@testing-library/user-event";
+import { describe, expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import { choose, click, fill, openConsole } from "../../testing/console-page.tsx";
+import { mockApi } from "../../testing/mock-api.ts";
+import { pageOf, sample } from "../../testing/sample.ts";
+
+const kinds = (kind: "country" | "group" | "hours" | "posture") => t(`admissionRules.builder.kinds.${kind}`);
+
+async function addCondition(user: UserEvent, kind: string) {
+  await click(user, t("admissionRules.builder.add"));
+  await user.click(await screen.findByRole("menuitem", { name: kind }));
+}
+
+async function openForm() {
+  const user = openConsole("/admission-rules?new=1");
+  await fill(user, t("common.name"), "Night shift");
+  return user;
+}
+
+const create = (user: UserEvent) => click(user, t("common.create"));
+
+describe("the builder of conditions", () => {
+  test("stores a window over midnight as it was chosen", async () => {
+    const user = await openForm();
+    await addCondition(user, kinds("hours"));
+    await choose(user, t("admissionRules.builder.from"), "22:00");
+    await choose(user, t("admissionRules.builder.until"), "06:00");
+    await create(user);
+    await waitFor(() => expect(mockApi.received("createAdmissionRule")).toHaveLength(1));
+    const [body] = mockApi.bodies("createAdmissionRule") as { readonly rule: string }[];
+    expect(body?.rule).toMatch(/^\(now\.getHours\(".+"\) >= 22 \|\| now\.getHours\(".+"\) < 6\)$/);
+  });
+
+  test.each([
+    ["country", t("admissionRules.problems.country")],
+    ["group", t("admissionRules.problems.group")],
+  ] as const)("refuses an unfinished condition on the %s, and says so at the condition", async (kind, message) => {
+    const user = await openForm();
+    await addCondition(user, kinds(kind));
+    await create(user);
+    await screen.findByText(message);
+    expect(mockApi.received("createAdmissionRule")).toEqual([]);
+  });
+
+  test("offers only groups that exist", async () => {
+    mockApi.answer("get", "/tenants/groups", pageOf([sample("Group", { name: "Engineering" })]));
+    const user = await openForm();
+    await addCondition(user, kinds("group"));
+    await choose(user, t("admissionRules.builder.group"), "Engineering");
+    await create(user);
+    await waitFor(() =>
+      expect(mockApi.bodies("createAdmissionRule")).toMatchObject([{ rule: '"Engineering" in user.groups' }]),
+    );
+  });
+
+  test("lets the name of a posture fact be emptied and typed again, and suggests known ones", async () => {
+    mockApi.answer("get", "/tenants/devices", pageOf([sample("Device", { posture: { osUpToDate: true } })]));
+    const user = await openForm();
+    await addCondition(user, kinds("posture"));
+    const field = await screen.findByRole<HTMLInputElement>("combobox", { name: t("admissionRules.builder.posture") });
+    await user.clear(field);
+    expect(field.value).toBe("");
+    await screen.findByRole("option", { name: "osUpToDate" });
+    await user.type(field, "os");
+    expect(field.value).toBe("os");
+  });
+});

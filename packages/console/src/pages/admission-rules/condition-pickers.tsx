@@ -1,0 +1,113 @@
+/** Inputs of conditions that suggest what the tenant has: names of groups, of posture facts and of user attributes. */
+import { Autocomplete, Select, Text } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { t } from "../../messages/i18n.ts";
+import { findPaged } from "../../records/record-picker.tsx";
+import { countMet, mostCounted, namesIn, useFactRecords, valuesIn } from "./fact-counts.ts";
+import type { Condition } from "./rule-conditions.ts";
+
+interface GroupNameProps {
+  readonly value: string;
+  readonly onChange: (name: string) => void;
+}
+
+/** A rule names a group, so only names of groups can be selected. */
+export function GroupName({ value, onChange }: GroupNameProps) {
+  const [typed, setTyped] = useState("");
+  const [search] = useDebouncedValue(typed === value ? "" : typed, 200);
+  const { data: found = [] } = useQuery({
+    queryKey: ["/tenants/groups", "pick", search],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => findPaged("/tenants/groups", search, signal),
+  });
+  const names = new Set([...found.map(({ name }) => name), ...(value === "" ? [] : [value])]);
+  return (
+    <Select
+      label={t("admissionRules.builder.group")}
+      data={[...names]}
+      value={value === "" ? null : value}
+      onChange={(name) => onChange(name ?? "")}
+      searchable
+      onSearchChange={setTyped}
+      nothingFoundMessage={t("admissionRules.builder.noGroup")}
+      maxDropdownHeight={240}
+      style={{ flex: 1 }}
+    />
+  );
+}
+
+interface FactNameProps {
+  readonly kind: "posture" | "user";
+  readonly value: string;
+  readonly onChange: (name: string) => void;
+}
+
+export function FactName({ kind, value, onChange }: FactNameProps) {
+  const isPosture = kind === "posture";
+  const records = useFactRecords(kind);
+  const names = records === undefined ? [] : [...namesIn(records)];
+  return (
+    <Autocomplete
+      label={isPosture ? t("admissionRules.builder.posture") : t("admissionRules.builder.attribute")}
+      data={names}
+      value={value}
+      onChange={onChange}
+      maxLength={100}
+      w={170}
+    />
+  );
+}
+
+interface FactValueProps {
+  readonly kind: "posture" | "user";
+  /** The name of the fact. */
+  readonly name: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** Suggests the values that records have, with how many have each. */
+export function FactValue({ kind, name, value, onChange }: FactValueProps) {
+  const records = useFactRecords(kind);
+  const counts = new Map(records === undefined ? [] : valuesIn(records, name));
+  return (
+    <Autocomplete
+      label={t("admissionRules.builder.value")}
+      data={[...counts.keys()]}
+      // All values are offered, also beside one that was selected.
+      filter={({ options }) => options}
+      renderOption={({ option }) =>
+        t(`admissionRules.builder.valueCount.${kind}`, {
+          value: option.value,
+          count: counts.get(option.value) ?? 0,
+          total: records?.facts.length ?? 0,
+        })
+      }
+      value={value}
+      onChange={onChange}
+      maxLength={200}
+      style={{ flex: 1 }}
+    />
+  );
+}
+
+/** How many devices or users meet a condition now. Nothing for conditions on time and place. */
+export function MetNow({ condition }: { readonly condition: Condition }) {
+  if (condition.kind !== "posture" && condition.kind !== "user" && condition.kind !== "group") return null;
+  return <MetCount condition={condition} kind={condition.kind === "posture" ? "posture" : "user"} />;
+}
+
+function MetCount({ condition, kind }: { readonly condition: Condition; readonly kind: "posture" | "user" }) {
+  const records = useFactRecords(kind);
+  const met = records === undefined ? undefined : countMet(condition, records);
+  const total = records?.facts.length ?? 0;
+  if (met === undefined || total === 0) return null;
+  const scope = total === mostCounted ? "seenLast" : "all";
+  return (
+    <Text size="xs" c="dimmed" mt={4}>
+      {t(`admissionRules.builder.met.${kind}.${scope}`, { count: met, total })}
+    </Text>
+  );
+}

@@ -1,0 +1,107 @@
+/** The difference between the tenant and a document, record by record. */
+import type { ResultOf } from "@gatehouse/client/calls";
+import { Button, Code, Group, Table, Text } from "@mantine/core";
+import { useState } from "react";
+import { t } from "../../messages/i18n.ts";
+
+export type Plan = ResultOf<"/tenants/configuration/plan", "post">;
+
+const shownAtFirst = 100;
+
+const signs = { create: "+", update: "~", delete: "−" } as const;
+const classes = { create: "added", update: "", delete: "removed" } as const;
+
+type Change = Plan["changes"][number];
+
+export function PlanTable({ plan: { changes, summary } }: { readonly plan: Plan }) {
+  const [shown, setShown] = useState(shownAtFirst);
+  return (
+    <>
+      <Group gap="xl">
+        <Text className="added">{t("configuration.plan.created", { count: summary.created })}</Text>
+        <Text>{t("configuration.plan.updated", { count: summary.updated })}</Text>
+        <Text className="removed">{t("configuration.plan.deleted", { count: summary.deleted })}</Text>
+      </Group>
+      <Table.ScrollContainer
+        minWidth={0}
+        type="native"
+        scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("configuration.apply.difference") }}
+      >
+        <Table className="record-table" aria-label={t("configuration.apply.difference")}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{t("configuration.plan.record")}</Table.Th>
+              <Table.Th>{t("configuration.plan.change")}</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {changes.slice(0, shown).map((change) => (
+              <Table.Tr key={`${change.kind} ${change.policyType ?? ""} ${change.action} ${change.name}`}>
+                <Table.Td className={classes[change.action]}>
+                  <span aria-hidden>{signs[change.action]} </span>
+                  <span className="unseen">{t(`configuration.plan.actions.${change.action}`)} </span>
+                  {t(`configuration.plan.kinds.${change.kind}`)} <bdi>{change.name}</bdi>
+                  {change.policyType !== undefined && ` (${change.policyType})`}
+                </Table.Td>
+                <Table.Td>
+                  <Fields change={change} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+      {changes.length > shown && (
+        <Button variant="default" size="xs" style={{ alignSelf: "start" }} onClick={() => setShown(changes.length)}>
+          {t("configuration.plan.more", { count: changes.length - shown })}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Fields({ change: { action, fields, implied } }: { readonly change: Change }) {
+  if (action !== "update") return <Text c="dimmed">{t(`configuration.plan.whole.${action}`)}</Text>;
+  return (
+    <>
+      {implied === true && (
+        <Text size="sm" c="dimmed">
+          {t("configuration.plan.implied")}
+        </Text>
+      )}
+      {fields.map(({ field, before, after, added = [], removed = [] }) => (
+        <div key={field}>
+          <Text span size="sm" fw={600}>
+            {field}
+          </Text>{" "}
+          {before !== undefined && <Value sign="−" className="removed" value={before} />}
+          {after !== undefined && <Value sign="+" className="added" value={after} />}
+          {removed.length > 0 && <Value sign="−" className="removed" value={removed} />}
+          {added.length > 0 && <Value sign="+" className="added" value={added} />}
+        </div>
+      ))}
+    </>
+  );
+}
+
+interface ValueProps {
+  readonly sign: "+" | "−";
+  readonly className: string;
+  readonly value: unknown;
+}
+
+function Value({ sign, className, value }: ValueProps) {
+  return (
+    <div className={className}>
+      <span aria-hidden>{sign} </span>
+      <span className="unseen">{sign === "+" ? t("events.changes.added") : t("events.changes.removed")} </span>
+      <Code className="value">{format(value)}</Code>
+    </div>
+  );
+}
+
+function format(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join(", ");
+  return JSON.stringify(value);
+}

@@ -1,0 +1,80 @@
+/** The routes that the agent of a device receives: traffic and names through each gateway. */
+import { Code, Skeleton, Table, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../../app/api.ts";
+import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
+import { RecordLink } from "../../records/record-link.tsx";
+import { Panel } from "../../records/record-page.tsx";
+
+const path = "/tenants/devices/{id}/configuration";
+
+/** More blocks and names are counted. */
+const mostShown = 20;
+
+export function DeviceRoutes({ id }: { readonly id: string }) {
+  const canReadGateways = usePermission("gateways:read");
+  const { data, error, refetch } = useQuery({
+    queryKey: [path, id],
+    queryFn: ({ signal }) => api.get(path, { path: { id }, signal }),
+  });
+  const { data: gateways = [] } = useQuery({
+    queryKey: ["/tenants/gateways", "list", undefined],
+    enabled: canReadGateways,
+    queryFn: ({ signal }) => api.get("/tenants/gateways", { signal }),
+  });
+  const names = new Map(gateways.map((gateway) => [gateway.id, gateway.name]));
+  return (
+    <Panel title={t("devices.routes.title")}>
+      {error !== null ? (
+        <ProblemNotice error={error} retry={refetch} />
+      ) : data === undefined ? (
+        <Skeleton height={80} aria-busy />
+      ) : data.gateways.length === 0 ? (
+        <Text c="dimmed">{t("devices.routes.empty")}</Text>
+      ) : (
+        <Table.ScrollContainer
+          minWidth={0}
+          type="native"
+          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("devices.routes.title") }}
+        >
+          <Table className="record-table">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>{t("devices.routes.gateway")}</Table.Th>
+                <Table.Th>{t("devices.routes.blocks")}</Table.Th>
+                <Table.Th visibleFrom="sm">{t("devices.routes.names")}</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {data.gateways.map(({ gateway, allowedIps, names: resolved }) => (
+                <Table.Tr key={gateway}>
+                  <Table.Td>
+                    <RecordLink to={`/gateways/${gateway}`}>{names.get(gateway) ?? gateway}</RecordLink>
+                  </Table.Td>
+                  <Table.Td>
+                    <Shortened texts={allowedIps} />
+                  </Table.Td>
+                  <Table.Td visibleFrom="sm">
+                    <Shortened texts={resolved} />
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </Panel>
+  );
+}
+
+function Shortened({ texts }: { readonly texts: readonly string[] }) {
+  if (texts.length === 0) return <Text c="dimmed">–</Text>;
+  return (
+    <>
+      <Code>{texts.slice(0, mostShown).join(", ")}</Code>
+      {texts.length > mostShown && ` ${t("common.andMore", { count: texts.length - mostShown })}`}
+    </>
+  );
+}

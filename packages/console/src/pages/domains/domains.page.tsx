@@ -1,0 +1,127 @@
+import type { ItemAt } from "@gatehouse/client/calls";
+import { Button, Code, Group, Stack } from "@mantine/core";
+import { useMemo } from "react";
+import { api, whole } from "../../app/api.ts";
+import { usePermission } from "../../app/session.ts";
+import type { ListDefinition } from "../../lists/list-definition.ts";
+import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
+import { DeleteRecord } from "../../records/delete-record.tsx";
+import type { Field } from "../../records/form-fields.tsx";
+import { NewButton } from "../../records/new-button.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { Status } from "../../records/status.tsx";
+import { useAction } from "../../records/use-record.ts";
+
+type Domain = ItemAt<"/tenants/domains">;
+
+const fields: readonly Field[] = [
+  {
+    kind: "text",
+    name: "domain",
+    label: t("domains.fields.domain"),
+    description: t("domains.fields.domainHelp"),
+    placeholder: "example.com",
+    required: true,
+    maxLength: 253,
+  },
+];
+
+export function DomainsPage() {
+  const canWrite = usePermission("identity-providers:write");
+  const definition = useMemo((): ListDefinition<Domain> => definitionFor(canWrite), [canWrite]);
+  return (
+    <RecordList
+      title={t("domains.title")}
+      definition={definition}
+      actions={
+        <NewButton
+          label={t("domains.create")}
+          permission="identity-providers:write"
+          dialog={(close) => (
+            <RecordForm
+              title={t("domains.create")}
+              fields={fields}
+              initial={{ domain: "" }}
+              submitLabel={t("common.create")}
+              submit={(values) => api.post("/tenants/domains", { body: { domain: String(values.domain).trim() } })}
+              close={close}
+            />
+          )}
+        />
+      }
+    />
+  );
+}
+
+function definitionFor(canWrite: boolean): ListDefinition<Domain> {
+  return {
+    source: whole("/tenants/domains"),
+    noun: t("domains.noun"),
+    search: { label: t("domains.searchLabel"), by: ({ domain }) => domain },
+    defaultSort: "domain",
+    columns: [
+      {
+        key: "domain",
+        title: t("domains.fields.domain"),
+        sortBy: ({ domain }) => domain,
+        cell: ({ domain }) => domain,
+      },
+      {
+        key: "state",
+        title: t("domains.fields.state"),
+        cell: ({ verifiedAt }) =>
+          verifiedAt === null ? (
+            <Status tone="idle">{t("domains.state.unverified")}</Status>
+          ) : (
+            <Status tone="good">{t("domains.state.verified")}</Status>
+          ),
+      },
+      {
+        key: "record",
+        title: t("domains.fields.record"),
+        visibleFrom: "sm",
+        cell: ({ recordName, recordValue }) => (
+          <Stack gap={2}>
+            <Code style={{ overflowWrap: "anywhere" }}>{recordName}</Code>
+            <Code style={{ overflowWrap: "anywhere" }}>{recordValue}</Code>
+          </Stack>
+        ),
+      },
+      ...(canWrite
+        ? [
+            {
+              key: "action",
+              title: t("domains.fields.action"),
+              cell: (domain: Domain) => <Actions domain={domain} />,
+            },
+          ]
+        : []),
+    ],
+    filters: [],
+    empty: { title: t("domains.empty.title"), text: t("domains.empty.text") },
+  };
+}
+
+function Actions({ domain: { id, domain, verifiedAt } }: { readonly domain: Domain }) {
+  const verify = useAction({
+    run: () => api.post("/tenants/domains/{id}/verify", { path: { id } }),
+    done: t("domains.verified"),
+  });
+  return (
+    <Group gap="xs">
+      {verifiedAt === null && (
+        <Button size="xs" variant="default" loading={verify.isPending} onClick={() => verify.mutate()}>
+          {t("domains.verify")}
+        </Button>
+      )}
+      <DeleteRecord
+        title={t("domains.delete.title", { name: domain })}
+        effect={t("domains.delete.effect")}
+        path={`/tenants/domains/${id}`}
+        changesAccess={false}
+        size="xs"
+      />
+    </Group>
+  );
+}

@@ -1,0 +1,31 @@
+import { screen, waitFor } from "@testing-library/dom";
+import { expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import { openConsole } from "../../testing/console-page.tsx";
+import { mockApi } from "../../testing/mock-api.ts";
+import { newId, pageOf, sample } from "../../testing/sample.ts";
+
+test("the filter for operations takes the words that the list shows", async () => {
+  openConsole("/events?operation=Update+policy");
+  await waitFor(() =>
+    expect(mockApi.received("listEvents")[0]?.query).toMatchObject({ "filter[operation][ilike]": "%Updatepolicy%" }),
+  );
+});
+
+test("a changed list shows removed and added items as one change", async () => {
+  const [sales, support] = [
+    { id: newId(), name: "Sales" },
+    { id: newId(), name: "Support" },
+  ];
+  const event = sample("Event", {
+    operation: "updatePolicy",
+    before: { groups: [sales] } as never,
+    after: { groups: [support] } as never,
+  });
+  mockApi.answer("get", "/tenants/events", pageOf([event]));
+  openConsole(`/events/${event.id}`);
+  const row = await screen.findByRole("row", { name: /^Groups/ });
+  expect(row.querySelectorAll("td")).toHaveLength(1);
+  expect(row.textContent).toContain(`− ${t("events.changes.removed")} Sales`);
+  expect(row.textContent).toContain(`+ ${t("events.changes.added")} Support`);
+});

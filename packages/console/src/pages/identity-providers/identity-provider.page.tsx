@@ -1,0 +1,164 @@
+import { Alert, Button, Code, Stack, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../app/api.ts";
+import { CopyText } from "../../app/copy.tsx";
+import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
+import { DeleteRecord } from "../../records/delete-record.tsx";
+import { Dialog } from "../../records/dialog.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
+import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
+import { bodyOf, fieldsOf, type IdentityProvider, providerValues, StateOfProvider } from "./provider-fields.tsx";
+
+const path = "/tenants/identity-providers/{id}";
+
+export function IdentityProviderPage() {
+  const { id = "" } = useParams({ strict: false });
+  // A test succeeds in another tab.
+  const { data, error, refetch } = useRecord(path, id, 5_000);
+  const provider = data?.record;
+  return (
+    <RecordPage
+      list={{ to: "/identity-providers", title: t("identityProviders.title") }}
+      title={provider?.name}
+      status={provider && <StateOfProvider provider={provider} />}
+      actions={data && <Actions provider={data.record} etag={data.etag} />}
+      error={error}
+      retry={refetch}
+    >
+      {provider && (
+        <>
+          <NextStep provider={provider} />
+          <Panel title={t("common.about")}>
+            <Facts facts={factsOf(provider)} />
+          </Panel>
+        </>
+      )}
+    </RecordPage>
+  );
+}
+
+function NextStep({ provider: { enabled, testedAt } }: { readonly provider: IdentityProvider }) {
+  const canWrite = usePermission("identity-providers:write");
+  if (enabled || !canWrite) return null;
+  return (
+    <Alert color="blue" variant="outline" title={t("identityProviders.nextStep.title")} role="note">
+      {t(`identityProviders.nextStep.${testedAt === null ? "test" : "enable"}`)}
+    </Alert>
+  );
+}
+
+function factsOf(provider: IdentityProvider) {
+  const { issuer, clientId, hasClientSecret, scopes, groupsClaim, firstSignIn, linkVerifiedEmail } = provider;
+  const yesNo = (is: boolean) => t(is ? "common.yes" : "common.no");
+  return [
+    {
+      label: t("identityProviders.fields.redirectUri"),
+      value: (
+        <>
+          <Code style={{ overflowWrap: "anywhere" }}>{provider.redirectUri}</Code>{" "}
+          <CopyText text={provider.redirectUri} variant="default" size="compact-sm">
+            {t("identityProviders.copyRedirect")}
+          </CopyText>
+        </>
+      ),
+    },
+    {
+      label: t("identityProviders.fields.signInUrl"),
+      value: <Code style={{ overflowWrap: "anywhere" }}>{provider.signInUrl}</Code>,
+    },
+    ...(["backChannelLogoutUri", "postLogoutRedirectUri"] as const).map((name) => ({
+      label: t(`identityProviders.fields.${name}`),
+      value: <Code style={{ overflowWrap: "anywhere" }}>{provider[name]}</Code>,
+    })),
+    { label: t("identityProviders.fields.issuer"), value: <Code>{issuer}</Code> },
+    { label: t("identityProviders.fields.clientId"), value: <Code>{clientId}</Code> },
+    { label: t("identityProviders.fields.hasClientSecret"), value: yesNo(hasClientSecret) },
+    { label: t("identityProviders.fields.scopes"), value: scopes.join(", ") },
+    { label: t("identityProviders.fields.groupsClaim"), value: groupsClaim },
+    {
+      label: t("identityProviders.fields.firstSignIn"),
+      value: t(`identityProviders.firstSignIns.${firstSignIn}`),
+    },
+    { label: t("identityProviders.fields.linkVerifiedEmail"), value: yesNo(linkVerifiedEmail) },
+    { label: t("identityProviders.fields.testedAt"), value: <RelativeTime at={provider.testedAt} /> },
+    { label: t("common.created"), value: <RelativeTime at={provider.createdAt} /> },
+  ];
+}
+
+interface ActionsProps {
+  readonly provider: IdentityProvider;
+  readonly etag: string;
+}
+
+function Actions({ provider, etag }: ActionsProps) {
+  const canWrite = usePermission("identity-providers:write");
+  const navigate = useNavigate();
+  const [editing, edit] = useDisclosure(false);
+  const [testUrl, setTestUrl] = useState<string>();
+  const { id, enabled, testedAt } = provider;
+  const test = useAction({
+    run: async () => {
+      const { url } = await api.post("/tenants/identity-providers/{id}/test", { path: { id } });
+      setTestUrl(url);
+    },
+    done: t("identityProviders.testStarted"),
+  });
+  const change = useAction({
+    run: () => api.patch(path, { path: { id }, body: { enabled: !enabled }, ifMatch: etag }),
+    done: t(`identityProviders.${enabled ? "disabled" : "enabled"}`),
+  });
+  if (!canWrite) return null;
+  return (
+    <>
+      <Button variant="default" loading={test.isPending} onClick={() => test.mutate()}>
+        {t("identityProviders.test")}
+      </Button>
+      {(enabled || testedAt !== null) && (
+        <Button variant="default" loading={change.isPending} onClick={() => change.mutate()}>
+          {t(`identityProviders.${enabled ? "disable" : "enable"}`)}
+        </Button>
+      )}
+      <DeleteRecord
+        title={t("identityProviders.delete.title", { name: provider.name })}
+        effect={t("identityProviders.delete.effect")}
+        path={`/tenants/identity-providers/${id}`}
+        etag={etag}
+        changesAccess={false}
+        done={() => void navigate({ to: "/identity-providers" })}
+      />
+      <Button onClick={edit.open}>{t("common.edit")}</Button>
+      {testUrl !== undefined && (
+        <Dialog title={t("identityProviders.test")} onClose={() => setTestUrl(undefined)}>
+          <Stack align="flex-start">
+            <Text>{t("identityProviders.testText")}</Text>
+            <Button component="a" href={testUrl} target="_blank" rel="noopener" onClick={() => setTestUrl(undefined)}>
+              {t("identityProviders.openTest")}
+            </Button>
+          </Stack>
+        </Dialog>
+      )}
+      {editing && (
+        <RecordForm
+          title={t("identityProviders.edit", { name: provider.name })}
+          fields={fieldsOf(provider)}
+          initial={providerValues(provider)}
+          submitLabel={t("common.save")}
+          submit={(values, ifMatch) => api.patch(path, { path: { id }, body: bodyOf(values), ifMatch })}
+          close={edit.close}
+          edits={{
+            etag,
+            reload: async () => {
+              const stored = await readRecord(path, id);
+              return { values: providerValues(stored.record), etag: stored.etag };
+            },
+          }}
+        />
+      )}
+    </>
+  );
+}

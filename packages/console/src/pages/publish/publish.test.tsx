@@ -1,0 +1,92 @@
+import { screen, waitFor } from "@testing-library/dom";
+import { describe, expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import { choose, click, fill, openConsole } from "../../testing/console-page.tsx";
+import { mockApi } from "../../testing/mock-api.ts";
+import { newId, pageOf, sample } from "../../testing/sample.ts";
+
+const https = sample("Protocol", { id: newId(), name: "HTTPS", networkProtocols: [{ protocol: "TCP", port: "443" }] });
+const group = sample("Group", { id: newId(), name: "Engineering" });
+const resource = newId();
+
+function prepare() {
+  mockApi.answer("get", "/tenants/protocols", [https]);
+  mockApi.answer("get", "/tenants/groups", pageOf([group]));
+  mockApi.answer("post", "/tenants/changes", {
+    generation: 7,
+    changes: [{ status: 201, events: [], body: { id: newId(), resources: [{ id: resource }] } }],
+  });
+}
+
+describe("publishing a resource", () => {
+  test("sends gateway, resource, conditions and policy as one change set, after a preview of the same", async () => {
+    prepare();
+    const user = openConsole("/publish");
+    await fill(user, new RegExp(t("publish.address.label")), "https://wiki.internal");
+    await screen.findByText(t("publish.address.port", { address: "wiki.internal", protocol: "HTTPS", port: 443 }));
+    await choose(user, t("publish.who.groups"), "Engineering");
+    await user.click(screen.getByRole("checkbox", { name: t("publish.conditions.disk") }));
+    await click(user, t("common.review"));
+    await click(user, t("publish.publish"));
+    await screen.findByText(t("publish.done.title", { name: "Wiki" }));
+    const changes = [
+      { method: "POST", path: "/tenants/gateways", as: "gateway", body: { name: "gateway-1", wireguardPort: "51820" } },
+      {
+        method: "POST",
+        path: "/tenants/resources",
+        as: "resource",
+        body: { name: "Wiki", type: "PRIVATE", addresses: [{ address: "wiki.internal", protocols: [https.id] }] },
+      },
+      { method: "PUT", path: "/tenants/resources/@resource/gateways/@gateway" },
+      {
+        method: "POST",
+        path: "/tenants/admission-rules",
+        as: "rule",
+        body: { rule: "device.posture.diskEncrypted == true", hasTimeConstraint: false },
+      },
+      {
+        method: "POST",
+        path: "/tenants/policies",
+        body: { action: true, groups: [group.id], resources: ["@resource"], rule: "@rule" },
+      },
+    ];
+    expect(mockApi.bodies("applyChanges")).toMatchObject([{ changes }]);
+    expect(mockApi.bodies("previewAccess")).toMatchObject([{ changes }]);
+    expect(
+      screen.getByRole("link", { name: t("publish.done.toResource", { name: "Wiki" }) }).getAttribute("href"),
+    ).toBe(`/console/resources/${resource}`);
+  });
+
+  test("says at the field what is missing", async () => {
+    prepare();
+    const user = openConsole("/publish");
+    await fill(user, new RegExp(t("publish.address.label")), "two words");
+    await click(user, t("common.review"));
+    await screen.findByText(t("publish.address.invalid"));
+    await screen.findByText(t("publish.who.missing"));
+    expect(mockApi.received("previewAccess")).toEqual([]);
+  });
+
+  test("uses the existing gateway, and creates a protocol for an unknown port", async () => {
+    prepare();
+    const berlin = sample("Gateway", { id: newId(), name: "Berlin", status: "ONLINE" });
+    mockApi.answer("get", "/tenants/gateways", [berlin]);
+    const user = openConsole("/publish");
+    await fill(user, new RegExp(t("publish.address.label")), "build.internal:8443");
+    await choose(user, t("publish.who.groups"), "Engineering");
+    await click(user, t("common.review"));
+    await click(user, t("publish.publish"));
+    await waitFor(() =>
+      expect(mockApi.bodies("applyChanges")).toMatchObject([
+        {
+          changes: [
+            { path: "/tenants/protocols", body: { networkProtocols: [{ protocol: "TCP", port: "8443" }] } },
+            { path: "/tenants/resources" },
+            { path: `/tenants/resources/@resource/gateways/${berlin.id}` },
+            { path: "/tenants/policies" },
+          ],
+        },
+      ]),
+    );
+  });
+});

@@ -1,0 +1,28 @@
+import { screen } from "@testing-library/dom";
+import { expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import { openConsole } from "../../testing/console-page.tsx";
+import { mockApi } from "../../testing/mock-api.ts";
+import { pageOf, sample } from "../../testing/sample.ts";
+
+test("a resource is offline only if a gateway of it was online", async () => {
+  const gateway = (status: "PENDING" | "OFFLINE") => [sample("Gateway", { status })];
+  mockApi.answer(
+    "get",
+    "/tenants/resources",
+    pageOf([
+      sample("Resource", { name: "Alone", status: "OFFLINE" }),
+      sample("Resource", { name: "Lost", status: "OFFLINE", gateways: gateway("OFFLINE") as never }),
+      sample("Resource", { name: "New", status: "OFFLINE", gateways: gateway("PENDING") as never }),
+    ]),
+  );
+  openConsole("/resources");
+  const status = async (name: string) => {
+    const row = await screen.findByRole("row", { name: new RegExp(name) });
+    const badge = row.querySelector(".status");
+    return [badge?.textContent, badge?.getAttribute("data-tone")];
+  };
+  expect(await status("Alone")).toEqual([t("resources.status.noGateway"), "idle"]);
+  expect(await status("Lost")).toEqual([t("records.status.offline"), "bad"]);
+  expect(await status("New")).toEqual([t("resources.status.notDeployed"), "idle"]);
+});

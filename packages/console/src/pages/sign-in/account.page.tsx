@@ -1,0 +1,174 @@
+/** "My account": the person's own passkeys, recovery code and sessions. */
+import { Badge, Button, Group, Stack, Table, Text, TextInput, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { api, inSession } from "../../app/api.ts";
+import { PasskeyNotice, usePasskeysWork } from "../../app/passkey-notice.tsx";
+import { registerPasskey, renewRecoveryCode, suggestedName } from "../../app/passkeys.ts";
+import { useSession } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
+import { Panel } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
+import { SecretOnce } from "../../records/secret-once.tsx";
+import { useAction } from "../../records/use-record.ts";
+
+export function AccountPage() {
+  const { user, apiKey } = useSession();
+  useEffect(() => {
+    document.title = t("common.documentTitle", { title: t("signIn.account.title") });
+  }, []);
+  return (
+    <Stack>
+      <Title order={1}>{t("signIn.account.title")}</Title>
+      {user === undefined ? (
+        <Text>{t("signIn.account.key", { name: apiKey?.name ?? "" })}</Text>
+      ) : (
+        <>
+          <Text c="dimmed">{user.email}</Text>
+          <Passkeys userId={user.id} />
+          <RecoveryCode />
+          <Sessions userId={user.id} />
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function Passkeys({ userId }: { readonly userId: string }) {
+  const { data = [] } = useQuery({
+    queryKey: ["/tenants/users/{id}/passkeys", userId],
+    queryFn: () => api.get("/tenants/users/{id}/passkeys", { path: { id: userId } }),
+  });
+  const usable = usePasskeysWork();
+  const [name, setName] = useState(suggestedName);
+  const add = useAction({ run: () => inSession(() => registerPasskey(name.trim())), done: t("signIn.passkeys.added") });
+  const remove = useAction<string>({
+    run: (passkeyId) => api.delete("/tenants/users/{id}/passkeys/{passkeyId}", { path: { id: userId, passkeyId } }),
+    done: t("signIn.passkeys.deleted"),
+  });
+  return (
+    <Panel title={t("signIn.account.passkeys")}>
+      <Stack>
+        {data.length === 0 ? (
+          <Text c="dimmed">{t("signIn.account.passkeysEmpty")}</Text>
+        ) : (
+          <Table className="record-table">
+            <Table.Tbody>
+              {data.map((passkey) => (
+                <Table.Tr key={passkey.id}>
+                  <Table.Td>{passkey.name}</Table.Td>
+                  <Table.Td visibleFrom="xs">
+                    <RelativeTime at={passkey.lastUsedAt ?? passkey.createdAt} />
+                  </Table.Td>
+                  <Table.Td ta="right">
+                    <Button size="xs" variant="default" onClick={() => remove.mutate(passkey.id)}>
+                      {t("signIn.passkeys.delete")}
+                    </Button>
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        )}
+        <PasskeyNotice />
+        {usable && (
+          <Group align="end">
+            <TextInput
+              label={t("signIn.passkeys.name")}
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+              maxLength={100}
+            />
+            <Button loading={add.isPending} disabled={name.trim() === ""} onClick={() => add.mutate()}>
+              {t("signIn.passkeys.add")}
+            </Button>
+          </Group>
+        )}
+      </Stack>
+    </Panel>
+  );
+}
+
+function RecoveryCode() {
+  const [code, setCode] = useState<string>();
+  const renew = useAction({
+    run: async () => setCode(await inSession(renewRecoveryCode)),
+    done: t("signIn.account.recoveryTitle"),
+  });
+  return (
+    <Panel title={t("signIn.account.recovery")}>
+      <Stack align="flex-start">
+        <Text>{t("signIn.account.recoveryText")}</Text>
+        <Button variant="default" loading={renew.isPending} onClick={() => renew.mutate()}>
+          {t("signIn.account.renewRecovery")}
+        </Button>
+      </Stack>
+      {code !== undefined && (
+        <SecretOnce title={t("signIn.account.recoveryTitle")} secret={code} close={() => setCode(undefined)}>
+          {t("signIn.account.recoveryText")}
+        </SecretOnce>
+      )}
+    </Panel>
+  );
+}
+
+function Sessions({ userId }: { readonly userId: string }) {
+  const query = { "filter[user.id]": userId, sort: ["-lastUsedAt"], limit: 100 };
+  const { data } = useQuery({
+    queryKey: ["/tenants/sessions", userId],
+    queryFn: () => api.get("/tenants/sessions", { query }),
+  });
+  const end = useAction<string>({
+    run: (id) => api.delete("/tenants/sessions/{id}", { path: { id } }),
+    done: t("signIn.account.endSessionDone"),
+  });
+  const endAll = useAction({
+    run: () => api.delete("/tenants/users/{id}/sessions", { path: { id: userId } }),
+    done: t("signIn.account.endAllDone"),
+  });
+  return (
+    <Panel title={t("signIn.account.sessions")}>
+      <Stack align="flex-start">
+        <Table className="record-table">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{t("signIn.fields.address")}</Table.Th>
+              <Table.Th visibleFrom="sm">{t("signIn.fields.method")}</Table.Th>
+              <Table.Th visibleFrom="sm">{t("signIn.fields.signedIn")}</Table.Th>
+              <Table.Th>{t("signIn.fields.lastUsed")}</Table.Th>
+              <Table.Th />
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {data?.data.map((session) => (
+              <Table.Tr key={session.id}>
+                <Table.Td>{session.address}</Table.Td>
+                <Table.Td visibleFrom="sm">{t(`signIn.methods.${session.method}`)}</Table.Td>
+                <Table.Td visibleFrom="sm">
+                  <RelativeTime at={session.createdAt} />
+                </Table.Td>
+                <Table.Td>
+                  <RelativeTime at={session.lastUsedAt} />
+                </Table.Td>
+                <Table.Td ta="right">
+                  {session.current ? (
+                    <Badge variant="default" tt="none">
+                      {t("signIn.account.thisSession")}
+                    </Badge>
+                  ) : (
+                    <Button size="xs" variant="default" onClick={() => end.mutate(session.id)}>
+                      {t("signIn.account.endSession")}
+                    </Button>
+                  )}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+        <Button variant="default" loading={endAll.isPending} onClick={() => endAll.mutate()}>
+          {t("signIn.account.endAll")}
+        </Button>
+      </Stack>
+    </Panel>
+  );
+}

@@ -1,0 +1,21 @@
+import { CircleUser, LogIn } from "lucide-react";
+import type { PageSet } from "../../app/page-set.ts";
+import { t } from "../../messages/i18n.ts";
+
+export const signInPages: PageSet = {
+  path: "sign-ins",
+  title: t("signIn.log.title"),
+  icon: LogIn,
+  section: "administration",
+  permission: "events:read",
+  list: async () => (await import("./sign-ins.page.tsx")).SignInsPage,
+};
+
+export const accountPages: PageSet = {
+  path: "account",
+  title: t("signIn.account.title"),
+  icon: CircleUser,
+  section: "start",
+  isHidden: true,
+  list: async () => (await import("./account.page.tsx")).AccountPage,
+};

@@ -1,0 +1,78 @@
+/** Enrolment links for many people at once, as a CSV file. */
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { api } from "../../app/api.ts";
+import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { t } from "../../messages/i18n.ts";
+import { csvOf, type LinkOfPerson } from "./links-csv.ts";
+
+interface InvitationLinksProps {
+  readonly emails: readonly string[];
+  readonly close: () => void;
+}
+
+export function InvitationLinks({ emails, close }: InvitationLinksProps) {
+  const [links, setLinks] = useState<readonly LinkOfPerson[]>([]);
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const create = async () => {
+    setBusy(true);
+    setError(undefined);
+    const made = [...links];
+    try {
+      // One at a time: links that were made before a failure are kept.
+      for (const email of emails.slice(made.length)) {
+        made.push(await createLink(email));
+        setLinks([...made]);
+      }
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const complete = links.length === emails.length;
+  return (
+    <Stack>
+      <Text>{t("enrolmentLinks.many.text", { count: emails.length })}</Text>
+      {links.length > 0 && (
+        <Text aria-live="polite">
+          {t("enrolmentLinks.many.progress", { done: links.length, count: emails.length })}
+        </Text>
+      )}
+      {error !== undefined && <ProblemNotice error={error} />}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={close} disabled={busy}>
+          {complete ? t("common.close") : t("enrolmentLinks.many.skip")}
+        </Button>
+        {links.length > 0 && !busy && (
+          <Button variant={complete ? "filled" : "default"} onClick={() => download(csvOf(links))}>
+            {t("enrolmentLinks.many.download")}
+          </Button>
+        )}
+        {!complete && (
+          <Button loading={busy} onClick={() => void create()}>
+            {t("enrolmentLinks.many.create")}
+          </Button>
+        )}
+      </Group>
+    </Stack>
+  );
+}
+
+async function createLink(email: string): Promise<LinkOfPerson> {
+  const found = await api.get("/tenants/users", { query: { "filter[email]": email, limit: 1 } });
+  const [user] = found.data;
+  if (user === undefined) throw new Error(`no user has the address ${email}`);
+  const link = await api.post("/tenants/users/{id}/enrolment-links", { path: { id: user.id }, body: {} });
+  return { email, url: link.url, code: link.code, expiresAt: link.expiresAt };
+}
+
+function download(text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+  const anchor = document.createElement("a");
+  anchor.href = url;
+  anchor.download = "enrolment-links.csv";
+  anchor.click();
+  URL.revokeObjectURL(url);
+}

@@ -1,0 +1,73 @@
+import { screen } from "@testing-library/dom";
+import { expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import {
+  choose,
+  click,
+  findDialog,
+  openConsole,
+  reviewAndSend,
+  waitForDialogToClose,
+} from "../../testing/console-page.tsx";
+import { mockApi } from "../../testing/mock-api.ts";
+import { newId, sample } from "../../testing/sample.ts";
+
+test("asks before a pasted list is dropped", async () => {
+  const user = openConsole("/users?new=1");
+  await findDialog(t("users.invite.title"));
+  const field = await screen.findByRole<HTMLTextAreaElement>("textbox", { name: t("users.invite.emails") });
+  await user.click(field);
+  await user.paste("ann@example.com, Ann");
+  await screen.findByText(t("users.invite.ignoredText", { line: 1, text: "Ann" }));
+  await user.keyboard("{Escape}");
+  await screen.findByText(t("records.form.discardTitle"));
+  expect(field.value).toBe("ann@example.com, Ann");
+  await click(user, t("records.form.discard"));
+  await waitForDialogToClose();
+});
+
+test("shows what is skipped above the groups, whose list would cover it", async () => {
+  const user = openConsole("/users?new=1");
+  await findDialog(t("users.invite.title"));
+  await user.click(await screen.findByRole("textbox", { name: t("users.invite.emails") }));
+  await user.paste("nobody");
+  const warning = await screen.findByText(t("users.invite.skippedLines"));
+  const groups = await screen.findByRole("combobox", { name: t("users.fields.groups") });
+  expect(warning.compareDocumentPosition(groups) & Node.DOCUMENT_POSITION_FOLLOWING).not.toBe(0);
+});
+
+async function inviteAsSupport(emails: readonly string[]): Promise<string> {
+  const role = { ...sample("Role"), id: newId(), name: "Support", type: "SUPPORT" as const };
+  mockApi.answer("get", "/tenants/roles", [role]);
+  const user = openConsole("/users?new=1");
+  await findDialog(t("users.invite.title"));
+  await user.click(await screen.findByRole("textbox", { name: t("users.invite.emails") }));
+  await user.paste(emails.join("\n"));
+  await choose(user, t("users.fields.roles"), "Support");
+  await reviewAndSend(user, t("users.invite.submit", { count: emails.length }));
+  await screen.findByText(t("enrolmentLinks.many.text", { count: emails.length }));
+  await click(user, t("enrolmentLinks.many.skip"));
+  await waitForDialogToClose();
+  return role.id;
+}
+
+test("invites users with roles in one request", async () => {
+  const role = await inviteAsSupport(["ann@example.com", "bob@example.com"]);
+  expect(mockApi.bodies("createUsers")).toEqual([
+    [
+      { email: "ann@example.com", groups: [], roles: [role] },
+      { email: "bob@example.com", groups: [], roles: [role] },
+    ],
+  ]);
+  expect(mockApi.writes()).toEqual(["POST /tenants/users"]);
+});
+
+test("invites more users than one request takes, with roles, in one change set", async () => {
+  const role = await inviteAsSupport(Array.from({ length: 101 }, (_, index) => `user-${index}@example.com`));
+  expect(mockApi.writes()).toEqual(["POST /tenants/changes"]);
+  const [set] = mockApi.bodies("applyChanges") as readonly {
+    readonly changes: readonly { readonly body: unknown }[];
+  }[];
+  expect(set?.changes.map(({ body }) => (body as readonly unknown[]).length)).toEqual([100, 1]);
+  expect(set?.changes[1]?.body).toEqual([{ email: "user-100@example.com", groups: [], roles: [role] }]);
+});

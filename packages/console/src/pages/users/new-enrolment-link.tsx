@@ -1,0 +1,45 @@
+/** An enrolment link that was just created: as a link, as a QR code, and as a code to type. It is shown once. */
+import type { ResultOf } from "@gatehouse/client/calls";
+import { Alert, Button, Center, Code, Group, Stack, Text } from "@mantine/core";
+import { CopyText } from "../../app/copy.tsx";
+import { t } from "../../messages/i18n.ts";
+import { Dialog } from "../../records/dialog.tsx";
+import { QrCode } from "./qr-code.tsx";
+
+interface NewEnrolmentLinkProps {
+  readonly name: string;
+  readonly link: Pick<ResultOf<"/tenants/users/{id}/enrolment-links", "post">, "url" | "code">;
+  readonly close: () => void;
+}
+
+export function NewLink({ name, link: { url, code }, close }: NewEnrolmentLinkProps) {
+  return (
+    <Dialog onClose={() => undefined} title={t("enrolmentLinks.created", { name })} closable={false}>
+      <Stack>
+        <Text>{t("enrolmentLinks.createdText")}</Text>
+        <Code block aria-label={t("enrolmentLinks.link")} className="secret">
+          {url}
+        </Code>
+        <Center>
+          <QrCode text={url} label={t("enrolmentLinks.qr")} />
+        </Center>
+        <Text>{t("enrolmentLinks.codeText", { address: new URL("/console/enrol", url).href })}</Text>
+        <Code block aria-label={t("enrolmentLinks.code")} className="secret">
+          {code}
+        </Code>
+        <Alert color="yellow" variant="outline">
+          {t("enrolmentLinks.warning")}
+        </Alert>
+        <Group justify="flex-end">
+          <CopyText text={url} variant="default" data-autofocus>
+            {t("enrolmentLinks.copyLink")}
+          </CopyText>
+          <CopyText text={code} variant="default">
+            {t("enrolmentLinks.copyCode")}
+          </CopyText>
+          <Button onClick={close}>{t("records.secret.saved")}</Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  );
+}

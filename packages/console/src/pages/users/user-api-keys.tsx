@@ -1,0 +1,62 @@
+/** The API keys that a user created. They work on when the user is deactivated. */
+import { Stack, Table, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../../app/api.ts";
+import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
+import { RecordLink } from "../../records/record-link.tsx";
+import { Panel } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
+import { ReviewedButton } from "../../records/reviewed-change.tsx";
+import type { User } from "./user-fields.tsx";
+
+const path = "/tenants/users/{id}/api-keys";
+
+/** The keys that a user created; empty for callers that may not list them. */
+export function useApiKeysOf(id: string) {
+  const canRead = usePermission("api-keys:read");
+  const { data = [] } = useQuery({
+    queryKey: [path, id],
+    queryFn: () => api.get(path, { path: { id } }),
+    enabled: canRead,
+  });
+  return data;
+}
+
+export function UserApiKeys({ user, etag }: { readonly user: User; readonly etag: string }) {
+  const keys = useApiKeysOf(user.id);
+  const canWrite = usePermission("api-keys:write");
+  if (keys.length === 0) return null;
+  return (
+    <Panel title={t("users.apiKeys.title")}>
+      <Stack align="flex-start">
+        <Text>{t("users.apiKeys.text")}</Text>
+        <Table className="record-table">
+          <Table.Tbody>
+            {keys.map((key) => (
+              <Table.Tr key={key.id}>
+                <Table.Td>
+                  <RecordLink to={`/api-keys/${key.id}`}>{key.name}</RecordLink>
+                </Table.Td>
+                <Table.Td visibleFrom="xs">
+                  <RelativeTime at={key.lastUsedAt} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+        {canWrite && (
+          <ReviewedButton
+            label={t("users.apiKeys.revoke", { count: keys.length })}
+            title={t("users.apiKeys.revokeTitle", { name: user.email ?? user.id })}
+            note={t("users.apiKeys.revokeNote")}
+            changes={[{ method: "DELETE", path: `/tenants/users/${user.id}/api-keys` }]}
+            etag={etag}
+            doneMessage={t("users.apiKeys.revoked")}
+            danger
+          />
+        )}
+      </Stack>
+    </Panel>
+  );
+}

@@ -1,0 +1,47 @@
+/** The passkeys and sessions of a user, for administrators. */
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../../app/api.ts";
+import { usePermission } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
+import { Panel } from "../../records/record-page.tsx";
+import { useAction } from "../../records/use-record.ts";
+import type { User } from "./user-fields.tsx";
+
+export function UserSignIn({ user: { id } }: { readonly user: User }) {
+  const canWrite = usePermission("users:write");
+  const { data: passkeys } = useQuery({
+    queryKey: ["/tenants/users/{id}/passkeys", id],
+    queryFn: () => api.get("/tenants/users/{id}/passkeys", { path: { id } }),
+  });
+  const reset = useAction({
+    run: () => api.delete("/tenants/users/{id}/passkeys", { path: { id } }),
+    done: t("signIn.user.resetDone"),
+  });
+  const end = useAction({
+    run: () => api.delete("/tenants/users/{id}/sessions", { path: { id } }),
+    done: t("signIn.user.endSessionsDone"),
+  });
+  return (
+    <Panel title={t("signIn.user.title")}>
+      <Stack align="flex-start">
+        {passkeys !== undefined && <Text>{t("signIn.user.passkeys", { count: passkeys.length })}</Text>}
+        {canWrite && (
+          <Group gap="xs">
+            <Button variant="default" loading={end.isPending} onClick={() => end.mutate()}>
+              {t("signIn.user.endSessions")}
+            </Button>
+            <Button
+              variant="default"
+              disabled={passkeys?.length === 0}
+              loading={reset.isPending}
+              onClick={() => reset.mutate()}
+            >
+              {t("signIn.user.resetPasskeys")}
+            </Button>
+          </Group>
+        )}
+      </Stack>
+    </Panel>
+  );
+}

@@ -1,0 +1,79 @@
+import { screen, waitFor } from "@testing-library/dom";
+import { describe, expect, test } from "vitest";
+import { t } from "../messages/i18n.ts";
+import { currentPath, findPanel, openConsole } from "../testing/console-page.tsx";
+import { mockApi, problem } from "../testing/mock-api.ts";
+import { newId, pageOf, sample } from "../testing/sample.ts";
+
+const id = newId();
+const ann = sample("User", { id, email: "ann@example.com", status: "active" });
+const wiki = { id: newId(), name: "Wiki" };
+const payroll = { id: newId(), name: "Payroll" };
+const policy = { id: newId(), name: "Staff" };
+const user = { id, name: "ann@example.com" };
+const access = (resource: typeof wiki) => ({ user, resource, policy, gateways: [] });
+
+function rowText(name: string): string {
+  return screen.getByRole("row", { name: new RegExp(name) }).textContent ?? "";
+}
+
+describe("the access tab of a user", () => {
+  test("shows what can be reached, through which policy, and when access began", async () => {
+    mockApi.answer("get", "/tenants/users/{id}", ann);
+    mockApi.answer("get", "/tenants/access", ({ query }) => {
+      if (query.at === undefined) return pageOf([access(wiki), access(payroll)]);
+      const days = Math.round((Date.now() - Date.parse(query.at)) / 86_400_000);
+      if (days > 30) return problem("before_history");
+      return pageOf(days > 7 ? [access(wiki)] : [access(wiki), access(payroll)]);
+    });
+    const person = openConsole(`/users/${id}`);
+    await person.click(await screen.findByRole("tab", { name: t("records.tabs.access") }));
+    await findPanel(t("records.accessTab.what"));
+    await waitFor(() => expect(currentPath()).toBe(`/users/${id}?tab=access`));
+    await waitFor(() => expect(rowText("Payroll")).toContain(t("records.accessTab.within", { count: 30 })));
+    expect(rowText("Wiki")).toContain(t("records.accessTab.before", { count: 30 }));
+    expect(rowText("Wiki")).toContain("Staff");
+  });
+
+  test("asks about no earlier time if nothing can be reached", async () => {
+    mockApi.answer("get", "/tenants/users/{id}", ann);
+    openConsole(`/users/${id}?tab=access`);
+    await screen.findByText(t("records.accessTab.nothing"));
+    expect(mockApi.received("listPastAccess")).toHaveLength(1);
+  });
+
+  test("is not offered without the permission to ask", async () => {
+    mockApi.signIn(["users:read"]);
+    mockApi.answer("get", "/tenants/users/{id}", ann);
+    openConsole(`/users/${id}?tab=access`);
+    await findPanel(t("users.profile"));
+    expect(screen.queryByRole("tab")).toBeNull();
+    expect(mockApi.received("listPastAccess")).toEqual([]);
+  });
+});
+
+test("the access tab of a group lists the policies that name it, and those for all groups", async () => {
+  const group = sample("Group", { id: newId(), name: "Sales" });
+  const named = { resources: [], users: [], devices: [], gateways: [], active: true, action: true };
+  mockApi.answer("get", "/tenants/groups/{id}", group);
+  mockApi.answer("get", "/tenants/policies", ({ query }) =>
+    pageOf(
+      query["filter[type]"] === "PRIVATE"
+        ? [
+            sample("Policy", {
+              ...named,
+              id: newId(),
+              name: "For sales",
+              groups: [sample("PolicyGroup", { id: group.id })],
+            }),
+            sample("Policy", { ...named, id: newId(), name: "For all", allGroups: true }),
+            sample("Policy", { ...named, id: newId(), name: "For others", groups: [sample("PolicyGroup")] }),
+          ]
+        : [],
+    ),
+  );
+  openConsole(`/groups/${group.id}?tab=access`);
+  await screen.findByRole("link", { name: "For sales" });
+  screen.getByRole("link", { name: "For all" });
+  expect(screen.queryByRole("link", { name: "For others" })).toBeNull();
+});

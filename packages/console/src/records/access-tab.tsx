@@ -1,0 +1,142 @@
+/** The access of a user or a device, or to a resource: since when, and through which policy. */
+import { GatehouseError } from "@gatehouse/client/errors";
+import { Button, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { paged } from "../app/api.ts";
+import { ProblemNotice } from "../app/problem-notice.tsx";
+import { t } from "../messages/i18n.ts";
+import { type Probe, probedDays, type Since, sinceOf } from "./access-since.ts";
+import { foldDevices } from "./fold-devices.ts";
+import { RecordLink, RecordLinks } from "./record-link.tsx";
+import { Panel } from "./record-page.tsx";
+
+const source = paged("/tenants/access");
+
+/** Rows that are read at once. A row is a user, a device and a resource. */
+const mostRows = 100;
+const dayMs = 86_400_000;
+
+type Question = { readonly user: string } | { readonly device: string } | { readonly resource: string };
+
+export function AccessTab({ of }: { readonly of: Question }) {
+  const isResource = "resource" in of;
+  const question: Readonly<Record<string, string>> = { ...of };
+  const { data, error, refetch } = useQuery({
+    queryKey: [source.path, question, mostRows],
+    queryFn: ({ signal }) => source.read({ ...question, limit: mostRows }, signal),
+  });
+  const probes = useProbes(question, data !== undefined && data.total > 0);
+  if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
+  if (data === undefined) return <Skeleton height={160} aria-busy />;
+  const rows = foldDevices(data.data);
+  const ask = new URLSearchParams({ view: isResource ? "who" : "what", ...question }).toString();
+  return (
+    <Panel
+      title={isResource ? t("records.accessTab.who") : t("records.accessTab.what")}
+      actions={
+        <Button component={Link} to={`/access?${ask}`} size="xs" variant="default">
+          {t("records.accessTab.ask")}
+        </Button>
+      }
+    >
+      {rows.length === 0 ? (
+        <Text c="dimmed">{isResource ? t("records.accessTab.nobody") : t("records.accessTab.nothing")}</Text>
+      ) : (
+        <Stack gap="xs">
+          <Table.ScrollContainer
+            minWidth={0}
+            type="native"
+            scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("records.tabs.access") }}
+          >
+            <Table className="record-table">
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>
+                    {isResource ? t("access.found.columns.user") : t("access.found.columns.resource")}
+                  </Table.Th>
+                  <Table.Th visibleFrom="xs">{t("access.found.columns.device")}</Table.Th>
+                  <Table.Th>{t("access.found.columns.policy")}</Table.Th>
+                  <Table.Th visibleFrom="sm">{t("records.accessTab.since")}</Table.Th>
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {rows.map((folded) => {
+                  const { row, devices } = folded;
+                  return (
+                    <Table.Tr key={`${row.user.id} ${row.resource.id} ${row.policy.id}`}>
+                      <Table.Td>
+                        {isResource ? (
+                          <RecordLink to={`/users/${row.user.id}`}>{row.user.name}</RecordLink>
+                        ) : (
+                          <RecordLink to={`/resources/${row.resource.id}`}>{row.resource.name}</RecordLink>
+                        )}
+                      </Table.Td>
+                      <Table.Td visibleFrom="xs">
+                        <RecordLinks path="devices" records={devices} none={t("records.accessTab.noDevice")} />
+                      </Table.Td>
+                      <Table.Td>
+                        <RecordLink to={`/policies/${row.policy.id}`}>{row.policy.name}</RecordLink>
+                      </Table.Td>
+                      <Table.Td visibleFrom="sm">
+                        {probes === undefined ? (
+                          <Skeleton height={12} width={80} aria-busy />
+                        ) : (
+                          formatSince(sinceOf(folded, probes))
+                        )}
+                      </Table.Td>
+                    </Table.Tr>
+                  );
+                })}
+              </Table.Tbody>
+            </Table>
+          </Table.ScrollContainer>
+          {data.total > data.data.length && (
+            <Group>
+              <Text size="sm" c="dimmed">
+                {t("records.accessTab.more", { count: data.total - data.data.length })}
+              </Text>
+            </Group>
+          )}
+        </Stack>
+      )}
+    </Panel>
+  );
+}
+
+/** Access at earlier times. Undefined while it loads. */
+function useProbes(question: Readonly<Record<string, string>>, enabled: boolean): readonly Probe[] | undefined {
+  // The times stay the same while the tab is shown.
+  const [now] = useState(Date.now);
+  return useQueries({
+    queries: probedDays.map((days) => {
+      const at = new Date(now - days * dayMs).toISOString();
+      return {
+        queryKey: [source.path, question, days, at],
+        enabled,
+        staleTime: Number.POSITIVE_INFINITY,
+        queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<Probe | null> => {
+          try {
+            return (await source.read({ ...question, at, limit: mostRows }, signal)).data;
+          } catch (error) {
+            if (!(error instanceof GatehouseError)) throw error;
+            // The record did not exist then, so nothing was reached.
+            if (error.code === "not_found") return [];
+            if (error.code === "before_history") return null;
+            throw error;
+          }
+        },
+      };
+    }),
+    combine: (results) =>
+      results.some(({ isPending }) => isPending) ? undefined : results.map(({ data }) => data ?? undefined),
+  });
+}
+
+function formatSince(since: Since | undefined): string {
+  if (since === undefined) return t("records.accessTab.unknown");
+  return since.kind === "within"
+    ? t("records.accessTab.within", { count: since.days })
+    : t("records.accessTab.before", { count: since.days });
+}

@@ -1,0 +1,71 @@
+/** A dialog over the page. Focus enters at its first field, and returns to the element that opened it. */
+import { Modal } from "@mantine/core";
+import { type ReactNode, useEffect, useState } from "react";
+import { t } from "../messages/i18n.ts";
+
+interface DialogProps {
+  readonly title: string;
+  readonly size?: "lg" | "xl";
+  readonly onClose: () => void;
+  /** False if a click outside must not close the dialog, because it would lose input. */
+  readonly closeOnClickOutside?: boolean;
+  /** False for a dialog that only its own buttons close. */
+  readonly closable?: boolean;
+  readonly children: ReactNode;
+}
+
+/** An open dialog. Unmount it to close it. */
+export function Dialog({
+  title,
+  size = "lg",
+  onClose,
+  closeOnClickOutside = true,
+  closable = true,
+  children,
+}: DialogProps) {
+  useReturnedFocus();
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={<bdi>{title}</bdi>}
+      size={size}
+      closeOnClickOutside={closeOnClickOutside && closable}
+      closeOnEscape={closable}
+      withCloseButton={closable}
+      closeButtonProps={{ "aria-label": t("common.close") }}
+    >
+      {children}
+    </Modal>
+  );
+}
+
+/** Returns the focus when the component unmounts. The library does so only for dialogs that stay mounted. */
+function useReturnedFocus(): void {
+  const [opener] = useState(() => document.activeElement);
+  // An item of a menu is gone by then. Its menu's button is not.
+  const [menu] = useState(() => opener?.closest("[role=menu]")?.getAttribute("aria-labelledby") ?? "");
+  useEffect(
+    () => () => {
+      setTimeout(() => {
+        const { activeElement } = document;
+        if (activeElement !== null && activeElement !== document.body) return;
+        const isGone = !(opener instanceof HTMLElement) || !opener.isConnected || opener === document.body;
+        const target = isGone ? (document.getElementById(menu) ?? document.querySelector("main h1")) : opener;
+        if (target instanceof HTMLElement) focusAnyway(target);
+      });
+    },
+    [opener, menu],
+  );
+}
+
+/** Focuses an element, also one such as a heading that the keyboard does not reach. */
+export function focusAnyway(element: HTMLElement): void {
+  if (element.tabIndex < 0) element.tabIndex = -1;
+  element.focus({ preventScroll: true });
+}
+
+/** A ref for the fields of a dialog: marks the first of them for the initial focus. */
+export function focusFirstField(fields: HTMLElement | null): void {
+  fields?.querySelector("input:not(:disabled), textarea:not(:disabled)")?.setAttribute("data-autofocus", "true");
+}

@@ -1,0 +1,48 @@
+/** The icon of each kind of record, before its name in lists. */
+import {
+  Group,
+  IdCard,
+  KeyRound,
+  Laptop,
+  ListChecks,
+  type LucideIcon,
+  Network,
+  Router,
+  Server,
+  ShieldCheck,
+  User,
+  Webhook,
+} from "lucide-react";
+import type { ReactNode } from "react";
+
+const icons: Readonly<Record<string, LucideIcon>> = {
+  "access-tests": ListChecks,
+  addresses: Network,
+  "api-keys": KeyRound,
+  devices: Laptop,
+  gateways: Router,
+  groups: Group,
+  "identity-providers": IdCard,
+  policies: ShieldCheck,
+  resources: Server,
+  users: User,
+  webhooks: Webhook,
+};
+
+export const kindsWithIcon = Object.keys(icons);
+
+interface KindProps {
+  /** The first part of the path of the records' pages, such as `users`. */
+  readonly of: string;
+  readonly children: ReactNode;
+}
+
+export function Kind({ of, children }: KindProps) {
+  const Icon = icons[of];
+  return (
+    <span className="kind">
+      {Icon !== undefined && <Icon size={15} aria-hidden />}
+      {children}
+    </span>
+  );
+}

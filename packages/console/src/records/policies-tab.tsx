@@ -1,0 +1,96 @@
+/** The policies that name a group, or the resources behind a gateway, with what they allow. */
+import type { ItemAt } from "@gatehouse/client/calls";
+import { Skeleton, Table, Text } from "@mantine/core";
+import { useQueries } from "@tanstack/react-query";
+import { ProblemNotice } from "../app/problem-notice.tsx";
+import { t } from "../messages/i18n.ts";
+import { allPoliciesQuery } from "./all-policies.ts";
+import { RecordLink, RecordLinks } from "./record-link.tsx";
+import { Panel } from "./record-page.tsx";
+import { RelativeTime } from "./relative-time.tsx";
+import { Status } from "./status.tsx";
+
+type Policy = ItemAt<"/tenants/policies">;
+
+const types = ["PRIVATE", "SAAS", "INTERNET", "SITETOSITE"] as const;
+
+interface PoliciesTabProps {
+  readonly title: string;
+  readonly empty: string;
+  /** Whether the policy concerns the record. */
+  readonly concerns: (policy: Policy) => boolean;
+}
+
+export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
+  const { policies, error, refetch } = useQueries({
+    queries: types.map((type) => allPoliciesQuery(type)),
+    combine: (results) => ({
+      policies: results.some(({ data }) => data === undefined) ? undefined : results.flatMap(({ data }) => data ?? []),
+      error: results.find((result) => result.error !== null)?.error ?? null,
+      refetch: () => results.map((result) => result.refetch()),
+    }),
+  });
+  if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
+  if (policies === undefined) return <Skeleton height={160} aria-busy />;
+  const found = policies.filter(concerns);
+  return (
+    <Panel title={title}>
+      {found.length === 0 ? (
+        <Text c="dimmed">{empty}</Text>
+      ) : (
+        <Table.ScrollContainer
+          minWidth={0}
+          type="native"
+          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": title }}
+        >
+          <Table className="record-table">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>{t("access.found.columns.resource")}</Table.Th>
+                <Table.Th visibleFrom="xs">{t("records.policiesTab.subjects")}</Table.Th>
+                <Table.Th>{t("access.found.columns.policy")}</Table.Th>
+                <Table.Th>{t("records.policiesTab.action")}</Table.Th>
+                <Table.Th visibleFrom="sm">{t("records.policiesTab.changed")}</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {found.map((policy) => (
+                <Table.Tr key={policy.id}>
+                  <Table.Td>
+                    {policy.allResources ? (
+                      t("records.policiesTab.allResources")
+                    ) : (
+                      <RecordLinks path="resources" records={policy.resources} />
+                    )}
+                  </Table.Td>
+                  <Table.Td visibleFrom="xs">
+                    {policy.allUsers || policy.allGroups || policy.allDevices ? (
+                      t("records.policiesTab.everyone")
+                    ) : (
+                      <RecordLinks path="groups" records={policy.groups} none="–" />
+                    )}
+                  </Table.Td>
+                  <Table.Td>
+                    <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
+                  </Table.Td>
+                  <Table.Td>
+                    {!policy.active ? (
+                      <Status tone="idle">{t("records.status.inactive")}</Status>
+                    ) : policy.action ? (
+                      <Status tone="good">{t("records.policiesTab.allows")}</Status>
+                    ) : (
+                      <Status tone="bad">{t("records.policiesTab.denies")}</Status>
+                    )}
+                  </Table.Td>
+                  <Table.Td visibleFrom="sm">
+                    <RelativeTime at={policy.updatedAt} />
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,73 @@
+/** Guards unsaved input against links, the Back button of the browser, and the end of the page. */
+import { Alert, Button, Group } from "@mantine/core";
+import { useBlocker } from "@tanstack/react-router";
+import { useState } from "react";
+import { flushSync } from "react-dom";
+import { t } from "../messages/i18n.ts";
+
+export interface Unsaved {
+  /** Closes at once, or asks first if there is unsaved input. */
+  readonly leave: () => void;
+  /** Allows the next navigation, because the input was saved. */
+  readonly release: () => void;
+  /** Guards the input again, because saving failed. */
+  readonly hold: () => void;
+  /** Whether to show `DiscardNotice`. */
+  readonly asks: boolean;
+  readonly keep: () => void;
+  readonly discard: () => void;
+}
+
+/** @param close ends editing; absent for input that belongs to a page */
+export function useUnsaved(isChanged: boolean, close: () => void = () => undefined): Unsaved {
+  const [asksToClose, setAsksToClose] = useState(false);
+  const [isReleased, setReleased] = useState(false);
+  const isGuarded = isChanged && !isReleased;
+  const blocker = useBlocker({
+    shouldBlockFn: () => isGuarded,
+    enableBeforeUnload: isGuarded,
+    // While a blocker exists, navigations complete later, and the last of several wins.
+    disabled: !isGuarded,
+    withResolver: true,
+  });
+  const isBlocked = blocker.status === "blocked";
+  // The navigation that follows must not find the blocker.
+  const release = () => flushSync(() => setReleased(true));
+  return {
+    leave: () => {
+      if (isGuarded) setAsksToClose(true);
+      else close();
+    },
+    release,
+    hold: () => setReleased(false),
+    asks: isBlocked || asksToClose,
+    keep: () => {
+      setAsksToClose(false);
+      if (isBlocked) blocker.reset();
+    },
+    discard: () => {
+      setAsksToClose(false);
+      if (isBlocked) blocker.proceed();
+      else {
+        release();
+        close();
+      }
+    },
+  };
+}
+
+export function DiscardNotice({ unsaved: { asks, keep, discard } }: { readonly unsaved: Unsaved }) {
+  if (!asks) return null;
+  return (
+    <Alert color="yellow" variant="outline" title={t("records.form.discardTitle")} role="alert">
+      <Group>
+        <Button size="xs" variant="default" onClick={keep}>
+          {t("records.form.keepEditing")}
+        </Button>
+        <Button size="xs" color="red" onClick={discard}>
+          {t("records.form.discard")}
+        </Button>
+      </Group>
+    </Alert>
+  );
+}
