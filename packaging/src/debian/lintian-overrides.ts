@@ -1,0 +1,20 @@
+import type { Artefact } from "../artefacts/artefact.ts";
+
+/** Findings of lintian that follow from decisions, with the reason as a comment. */
+export function lintianOverrides({ name, includesPostgres, environmentFile }: Artefact): string {
+  const program = `usr/lib/${name}`;
+  const lines = [
+    "# Node.js and PostgreSQL are included as npm distributes them, so that their hashes can be verified.",
+    `${name}: unstripped-binary-or-object *${program}/*`,
+    `${name}: embedded-library *${program}/*`,
+    `${name}: hardening-no-pie *${program}/*`,
+    ...(includesPostgres ? [`${name}: custom-library-search-path *${program}/*`] : []),
+    ...(environmentFile === undefined
+      ? []
+      : [
+          "# The file can contain secrets.",
+          `${name}: non-standard-file-perm 0640 != 0644 *${environmentFile.slice(1)}*`,
+        ]),
+  ];
+  return `${lines.join("\n")}\n`;
+}

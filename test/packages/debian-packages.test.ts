@@ -1,0 +1,190 @@
+/** The Debian packages of this version, on a fresh Debian: from the installation to the purge. */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { access, appendFile, copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DebianRoot, must, rootObstacle } from "./debian-root.ts";
+
+const workspace = fileURLToPath(new URL("../../", import.meta.url));
+const obstacle = rootObstacle();
+if (obstacle !== undefined) console.warn(obstacle);
+
+/** The builds must not depend on the time of the last commit, which may change meanwhile. */
+const time = { SOURCE_DATE_EPOCH: "1764000000" };
+const names = ["gatehouse", "gatehouse-gateway", "gatehouse-device"];
+
+describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
+  let built: string;
+  let root: DebianRoot;
+  const running: ChildProcess[] = [];
+
+  beforeAll(async () => {
+    built = await mkdtemp(path.join(tmpdir(), "gatehouse-packages-"));
+    await must("npm", ["run", "--silent", "build"]);
+    await build(built, ["--architecture", "amd64", "--compression", "0"]);
+    root = await DebianRoot.make();
+  }, 1_800_000);
+
+  afterAll(async () => {
+    for (const child of running) child.kill("SIGKILL");
+    await root?.remove();
+    await rm(built, { recursive: true, force: true });
+  });
+
+  test("are the same bytes when they are built again", async () => {
+    const again = await mkdtemp(path.join(tmpdir(), "gatehouse-packages-"));
+    const options = ["--architecture", "amd64", "--compression", "0", "--package", "gatehouse"];
+    await must(
+      "sh",
+      ["-c", `umask 077 && exec node packaging/dist/package.js --output '${again}' ${options.join(" ")}`],
+      {
+        ...time,
+        TZ: "Asia/Tokyo",
+      },
+    );
+    const files = (await readdir(again)).filter((file) => file !== "SHA256SUMS");
+    expect(files).toEqual(["gatehouse_0.1.0_amd64.cdx.json", "gatehouse_0.1.0_amd64.deb"]);
+    for (const file of files) {
+      expect((await readFile(path.join(again, file))).equals(await readFile(path.join(built, file))), file).toBe(true);
+    }
+    await rm(again, { recursive: true });
+  }, 900_000);
+
+  test("install, with settings that only root can read", async () => {
+    await install("0.1.0");
+
+    expect((await stat(root.path("etc/gatehouse/gatehouse.conf"))).mode & 0o777).toBe(0o640);
+    expect(await root.run("id", "-un", "gatehouse")).toBe("gatehouse\n");
+    for (const name of names) {
+      expect(await root.run(name, "--help")).toContain(`Usage: ${name}`);
+      await access(root.path(`usr/share/man/man1/${name}.1.gz`));
+      await access(root.path(`usr/share/bash-completion/completions/${name}`));
+      expect(await readdir(root.path("etc/systemd/system/multi-user.target.wants"))).toContain(`${name}.service`);
+    }
+  }, 600_000);
+
+  test("serve, keep settings and data over an upgrade, and serve again", async () => {
+    const first = await serve();
+    const keys = await readFile(root.path("var/lib/gatehouse/first-keys"), "utf8");
+    const key = /API key +(\S+)/.exec(keys)?.[1] ?? "";
+    expect((await stat(root.path("var/lib/gatehouse/first-keys"))).mode & 0o777).toBe(0o600);
+    expect(first.printed()).not.toContain(key);
+    expect((await fetch(`${first.url}/console/`)).status).toBe(200);
+    expect((await fetch(`${first.url}/docs/swagger-ui.css`)).status).toBe(200);
+    const tenant = await ownTenant(first.url, key);
+    await first.stop();
+    await appendFile(root.path("etc/gatehouse/gatehouse.conf"), "# kept\n");
+
+    await install("0.1.1");
+
+    expect(await readFile(root.path("etc/gatehouse/gatehouse.conf"), "utf8")).toMatch(/# kept\n$/);
+    const second = await serve();
+    expect(await ownTenant(second.url, key)).toEqual(tenant);
+    await second.stop();
+  }, 900_000);
+
+  test("keep settings and data when they are removed, and delete them when they are purged", async () => {
+    await root.run("apt-get", "remove", "-y", "-q", ...names);
+    await access(root.path("etc/gatehouse/gatehouse.conf"));
+    await access(root.path("var/lib/gatehouse/master-key"));
+    await expect(access(root.path("usr/lib/gatehouse"))).rejects.toThrow("ENOENT");
+
+    await root.run("apt-get", "purge", "-y", "-q", ...names);
+
+    for (const file of [
+      "etc/gatehouse",
+      "var/lib/gatehouse",
+      "etc/systemd/system/multi-user.target.wants/gatehouse.service",
+    ]) {
+      await expect(access(root.path(file)), file).rejects.toThrow("ENOENT");
+    }
+  }, 600_000);
+
+  function build(output: string, options: readonly string[]): Promise<string> {
+    return must("node", [path.join(workspace, "packaging/dist/package.js"), "--output", output, ...options], time);
+  }
+
+  /** Installs all packages with apt. Another version than this one has the same files. */
+  async function install(version: string): Promise<void> {
+    const files: string[] = [];
+    for (const name of names) {
+      const file = `${name}_${version}_amd64.deb`;
+      if (version === "0.1.0") await copyFile(path.join(built, file), root.path(`tmp/${file}`));
+      else await repack(path.join(built, `${name}_0.1.0_amd64.deb`), version, root.path(`tmp/${file}`));
+      files.push(`/tmp/${file}`);
+    }
+    await root.run("apt-get", "install", "-y", "-q", "--no-install-recommends", ...files);
+    for (const file of files) await rm(root.path(file));
+  }
+
+  interface Serving {
+    readonly url: string;
+    printed(): string;
+    stop(): Promise<void>;
+  }
+
+  /** Starts the server as its unit does. */
+  async function serve(): Promise<Serving> {
+    const port = await freePort();
+    await root.run("install", "-d", "-o", "gatehouse", "-g", "gatehouse", "-m", "0700", "/var/lib/gatehouse");
+    const child = root.start(
+      ...["setpriv", "--reuid=gatehouse", "--regid=gatehouse", "--clear-groups", "--no-new-privs"],
+      ...["env", "--chdir=/var/lib/gatehouse", "GATEHOUSE_DATA_DIR=/var/lib/gatehouse", `GATEHOUSE_PORT=${port}`],
+      ...["/usr/bin/gatehouse", "serve", "--keys-file", "/var/lib/gatehouse/first-keys"],
+    );
+    running.push(child);
+    let printed = "";
+    child.stdout?.on("data", (text) => {
+      printed += String(text);
+    });
+    child.stderr?.on("data", (text) => {
+      printed += String(text);
+    });
+    const url = `http://127.0.0.1:${port}`;
+    const ready = () =>
+      fetch(`${url}/readyz`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    await expect.poll(ready, { timeout: 240_000, message: printed }).toBe(200);
+    return {
+      url,
+      printed: () => printed,
+      async stop() {
+        const closed = once(child, "close");
+        await must("pkill", ["-TERM", "--parent", String(child.pid)]);
+        await closed;
+      },
+    };
+  }
+});
+
+async function ownTenant(url: string, key: string): Promise<unknown> {
+  const response = await fetch(`${url}/tenants/settings`, { headers: { apikey: key } });
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+/** Copies a package under another version. */
+async function repack(file: string, version: string, target: string): Promise<void> {
+  const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-repack-"));
+  await must("dpkg-deb", ["--raw-extract", file, folder]);
+  const control = path.join(folder, "DEBIAN/control");
+  await writeFile(control, (await readFile(control, "utf8")).replace(/^Version: .*$/m, `Version: ${version}`));
+  await must("dpkg-deb", ["--root-owner-group", "-Zxz", "-z0", "--build", folder, target]);
+  await rm(folder, { recursive: true });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
