@@ -1,11 +1,13 @@
 /**
- * Load test of the API. It measures bare Fastify, one resource, a page of resources and a write. It also measures how a
- * page's latency grows with the tenant, what the fence costs, and how much memory the server takes. All measurements
- * run side by side in one run, because machines differ.
+ * Load test of the API. It measures bare Fastify, one resource, pages of resources and a write, with their targets. It
+ * also measures how a page's latency grows with the tenant, what the fence costs, and how much memory the server takes.
+ * All measurements run side by side in one run, because machines differ.
  *
- *     npm run bench:api [-- --quick]
+ *     npm run bench:api [-- --quick] [--seconds=4] [--rounds=3]
  */
 import { cpus } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import type pg from "pg";
 import type { ServerAnnouncement } from "./bench-tenant.ts";
 import { startChild } from "./child-server.ts";
@@ -13,12 +15,19 @@ import { measureFence } from "./fence.ts";
 import { type Load, type LoadResult, run } from "./load.ts";
 import { seedResources } from "./seed.ts";
 
-const quick = process.argv.includes("--quick");
-const seconds = quick ? 2 : 4;
-const rounds = quick ? 1 : 3;
+const { values: options } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, seconds: { type: "string" }, rounds: { type: "string" } },
+});
+const { quick } = options;
+const seconds = Number(options.seconds ?? (quick ? 2 : 4));
+const rounds = Number(options.rounds ?? (quick ? 1 : 3));
 const connections = 32;
-/** More ids than the server's record cache holds. */
-const idsInTurn = 40_000;
+/** About six times the records that the server's cache holds. */
+const idsInTurn = 100_000;
+/** Changes per second elsewhere in the tenant. */
+const changesPerSecond = 20;
+/** Pages of which every request asks for a different one. */
+const differentPages = 5_000;
 const sizes = { small: 1_000, middle: 100_000, large: quick ? 200_000 : 1_000_000 };
 
 /** Requests of each tenant in the growth measurement; the first pages, in turn. */
@@ -46,45 +55,79 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
 
   const { headers, firstId, ids } = tenants.middle;
   const resource = `${url}/tenants/resources/${firstId}`;
-  const bytes = await (await fetch(resource, { headers })).text();
-  const bare = await startChild<{ url: string }>("./bare-fastify.js", bytes);
   const page = `${url}/tenants/resources?limit=50&sort=name&filter[type]=PRIVATE`;
-  const loads: readonly (readonly [string, Omit<Load, "connections" | "seconds">])[] = [
-    ["bare Fastify, the same bytes", { url: bare.announcement.url }],
-    ["GET /tenants/resources/{id}, one resource", { url: resource, headers }],
-    [
-      `GET /tenants/resources/{id}, ${ids.length.toLocaleString("en")} in turn`,
-      { url, paths: ids.map((id) => `/tenants/resources/${id}`), headers },
-    ],
-    [`GET /tenants/resources (50 of ${sizes.middle.toLocaleString("en")}, filtered, sorted)`, { url: page, headers }],
-    [
-      "POST /tenants/protocols",
-      {
+  const bytesOf = async (asked: string) => (await fetch(asked, { headers })).text();
+  const bare = {
+    record: await startChild<{ url: string }>("./bare-fastify.js", await bytesOf(resource)),
+    page: await startChild<{ url: string }>("./bare-fastify.js", await bytesOf(page)),
+  };
+  const list = "GET /tenants/resources, 50";
+  const loads: readonly ApiLoad[] = [
+    { name: "bare Fastify, the bytes of a resource", like: "record", load: { url: bare.record.announcement.url } },
+    { name: "bare Fastify, the bytes of a page", like: "page", load: { url: bare.page.announcement.url } },
+    {
+      name: "GET /tenants/resources/{id}, one resource",
+      like: "record",
+      target: 0.3,
+      load: { url: resource, headers },
+    },
+    {
+      name: `GET /tenants/resources/{id}, ${ids.length.toLocaleString("en")} in turn`,
+      like: "record",
+      target: 0.1,
+      load: { url, paths: ids.map((id) => `/tenants/resources/${id}`), headers },
+    },
+    { name: `${list}, one question repeated`, like: "page", target: 0.2, load: { url: page, headers } },
+    {
+      name: `${list}, repeated, ${changesPerSecond} changes/s elsewhere`,
+      like: "page",
+      target: 0.1,
+      load: { url: page, headers },
+      changing: true,
+    },
+    {
+      name: `${list}, any sort, offset and type`,
+      like: "page",
+      target: 0.05,
+      targetP99: 60,
+      load: { url, paths: anyPages(), headers },
+    },
+    { name: `${list}, other filters`, like: "page", target: 0.01, load: { url, paths: otherFilters(), headers } },
+    {
+      name: "POST /tenants/protocols",
+      like: "record",
+      load: {
         url: `${url}/tenants/protocols`,
         method: "POST",
         headers: { ...headers, "content-type": "application/json" },
         body: '{"name":"Bench [<id>]","networkProtocols":[{"protocol":"TCP","port":"8443"}]}',
       },
-    ],
+    },
   ];
   // Loads alternate in rounds, so that fluctuations of the machine affect all of them equally.
   const results = loads.map((): LoadResult[] => []);
   for (let round = 0; round < rounds; round += 1) {
-    for (const [index, [, load]] of loads.entries()) {
+    for (const [index, { load, changing }] of loads.entries()) {
+      const changes = changing === true ? changeAlways(url, headers) : undefined;
       await run({ ...load, connections, seconds: 1 });
       results[index]?.push(await run({ ...load, connections, seconds }));
+      await changes?.stop();
     }
   }
-  const bareResult = summary(results[0] ?? []);
-  for (const [index, [name]] of loads.entries()) {
+  const bareOf = { record: summary(results[0] ?? []), page: summary(results[1] ?? []) };
+  for (const [index, { name, like, target, targetP99 }] of loads.entries()) {
     const { perSecond, p50, p99, failures } = summary(results[index] ?? []);
-    const share = perSecond / bareResult.perSecond;
+    const share = perSecond / bareOf[like].perSecond;
+    const isMissed = share < (target ?? 0) || p99 > (targetP99 ?? Number.POSITIVE_INFINITY);
+    const latencyTarget = targetP99 === undefined ? "" : `, p99 at most ${targetP99} ms`;
     print(
       `${name.padEnd(64)} ${perSecond.toFixed(0).padStart(7)}/s  ${share.toFixed(3)} of bare  ` +
-        `p50 ${p50} ms  p99 ${p99} ms${failures > 0 ? `  ${failures} FAILED` : ""}`,
+        `p50 ${p50} ms  p99 ${p99} ms${failures > 0 ? `  ${failures} FAILED` : ""}` +
+        (target === undefined ? "" : `  target ${target}${latencyTarget}${isMissed ? "  MISSED" : ""}`),
     );
   }
-  await bare.stop();
+  await bare.record.stop();
+  await bare.page.stop();
   print();
 
   for (const query of ["limit=50&sort=name", "limit=50&sort=name&filter[type]=PRIVATE"]) {
@@ -107,6 +150,65 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
       `the server's memory (RSS): ${memory.now.toFixed(0)} MiB now, ${memory.highest.toFixed(0)} MiB at its highest`,
     );
   }
+}
+
+interface ApiLoad {
+  readonly name: string;
+  /** The bytes that bare Fastify sends in comparison. */
+  readonly like: "record" | "page";
+  /** The least share of bare Fastify's throughput. */
+  readonly target?: number;
+  /** The highest p99, in milliseconds. */
+  readonly targetP99?: number;
+  readonly load: Omit<Load, "connections" | "seconds">;
+  /** Whether something else in the tenant changes meanwhile. */
+  readonly changing?: true;
+}
+
+/** Different pages with every sort, offsets up to 10,000, and no filter or one by type. */
+function anyPages(): string[] {
+  const sorts = ["name", "-name", "id", "-id"];
+  const filters = ["", "&filter[type]=PRIVATE", "", "&filter[type]=SAAS", "&filter[type]=INTERNET"];
+  return Array.from({ length: differentPages }, (_, number) => {
+    const order = `sort=${sorts[number % sorts.length]}&offset=${(number * 7_919) % 10_001}`;
+    return `/tenants/resources?limit=50&${order}${filters[number % filters.length]}`;
+  });
+}
+
+/** Pages by part of the name, whose matching rows have to be counted. */
+function otherFilters(): string[] {
+  return Array.from({ length: differentPages }, (_, number) => {
+    const part = number.toString(16).padStart(3, "0");
+    return `/tenants/resources?limit=50&sort=name&filter[name][ilike]=%25${part}%25`;
+  });
+}
+
+/** Changes a group again and again, at a fixed rate. */
+function changeAlways(url: string, headers: Readonly<Record<string, string>>): { stop(): Promise<void> } {
+  let stopped = false;
+  const change = async () => {
+    const made = await fetch(`${url}/tenants/groups`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify({ name: `Bench ${performance.now()}` }),
+    });
+    const { id } = (await made.json()) as { id: string }; // the operation declares this type
+    for (let number = 0; !stopped; number += 1) {
+      await fetch(`${url}/tenants/groups/${id}`, {
+        method: "PUT",
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({ description: `Change ${number}` }),
+      });
+      await delay(1_000 / changesPerSecond);
+    }
+  };
+  const changed = change();
+  return {
+    stop: () => {
+      stopped = true;
+      return changed;
+    },
+  };
 }
 
 /** Summarizes several rounds: the mean throughput and the worst latencies. */

@@ -4,7 +4,7 @@ import type pg from "pg";
 /** The line that server-process.ts prints when the server is ready. */
 export interface ServerAnnouncement {
   readonly url: string;
-  /** Answers with the longest block of the event loop since the last request, in milliseconds. */
+  /** Answers with the longest block of the event loop since the last request, in milliseconds; also takes profiles. */
   readonly blocks: string;
   readonly operatorKey: string;
   readonly database: pg.ClientConfig;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -18,12 +18,22 @@ export interface ChildServer<Announcement> {
   memory(): { readonly now: number; readonly highest: number } | undefined;
   /** Processor time that the process has used, in seconds. Undefined if the system has no /proc. */
   processorSeconds(): number | undefined;
+  /** The system calls with which the process has written. Undefined if the system has no /proc. */
+  writeCalls(): number | undefined;
   stop(): Promise<void>;
 }
 
-/** @param input written to the program's standard input */
-export async function startChild<Announcement>(module: string, input = ""): Promise<ChildServer<Announcement>> {
-  const child: ChildProcess = spawn(process.execPath, [...nodeFlags, fileURLToPath(new URL(module, import.meta.url))], {
+/**
+ * @param input written to the program's standard input
+ * @param flags further flags of Node.js
+ */
+export async function startChild<Announcement>(
+  module: string,
+  input = "",
+  flags: readonly string[] = [],
+): Promise<ChildServer<Announcement>> {
+  const program = fileURLToPath(new URL(module, import.meta.url));
+  const child: ChildProcess = spawn(process.execPath, [...nodeFlags, ...flags, program], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   child.stdin?.end(input);
@@ -39,6 +49,7 @@ export async function startChild<Announcement>(module: string, input = ""): Prom
       return now === undefined || highest === undefined ? undefined : { now, highest };
     },
     processorSeconds: () => processorSecondsOf(child.pid),
+    writeCalls: () => writeCallsOf(child.pid),
     async stop() {
       if (child.exitCode !== null) return;
       child.kill("SIGTERM");
@@ -47,15 +58,54 @@ export async function startChild<Announcement>(module: string, input = ""): Prom
   };
 }
 
-/** User and system time. Linux reports both in hundredths of a second in /proc. */
-function processorSecondsOf(pid: number | undefined): number | undefined {
+/**
+ * Processor time of a process and all its children, also of ended ones, in seconds. Undefined if the system has no
+ * /proc.
+ */
+export function processorSecondsOfGroup(pid: number | undefined): number | undefined {
+  const own = statisticsOf(pid);
+  if (own === undefined) return undefined;
+  const children = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => statisticsOf(Number(name)))
+    .filter((statistics) => statistics?.parent === pid);
+  return children.reduce((sum, child) => sum + (child?.seconds ?? 0), own.seconds + own.secondsOfEndedChildren);
+}
+
+/** User and system time. */
+export function processorSecondsOf(pid: number | undefined): number | undefined {
+  return statisticsOf(pid)?.seconds;
+}
+
+/** Linux reports times in hundredths of a second in /proc. */
+function statisticsOf(
+  pid: number | undefined,
+):
+  | { readonly parent: number | undefined; readonly seconds: number; readonly secondsOfEndedChildren: number }
+  | undefined {
   if (process.platform !== "linux" || pid === undefined) return undefined;
   try {
     // The second field, the program's name, may hold any characters. The other fields are counted from its closing
     // parenthesis.
     const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(/\) (?!.*\) )/s);
-    const [userTime, systemTime] = fields.split(" ").slice(11, 13).map(Number);
-    return userTime === undefined || systemTime === undefined ? undefined : (userTime + systemTime) / 100;
+    const numbers = fields.split(" ").map(Number);
+    const [user = Number.NaN, system = Number.NaN, endedUser = 0, endedSystem = 0] = numbers.slice(11, 15);
+    if (Number.isNaN(user + system)) return undefined;
+    return {
+      parent: numbers[1],
+      seconds: (user + system) / 100,
+      secondsOfEndedChildren: (endedUser + endedSystem) / 100,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function writeCallsOf(pid: number | undefined): number | undefined {
+  if (process.platform !== "linux" || pid === undefined) return undefined;
+  try {
+    const count = /^syscw: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1];
+    return count === undefined ? undefined : Number(count);
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@
  * Tenant isolation under load: one tenant sends the most expensive requests of each kind, while another tenant reads
  * and writes.
  *
- *     npm run bench:fairness [-- --quick]
+ *     npm run bench:fairness [-- --quick] [--only=NAME]
  *
  * Reports, for each kind of request, the longest block of the server's event loop, and the neighbour's latency and
  * throughput compared with those on a quiet server.
@@ -15,6 +15,8 @@ import { slowTenant } from "./slow-tenant.ts";
 
 const quick = process.argv.includes("--quick");
 const seconds = quick ? 4 : 10;
+/** A part of the names of the attacks to run; undefined for all. */
+const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice("--only=".length);
 /** Requests of the attacker at the same time. */
 const attackers = 4;
 const userCount = 150;
@@ -24,6 +26,8 @@ interface Attack {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly body?: string;
+  /** A document that is applied before the attack. */
+  readonly prepare?: object;
 }
 
 /** Numbers the records that attacks write. */
@@ -40,13 +44,17 @@ try {
   print(`| attack | longest block (ms) | answers | neighbour p50 (ms) | p99 (ms) | requests/s | of quiet |`);
   print(`|---|---|---|---|---|---|---|`);
   print(row("none", await longestBlock(announcement), "", quiet, quiet));
-  for (const index of attacks(slowTenant(1)).keys()) {
+  for (const [index, { name }] of attacks(slowTenant(1)).entries()) {
+    if (only !== undefined && !name.includes(only)) continue;
     // Each attack has a tenant of its own, whose rate is unused.
     const attacker = await makeBenchTenant(announcement, `Attacker ${index}`);
     const facts = slowTenant(userCount);
     await seedFacts(announcement.database, attacker.id, facts);
     const attack = attacks(facts)[index];
     if (attack === undefined) continue;
+    if (attack.prepare !== undefined) {
+      await attacker.call("POST", "/tenants/configuration/apply", JSON.stringify(attack.prepare));
+    }
     await longestBlock(announcement);
     const stop = { isSet: false };
     const answers = new Map<number, number>();
@@ -76,8 +84,34 @@ function attacks({ users, resources }: ReturnType<typeof slowTenant>): readonly 
   const test = { subject: { type: "everyone" }, resource, expected: "denied", name: "Nobody" };
   const document = {
     version: 1,
-    groups: Array.from({ length: 5_000 }, (_, index) => ({ name: `Planned ${index}`, description: "x".repeat(300) })),
+    groups: Array.from({ length: 4_990 }, (_, index) => ({ name: `Planned ${index}`, description: "x".repeat(300) })),
   };
+  // The default group must be listed, so the document plans resources.
+  const applied = {
+    version: 1,
+    resources: Array.from({ length: 5_000 }, (_, index) => ({
+      name: `Applied ${index}`,
+      type: "PRIVATE",
+      description: "[<id>] ".repeat(20),
+      addresses: [{ address: `host-${index}.corp.example.com` }],
+    })),
+  };
+  const mistyped = {
+    version: 1,
+    policies: {
+      PRIVATE: Array.from({ length: 4_000 }, (_, index) => ({
+        name: `Mistyped ${index}`,
+        action: true,
+        resources: Array.from({ length: 5 }, (_unused, place) => `Slow ${index}${place} ${"x".repeat(60)}`),
+      })),
+    },
+  };
+  const configuration = "/tenants/configuration";
+  const creations = Array.from({ length: 100 }, (_, index) => ({
+    method: "POST",
+    path: "/tenants/groups",
+    body: { name: `Set ${index} [<id>]`, description: "x".repeat(900) },
+  }));
   const post = (name: string, path: string, body: object): Attack => ({
     name,
     method: "POST",
@@ -89,6 +123,7 @@ function attacks({ users, resources }: ReturnType<typeof slowTenant>): readonly 
     post("10 explanations", "/access/v1/evaluations", batch(10, { explain: true })),
     post("search for subjects", "/access/v1/search/subject", { subject: { type: "user" }, action, resource }),
     post("search for resources", "/access/v1/search/resource", { subject, action, resource: { type: "resource" } }),
+    post("search for actions", "/access/v1/search/action", { subject, resource }),
     { name: "access at a past time", method: "GET", path: `/tenants/access?resource=${resourceId}` },
     post("check of an access test", "/tenants/access-tests/check", { test }),
     post("preview", "/tenants/policies/preview", { changes: [change] }),
@@ -98,8 +133,16 @@ function attacks({ users, resources }: ReturnType<typeof slowTenant>): readonly 
     post("check of a rule", "/tenants/admission-rules/check", {
       rule: `${"(user.a == 1 || ".repeat(35)}true${")".repeat(35)}`,
     }),
-    { name: "export", method: "GET", path: "/tenants/configuration" },
-    post("plan, 1.8 MB", "/tenants/configuration/plan", document),
+    post("change set of 100 groups", "/tenants/changes", { changes: creations }),
+    post("preview of 100 groups", "/tenants/policies/preview", { changes: creations }),
+    { name: "export", method: "GET", path: configuration },
+    post("plan, 1.7 MB", `${configuration}/plan`, document),
+    post("plan with mistyped names, 1.9 MB", `${configuration}/plan`, mistyped),
+    post("apply, 1.2 MB", `${configuration}/apply`, applied),
+    post("preview of an apply, 1.2 MB", "/tenants/policies/preview", {
+      changes: [{ method: "POST", path: `${configuration}/apply`, body: applied }],
+    }),
+    { name: "export of 5,000 resources", method: "GET", path: configuration, prepare: applied },
   ];
 }
 
@@ -115,7 +158,7 @@ async function repeat(
     const response = await fetch(`${url}${path}`, {
       method,
       headers: { apikey: key, ...(body === undefined ? {} : { "content-type": "application/json" }) },
-      ...(body === undefined ? {} : { body: body.replace("[<id>]", String(written)) }),
+      ...(body === undefined ? {} : { body: body.replaceAll("[<id>]", String(written)) }),
     });
     await response.arrayBuffer();
     answers.set(response.status, (answers.get(response.status) ?? 0) + 1);

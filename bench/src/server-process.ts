@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
+import { Session } from "node:inspector/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -42,10 +43,23 @@ const url = await server.app.listen({ host: "127.0.0.1", port: 0, backlog: accep
 const resolutionMs = 1;
 const delays = monitorEventLoopDelay({ resolution: resolutionMs });
 delays.enable();
-/** Answers with the longest block of the event loop since the last request, in milliseconds. */
-const blocks = createServer((_request, response) => {
-  response.end(String(Math.max(0, delays.max / 1e6 - resolutionMs)));
-  delays.reset();
+const profiler = new Session();
+profiler.connect();
+/**
+ * Answers with the longest block of the event loop since the last request, in milliseconds. `/profile/start` and
+ * `/profile/stop` begin and end a CPU profile, which the latter answers with.
+ */
+const blocks = createServer(async ({ url: route }, response) => {
+  if (route === "/profile/start") {
+    await profiler.post("Profiler.enable");
+    await profiler.post("Profiler.start");
+    response.end();
+  } else if (route === "/profile/stop") {
+    response.end(JSON.stringify((await profiler.post("Profiler.stop")).profile));
+  } else {
+    response.end(String(Math.max(0, delays.max / 1e6 - resolutionMs)));
+    delays.reset();
+  }
 }).listen(0, "127.0.0.1");
 await once(blocks, "listening");
 const blocksUrl = `http://127.0.0.1:${(blocks.address() as AddressInfo).port}`; // it listens on a port

@@ -8,7 +8,7 @@ import { deviceContentHash, deviceSignedText } from "@gatehouse/agent-protocol/d
 import {
   type DeviceServerMessage,
   deviceLinkPath,
-  deviceLinkSubprotocol,
+  deviceLinkSubprotocols,
 } from "@gatehouse/agent-protocol/device/frames";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { Tokened } from "./linked-tenant.ts";
@@ -34,7 +34,7 @@ export class SimulatedDevices {
 
   /** Connects all agents at once to the server at a URL. @returns once the last one has its welcome */
   async connect(url: string): Promise<void> {
-    const place = { url, path: deviceLinkPath, subprotocol: deviceLinkSubprotocol };
+    const place = { url, path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[1] };
     await Promise.all(this.#agents.map((agent) => agent.connect(place)));
   }
 

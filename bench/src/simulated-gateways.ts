@@ -15,7 +15,7 @@ import { signedText } from "@gatehouse/agent-protocol/gateway/envelope";
 import {
   type Difference,
   gatewayLinkPath,
-  gatewayLinkSubprotocol,
+  gatewayLinkSubprotocols,
   type ServerMessage,
   type Whole,
 } from "@gatehouse/agent-protocol/gateway/frames";
@@ -64,7 +64,7 @@ export class SimulatedGateways {
 
   /** Connects all agents at once to the server at a URL. @returns once the last one has its welcome */
   async connect(url: string): Promise<void> {
-    const place = { url, path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocol };
+    const place = { url, path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocols[1] };
     await Promise.all(this.#agents.map((agent) => agent.connect(place)));
   }
 

@@ -11,6 +11,7 @@ const quick = process.argv.includes("--quick");
 const users = quick ? 10_000 : 100_000;
 const batch = 100;
 const callers = 4;
+const targets = { perSecond: 3_000, p99Ms: 400 };
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const server = await startChild<ServerAnnouncement>("./server-process.js");
@@ -37,8 +38,11 @@ try {
     `Node ${process.version}, ${cpus().length} cores; ${users.toLocaleString("en")} users in batches of ${batch}, ${callers} callers`,
   );
   print(
-    `${(users / seconds).toFixed(0)} users/s, ${seconds.toFixed(1)} s in all; a batch p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
+    `${(users / seconds).toFixed(0)} users/s (target: ${targets.perSecond.toLocaleString("en")}), ${seconds.toFixed(1)} s in all; ` +
+      `a batch p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (target: ${targets.p99Ms} ms)`,
   );
+  const processor = server.processorSeconds();
+  if (processor !== undefined) print(`${((processor * 1e6) / users).toFixed(0)} µs of the server's CPU time per user`);
   const memory = server.memory();
   if (memory !== undefined)
     print(`the server's memory (RSS): ${memory.now.toFixed(0)} MiB now, ${memory.highest.toFixed(0)} MiB at most`);
