@@ -1,11 +1,16 @@
 // Module hooks that let plain Node run the TypeScript sources, for tests that need a separate process to kill.
 import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A folder that the processes of one test share, so that only the first process has to transpile. */
-const sharedFolder = process.env.GATEHOUSE_TEST_TRANSPILED;
+/** Retained between runs and shared by all processes, so that each source is transpiled once. */
+const cache = new URL("../node_modules/.cache/gatehouse-sources/", import.meta.url);
+mkdirSync(cache, { recursive: true });
+/** Entries are named by a hash of the source and of all that determines its output. */
+const transpiler = [import.meta.url, new URL("../node_modules/typescript/package.json", import.meta.url)]
+  .map((file) => readFileSync(fileURLToPath(file), "utf8"))
+  .join("");
 
 /** @type {import("node:module").LoadHook} */
 export async function load(url, context, nextLoad) {
@@ -16,14 +21,13 @@ export async function load(url, context, nextLoad) {
 
 /** @param {string} source */
 async function transpiled(source) {
-  if (sharedFolder === undefined) return transpile(source);
-  const path = join(sharedFolder, `${createHash("sha256").update(source).digest("hex")}.js`);
+  const path = new URL(`${createHash("sha256").update(transpiler).update(source).digest("hex")}.js`, cache);
   try {
     return await readFile(path, "utf8");
   } catch {
     const output = await transpile(source);
     // Written atomically, because another process may be reading it.
-    const draft = `${path}.${process.pid}`;
+    const draft = new URL(`${path.href}.${process.pid}`);
     await writeFile(draft, output);
     await rename(draft, path);
     return output;

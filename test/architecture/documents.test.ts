@@ -56,6 +56,7 @@ function missingPaths(markdown: string): string[] {
   return quoted.filter((path) => {
     const [first = ""] = path.split("/");
     if (/widgets?\b/.test(path)) return false; // the example of CONTRIBUTING.md
+    if (/^http\/(protobuf|json)$/.test(path)) return false; // protocols of OpenTelemetry
     if (path.includes("/") && ["packages", "docs", "test", "bench", ".ci"].includes(first)) return !names(path);
     if (path.includes("/") && serverFolders.includes(first)) return !names(`packages/server/src/${path}`);
     return /[\w-]\.(ts|tsx|mjs)$/.test(path) && !names(path, "(?:.*/)?");

@@ -1,4 +1,4 @@
-/** The console in Debian's Chromium, with the real server and the example organisation. */
+/** The console in Chromium, with the real server and the example organisation. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -9,17 +9,19 @@ import { promisify } from "node:util";
 import type { RoleType } from "@gatehouse/contract/permissions";
 import { fillDemoTenant } from "@gatehouse/server/demo/fill-demo-tenant";
 import { copyDatabase, createDatabase } from "@gatehouse/server/testing/test-database";
-import { startTestServer, type TestClient } from "@gatehouse/server/testing/test-server";
+import { startTestServer, type TestClient, type TestServer } from "@gatehouse/server/testing/test-server";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
 import { waitLimitMs } from "../wait-limit.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const executablePath = "/usr/bin/chromium";
+/** The headless shell loads a page with a little more than half of the CPU time of the whole browser. */
+const browsers = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+const executablePath = [process.env.GATEHOUSE_TEST_BROWSER ?? "", ...browsers].find(existsSync);
 
 /** Without a browser, these tests report that and are skipped. */
-export const hasBrowser = existsSync(executablePath);
-export const withoutBrowser = `there is no browser at ${executablePath}: install Debian's package chromium`;
+export const hasBrowser = executablePath !== undefined;
+export const withoutBrowser = `there is no browser at ${browsers.join(" or ")}: install Debian's package chromium-headless-shell or chromium, or set GATEHOUSE_TEST_BROWSER to the path of a Chromium`;
 
 /** The browser's background work would send requests to hosts on the internet. */
 const flags =
@@ -29,6 +31,7 @@ export interface ConsoleWorld {
   readonly url: string;
   /** The example organisation, with every permission. */
   readonly client: TestClient;
+  readonly server: TestServer;
   /** A key with a role's permissions. */
   keyOf(role: RoleType): Promise<string>;
   /** A separate browser that is not signed in. */
@@ -41,6 +44,8 @@ export interface VisitOptions {
   readonly width?: number;
   /** Whether the screen is a touch screen. */
   readonly touch?: boolean;
+  /** Whether to open the public address, on which passkeys work. */
+  readonly publicly?: boolean;
   /** Signs in with this key, without the page for it. */
   readonly key?: string;
 }
@@ -72,6 +77,7 @@ async function openShared(): Promise<Shared> {
   const server = await startTestServer({ connection: database.connection, bootstrapApiKey });
   await fillDemoTenant(server);
   await server.close();
+  if (executablePath === undefined) throw new Error(withoutBrowser);
   return { browser: await chromium.launch({ executablePath, args: flags.split(" ") }), template: database.name };
 }
 
@@ -79,23 +85,27 @@ export async function openConsoleWorld(): Promise<ConsoleWorld> {
   shared ??= openShared();
   const { browser, template } = await shared;
   const database = await copyDatabase(template);
+  let publicUrl = "";
   const server = await startTestServer({
     connection: database.connection,
-    settings: { consoleFolder: path.join(root, "packages/console/dist") },
+    settings: { consoleFolder: path.join(root, "packages/console/dist"), publicUrl: () => publicUrl },
   });
   const url = await server.listen();
+  // Browsers refuse passkeys on IP addresses.
+  publicUrl = url.replace("127.0.0.1", "localhost");
   const client = server.client(bootstrapApiKey);
   const visits = new Set<BrowserContext>();
   return {
     url,
     client,
+    server,
     async keyOf(role) {
       const { body, status } = await client.post("/tenants/api-keys", { name: `${role} key`, role });
       expect(status).toBe(201);
       return body.key;
     },
     async visit(options = {}) {
-      const opened = await visit(browser, url, options);
+      const opened = await visit(browser, options.publicly === true ? publicUrl : url, options);
       visits.add(opened.context);
       if (options.key !== undefined)
         await opened.context.addCookies([await newSession(server.client(options.key), url)]);
@@ -178,7 +188,7 @@ async function newSession(client: TestClient, url: string) {
 
 export async function signIn(page: Page, key: string): Promise<void> {
   await page.locator("input[type=password]").fill(key);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.getByRole("button", { name: "Account" }).waitFor();
 }
 

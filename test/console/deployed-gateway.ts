@@ -1,10 +1,10 @@
 /** A gateway that is deployed with the command that the console shows: the real end of the link, without a kernel. */
 import { execFile } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
+import { generatedKeys } from "@gatehouse/agent-core/testing/generated-keys";
 import { expect, vi } from "vitest";
 import { systemClock } from "../../packages/agent-core/src/clock.ts";
 import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
@@ -53,7 +53,7 @@ export function connectGateway(url: string, token: () => Promise<string>): Deplo
     token,
     agent,
     state: {},
-    publicKey: randomBytes(32).toString("base64"),
+    keys: generatedKeys(),
     agentVersion: "0.1.0",
     clock: systemClock,
     log: () => undefined,

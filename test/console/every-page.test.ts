@@ -13,6 +13,8 @@ import { controlsThatWrite } from "./story-world.ts";
 
 const lists = [
   ["overview", "Overview"],
+  ["publish", "Publish a resource"],
+  ["design", "Design system"],
   ["users", "Users"],
   ["groups", "Groups"],
   ["devices", "Devices"],
@@ -26,8 +28,13 @@ const lists = [
   ["access-tests", "Access tests"],
   ["roles", "Roles"],
   ["api-keys", "API keys"],
+  ["identity-providers", "Identity providers"],
+  ["domains", "Domains"],
   ["webhooks", "Webhooks"],
   ["events", "Events"],
+  ["sign-ins", "Sign-in log"],
+  ["configuration", "Configuration"],
+  ["settings", "Settings"],
 ] as const;
 const details = [
   "users",
@@ -41,6 +48,7 @@ const details = [
   "admission-rules",
   "roles",
   "api-keys",
+  "identity-providers",
   "webhooks",
   "events",
 ] as const;
@@ -58,6 +66,8 @@ interface Findings {
   readonly dark: string[];
   /** Owner only: pages that scroll sideways on a narrow screen. */
   readonly wide: string[];
+  /** Owner only: content that leaves its panel on a screen of 1024 pixels. */
+  readonly outside: string[];
   /** Auditor only: controls that write, also if the address asks for a form. */
   readonly writing: string[];
 }
@@ -68,6 +78,9 @@ describe.runIf(hasBrowser)("every page", () => {
   beforeAll(async () => {
     world = await openConsoleWorld();
     for (const role of roles) keys.set(role, await world.keyOf(role));
+    const provider = { name: "Login", issuer: "https://login.example.com", clientId: "gatehouse" };
+    await world.client.must.post("/tenants/identity-providers", provider);
+    await world.client.must.post("/tenants/domains", { domain: "example.com" });
     await world.client.must.post("/tenants/webhooks", { url: "https://hooks.example.com/gatehouse", active: false });
   });
   afterAll(() => world?.close());
@@ -100,7 +113,7 @@ describe.runIf(hasBrowser)("every page", () => {
   const examine = async (role: Role): Promise<Findings> => {
     const visit = await world.visit({ key: keys.get(role) ?? "" });
     const { page } = visit;
-    const found: Findings = { light: [], dark: [], wide: [], writing: [] };
+    const found: Findings = { light: [], dark: [], wide: [], outside: [], writing: [] };
     await walk(visit, role === "AUDITOR" ? "?new=1" : "", async (name) => {
       for (const theme of themes) {
         await page.emulateMedia({ colorScheme: theme });
@@ -114,6 +127,10 @@ describe.runIf(hasBrowser)("every page", () => {
         return;
       }
       const { width, height } = page.viewportSize() ?? expect.fail("the page has no size");
+      await page.setViewportSize({ width: 1024, height });
+      await settled(page);
+      await picture(page, `${name}-1024`);
+      found.outside.push(...(await outsideOfPanels(page)).map((problem) => `${name}: ${problem}`));
       await page.setViewportSize({ width: 360, height });
       await settled(page);
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
@@ -125,6 +142,21 @@ describe.runIf(hasBrowser)("every page", () => {
     await visit.leave();
     return found;
   };
+  /** Elements that reach beyond the right edge of their panel, except inside an area that scrolls. */
+  const outsideOfPanels = (page: Page) =>
+    page.evaluate<string[]>(`[...document.querySelectorAll("main section[aria-label]")].flatMap((panel) => {
+      const edge = panel.getBoundingClientRect().right + 1;
+      const scrolls = (element) => {
+        for (let at = element.parentElement; at !== null && at !== panel; at = at.parentElement)
+          if (getComputedStyle(at).overflowX !== "visible") return true;
+        return false;
+      };
+      return [...panel.querySelectorAll("*")]
+        .filter((element) => element.getBoundingClientRect().right > edge && !scrolls(element))
+        .slice(0, 1)
+        .map((element) => panel.getAttribute("aria-label") + ": " + element.outerHTML.slice(0, 120));
+    })`);
+
   const examinations = new Map<Role, Promise<Findings>>();
   const findingsOf = (role: Role): Promise<Findings> => {
     const begun = examinations.get(role) ?? examine(role);
@@ -151,6 +183,10 @@ describe.runIf(hasBrowser)("every page", () => {
 
   test("needs no sideways scrolling on a screen of 360 pixels", async () => {
     expect((await findingsOf("OWNER")).wide).toEqual([]);
+  });
+
+  test("keeps its content inside its panels on a screen of 1024 pixels", async () => {
+    expect((await findingsOf("OWNER")).outside).toEqual([]);
   });
 
   test("offers an auditor no control that writes", async () => {

@@ -267,7 +267,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
       reason,
     ]);
     expect(told.slice(0, 2)).toEqual([
-      ["addUserToGroup", "Stands in for a colleague"],
+      ["updateUserGroups", "Stands in for a colleague"],
       ["updateUserProfile", "Stands in for a colleague"],
     ]);
     await given.client.must.delete(`/tenants/access-tests/${test.body.id}`);
@@ -316,6 +316,8 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     await inDialog(visit, "Rotate secret").click();
     await page.getByText(/^whsec_/).waitFor();
     await button(visit, "Done, I saved it").click();
+    // The list of deliveries may be read once more while the webhook is being deleted.
+    visit.expectFailures(400, 404, 422);
     await button(visit, "Delete").click();
     await page.getByText("cancels pending deliveries").waitFor();
     await inDialog(visit, "Delete").click();

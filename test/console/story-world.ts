@@ -112,7 +112,11 @@ export async function controlsThatWrite({ page }: Visit): Promise<readonly strin
   const found = main
     .getByRole("button", { name: writing })
     .or(main.locator("a[href*='new=1']"))
-    .or(main.locator("[draggable=true], [contenteditable=true], textarea, input[type=checkbox]:not([role=switch])"))
+    .or(
+      main.locator(
+        "[draggable=true], [contenteditable=true], textarea, input[type=checkbox]:not([role=switch], [data-reads])",
+      ),
+    )
     .or(page.getByRole("dialog"));
   return await found.evaluateAll((all: readonly { readonly outerHTML: string }[]) =>
     all.map(({ outerHTML }) => outerHTML.slice(0, 160)),

@@ -38,7 +38,7 @@ export type FilterOperator = ${filterOperators.map((operator) => `"${operator}"`
 
 /** The OpenAPI document without error responses, which all have one schema and would be two thirds of the types. */
 function documentOfSuccess(): Parameters<typeof openapiTS>[0] {
-  const isSuccess = ([status]: readonly [string, unknown]) => Number(status) < 400;
+  const isSuccess = ([status]: readonly [string, unknown]) => Number(status) < 300;
   const text = JSON.stringify(openApiDocument(operations), (name, value) =>
     name === "responses" ? Object.fromEntries(Object.entries(value).filter(isSuccess)) : value,
   );

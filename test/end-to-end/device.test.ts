@@ -82,7 +82,7 @@ test("a device is enrolled, connected, moved to another gateway, and deactivated
     device,
     agent,
     state: { trust: agent.pinned, used: agent.signed },
-    publicKey: await folder.publicKey(),
+    keys: await folder.keys(),
     agentVersion: "1",
     clock: systemClock,
     log,

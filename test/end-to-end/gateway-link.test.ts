@@ -1,6 +1,6 @@
 /** The agent's end of the link against a complete server. */
-import { randomBytes } from "node:crypto";
 import { formatLogLine } from "@gatehouse/agent-core/log";
+import { generatedKeys } from "@gatehouse/agent-core/testing/generated-keys";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../packages/agent-core/src/clock.ts";
 import { GatewayLink } from "../../packages/gateway/src/link/gateway-link.ts";
@@ -42,7 +42,7 @@ test("an agent receives its configuration, confirms it, follows changes, and rec
     token: async () => `${token}\n`,
     agent,
     state: {},
-    publicKey: randomBytes(32).toString("base64"),
+    keys: generatedKeys(),
     agentVersion: "0.1.0",
     clock: systemClock,
     log: (message, fields) => log.push(formatLogLine(message, fields)),

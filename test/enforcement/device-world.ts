@@ -34,7 +34,7 @@ const listenPort = 51820;
 const own = { ipv4: "100.64.0.1", ipv6: "fd64::1" };
 /** The control plane's port, which stays the same over restarts. */
 const controlPort = 18080;
-/** The first start transpiles the command. */
+/** A first start on this machine transpiles the command. */
 const startMs = 50_000;
 
 export interface FarGateway {
@@ -95,10 +95,6 @@ export class DeviceWorld {
     return this.#machine;
   }
 
-  get env(): NodeJS.ProcessEnv {
-    return { ...process.env, GATEHOUSE_TEST_TRANSPILED: this.folder };
-  }
-
   /** Returns a configuration with these gateways and their traffic. */
   content(gateways: readonly Partial<DeviceGateway>[]): DeviceConfiguration {
     return {
@@ -124,7 +120,7 @@ export class DeviceWorld {
 
   async startControlPlane(): Promise<void> {
     const args = ["--conditions=gatehouse-source", controlPlaneFromSource, this.device, String(controlPort)];
-    const child = this.machine.start(process.execPath, args, this.env);
+    const child = this.machine.start(process.execPath, args);
     this.#controlPlane = child;
     let errors = "";
     child.stderr?.on("data", (text: Buffer) => {
@@ -151,7 +147,7 @@ export class DeviceWorld {
   startAgent(): void {
     const { stateFolder, interfaceName } = this;
     const args = [...fromSource, "device", "run", "--interface", interfaceName, "--state-folder", stateFolder];
-    const agent = this.machine.start(process.execPath, args, this.env);
+    const agent = this.machine.start(process.execPath, args);
     this.#agent = agent;
     this.log = "";
     agent.stderr?.on("data", (text: Buffer) => {

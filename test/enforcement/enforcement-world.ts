@@ -76,7 +76,6 @@ export class Gateway {
   publicKey = "";
   log = "";
   readonly #signingKey: string;
-  readonly #shared: string;
   #child: ChildProcess | undefined;
   #waiting: ((answer: AgentAnswer) => void)[] = [];
 
@@ -86,14 +85,12 @@ export class Gateway {
     stateFolder: string;
     addresses: { ipv4: string; ipv6: string };
     signingKey: string;
-    sharedFolder: string;
   }) {
     this.namespace = parts.namespace;
     this.interfaceName = parts.interfaceName;
     this.stateFolder = parts.stateFolder;
     this.addresses = parts.addresses;
     this.#signingKey = parts.signingKey;
-    this.#shared = parts.sharedFolder;
   }
 
   /** @returns the agent's response once it has started */
@@ -105,10 +102,7 @@ export class Gateway {
       this.stateFolder,
       this.#signingKey,
     ];
-    const child = this.namespace.start(process.execPath, args, {
-      ...process.env,
-      GATEHOUSE_TEST_TRANSPILED: this.#shared,
-    });
+    const child = this.namespace.start(process.execPath, args);
     this.#child = child;
     child.stderr?.on("data", (text: Buffer) => {
       this.log += text;
@@ -179,9 +173,7 @@ export class EnforcementWorld {
       namespace.run("ip", ["-6", "route", "add", "2001:db8:113::/64", "dev", "wide"]);
       this.addGateway(role, host, namespace);
     }
-    // The first start transpiles for both agents.
-    await this.gateways[0]?.start();
-    const second = this.gateways[1]?.start();
+    const agents = this.gateways.map((gateway) => gateway.start());
     for (const [role, target] of Object.entries({ app, files, names })) {
       const namespace = namespaces.add(role);
       namespaces.connect(namespace, site, "site", [`${target.ipv4}/24`, `${target.ipv6}/64`]);
@@ -192,7 +184,7 @@ export class EnforcementWorld {
     outside.run("ip", ["route", "add", "192.0.2.0/24", "dev", "wide"]);
     outside.run("ip", ["-6", "route", "add", "2001:db8:2::/64", "dev", "wide"]);
     probers.push(serve(outside, internet, false));
-    await second;
+    await Promise.all(agents);
     for (const number of [1, 2, 3]) this.devices.push(await this.#addDevice(number, wide));
     await Promise.all([...probers, ...this.devices.map(({ prober }) => prober.ready)]);
   }
@@ -205,7 +197,6 @@ export class EnforcementWorld {
       stateFolder: path.join(this.#folder, role),
       addresses: { ipv4: `100.64.255.${host}`, ipv6: `fd64::ff:${host}` },
       signingKey: this.#signer.signingKey,
-      sharedFolder: this.#folder,
     });
     this.gateways.push(gateway);
     return gateway;

@@ -7,6 +7,9 @@ import { fileURLToPath } from "node:url";
 
 const prefix = "ghtest";
 const socketFolder = "/var/run/wireguard";
+const systemFolders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+/** The system's programs only: a package of npm has a program `nft`, too, which npm puts before nftables. */
+const systemPath = systemFolders.join(":");
 
 /** The reason why real packets cannot be tested here; undefined: they can. */
 export function obstacle(): string | undefined {
@@ -42,7 +45,10 @@ export class Namespace {
   }
 
   start(program: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): ChildProcess {
-    return spawn("ip", ["netns", "exec", this.name, program, ...args], { env, stdio: ["pipe", "pipe", "pipe"] });
+    return spawn("ip", ["netns", "exec", this.name, program, ...args], {
+      env: { ...env, PATH: systemPath },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
   }
 }
 
@@ -142,11 +148,12 @@ export class Prober {
 }
 
 function run(program: string, args: readonly string[], input = ""): string {
-  return execFileSync(program, [...args], { input, encoding: "utf8", stdio: ["pipe", "pipe", "pipe"] });
+  const env = { ...process.env, PATH: systemPath };
+  return execFileSync(program, [...args], { input, env, encoding: "utf8", stdio: ["pipe", "pipe", "pipe"] });
 }
 
 function isInstalled(program: string): boolean {
-  return ["/usr/sbin", "/usr/bin", "/sbin", "/bin"].some((folder) => existsSync(`${folder}/${program}`));
+  return systemFolders.some((folder) => existsSync(`${folder}/${program}`));
 }
 
 function removeNamespace(name: string): void {

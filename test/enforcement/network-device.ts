@@ -18,8 +18,6 @@ interface NetworkDeviceParts {
   readonly apiKey: string;
   /** The test's folder. */
   readonly folder: string;
-  /** See ManagedProgram. */
-  readonly sharedFolder: string;
 }
 
 export class NetworkDevice {
@@ -30,9 +28,9 @@ export class NetworkDevice {
   readonly #stateFolder: string;
   id = "";
 
-  constructor({ namespace, interfaceName, userId, url, apiKey, folder, sharedFolder }: NetworkDeviceParts) {
+  constructor({ namespace, interfaceName, userId, url, apiKey, folder }: NetworkDeviceParts) {
     const stateFolder = path.join(folder, interfaceName);
-    const command = { namespace, module: "packages/cli/src/main.ts", sharedFolder };
+    const command = { namespace, module: "packages/cli/src/main.ts" };
     this.#stateFolder = stateFolder;
     this.prober = new Prober(namespace);
     this.#enrol = new ManagedProgram({

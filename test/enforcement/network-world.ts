@@ -11,10 +11,9 @@
  * changes through the API.
  */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 import type { Connection } from "../../packages/server/src/platform/db/database.ts";
 import { generateToken, tokenPrefixes } from "../../packages/server/src/platform/secrets/tokens.ts";
@@ -31,8 +30,6 @@ const apiPort = 8080;
 const wireguardPort = "51820";
 /** The time limit for building if other tests keep the machine busy, in milliseconds. */
 export const buildMs = 240_000;
-/** Retained between runs, because entries are named by the hash of each source. */
-const transpiledFolder = fileURLToPath(new URL("../../node_modules/.cache/gatehouse-sources", import.meta.url));
 
 /** The reason why this world cannot be built here; undefined: it can. */
 export function networkObstacle(): string | undefined {
@@ -88,7 +85,6 @@ export class NetworkWorld {
   async #build(settings: Readonly<Record<string, string>>): Promise<void> {
     const wide = this.namespaces.addNetwork("public");
     this.#wide = wide;
-    mkdirSync(transpiledFolder, { recursive: true });
     const site = this.namespaces.addNetwork("site");
     const serving = [
       ...Object.entries({ app, files, names }).map(([role, target]) => this.#serve(role, target, site)),
@@ -186,7 +182,6 @@ export class NetworkWorld {
         module: "packages/cli/src/main.ts",
         args: ["serve", "--host", host],
         environment,
-        sharedFolder: transpiledFolder,
       });
       this.replicas.push(replica);
       // The first replica creates the tables.
@@ -216,7 +211,6 @@ export class NetworkWorld {
           namespace,
           module: "packages/gateway/src/main.ts",
           args: this.agentArguments(number),
-          sharedFolder: transpiledFolder,
         }),
       });
     }
@@ -281,7 +275,6 @@ export class NetworkWorld {
         url: replicaUrl(index === 2 ? 2 : 1),
         apiKey: this.#apiKey,
         folder: this.folder,
-        sharedFolder: transpiledFolder,
       });
       this.devices.push(device);
     }

@@ -61,7 +61,8 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
       ...both(ping, internet),
       ...both(ping, { ipv4: "10.80.0.1", ipv6: "fd80::1" }),
     ];
-    expect(await answered(ann, allowed)).toEqual(allowed);
+    // A busy machine may answer a single probe too late.
+    await until("Ann reaches all that she may", async () => (await answered(ann, allowed)).length === allowed.length);
     expect(await answered(ann, refused)).toEqual([]);
     expect(await answered(eve, [...allowed, ...refused])).toEqual([]);
 

@@ -11,8 +11,6 @@ interface ManagedProgramOptions {
   readonly module: string;
   readonly args: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** The folder of transpiled modules, shared by the programs of one test. */
-  readonly sharedFolder: string;
 }
 
 /** A program that can be started, ended and restarted. */
@@ -28,12 +26,11 @@ export class ManagedProgram {
 
   /** @param args replace the default ones */
   start(args: readonly string[] = this.#options.args): void {
-    const { namespace, module, environment, sharedFolder } = this.#options;
+    const { namespace, module, environment } = this.#options;
     this.output = "";
     const child = namespace.start(process.execPath, ["--conditions=gatehouse-source", fromSource, module, ...args], {
       PATH: process.env.PATH,
       ...environment,
-      GATEHOUSE_TEST_TRANSPILED: sharedFolder,
     });
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on("data", (text: Buffer) => {

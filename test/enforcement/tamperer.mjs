@@ -39,9 +39,9 @@ await takeOrders({
   async listen({ host, port, server }) {
     const sockets = new WebSocketServer({ noServer: true, handleProtocols: ([first]) => first });
     const http = createServer().on("upgrade", (request, socket, head) => {
-      const protocol = request.headers["sec-websocket-protocol"];
+      const protocols = request.headers["sec-websocket-protocol"].split(/, */);
       const { authorization } = request.headers;
-      const upstream = new WebSocket(new URL(request.url, server), protocol, { headers: { authorization } });
+      const upstream = new WebSocket(new URL(request.url, server), protocols, { headers: { authorization } });
       upstream.on("error", () => socket.destroy());
       upstream.on("open", () => {
         sockets.handleUpgrade(request, socket, head, (downstream) => {

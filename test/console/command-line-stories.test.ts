@@ -1,0 +1,110 @@
+/** A person approves command lines and a device, with the real command. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ownerOf, signInAs } from "@gatehouse/server/testing/signed-in-person";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { GatehouseProcess } from "../../packages/cli/src/testing/gatehouse-process.ts";
+import { waitLimitMs } from "../wait-limit.ts";
+import { hasBrowser, seriousProblems, type Visit } from "./console-world.ts";
+import { button, heading, storyWorld, warnIfSkipped } from "./story-world.ts";
+
+warnIfSkipped();
+
+describe.runIf(hasBrowser)("a person approves", () => {
+  const given = storyWorld();
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "gatehouse-test-"));
+    vi.stubEnv("XDG_CONFIG_HOME", folder);
+    vi.stubEnv("BROWSER", "true");
+  });
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Opens a browser in which the owner is signed in. */
+  async function visitAsOwner(): Promise<Visit> {
+    const { server } = given.world;
+    const owner = await ownerOf(given);
+    const { body: tenants } = await server.operator.must.get("/operator/tenants?sort=createdAt");
+    const { cookie = "" } = await signInAs(server, tenants.data[0].id, owner.id);
+    const visit = await given.world.visit({ publicly: true });
+    const [name = "", value = ""] = cookie.split("=");
+    await visit.context.addCookies([
+      { name, value, domain: "localhost", path: "/", httpOnly: true, sameSite: "Strict" },
+    ]);
+    return visit;
+  }
+
+  const shown = (command: GatehouseProcess, pattern: RegExp): Promise<string> =>
+    vi.waitFor(
+      () => {
+        const found = pattern.exec(command.log)?.[1];
+        if (found === undefined) throw new Error(`not shown: ${command.log}`);
+        return found;
+      },
+      { timeout: waitLimitMs },
+    );
+
+  test("a command line on the same machine, and returns to it", async () => {
+    const command = new GatehouseProcess(["login", "--url", given.world.url]);
+    const address = await shown(command, /^ {2}(http\S+)$/m);
+    const visit = await visitAsOwner();
+    await visit.page.goto(address);
+    await heading(visit, "Approve a sign-in").waitFor();
+    await visit.page.getByText("asks to sign in.").waitFor();
+    expect(await seriousProblems(visit.page)).toEqual([]);
+    await button(visit, "Approve").click();
+    await heading(visit, "Signed in").waitFor();
+    expect(await command.exited(), command.log).toBe(0);
+    expect(command.output).toContain("Signed in at ");
+    await visit.context.close();
+  });
+
+  test("no request with another redirect address", async () => {
+    const command = new GatehouseProcess(["login", "--url", given.world.url]);
+    const address = new URL(await shown(command, /^ {2}(http\S+)$/m));
+    address.searchParams.set("redirect_uri", "http://127.0.0.1.example.net:9/callback");
+    const visit = await visitAsOwner();
+    visit.expectFailures(400);
+    await visit.page.goto(address.href);
+    await visit.page.getByText("The request of the program is not valid: redirect_uri.").waitFor();
+    expect(await button(visit, "Approve").count()).toBe(0);
+    await visit.leave();
+    command.kill("SIGKILL");
+    await command.exited();
+  });
+
+  test("a device by its code, after comparing the fingerprint of its key", async () => {
+    const state = join(folder, "device");
+    const command = new GatehouseProcess([
+      ...["device", "enrol", "--url", given.world.url, "--state-folder", state],
+      ...["--name", "Laptop of the owner", "--hardware-id", "SERIAL-1"],
+    ]);
+    const fingerprint = await shown(command, /Key fingerprint {2}(\S+)/);
+    const code = await shown(command, /The code is (\S+)\./);
+    const visit = await visitAsOwner();
+    visit.expectFailures(404);
+    await visit.open("/code");
+    await visit.page.getByLabel("Code").fill("BBBB-BBBB");
+    await button(visit, "Continue").click();
+    await visit.page.getByText("The code is unknown, was answered, or has expired.").waitFor();
+    await visit.page.getByLabel("Code").fill(code.toLowerCase());
+    expect(await seriousProblems(visit.page)).toEqual([]);
+    await button(visit, "Continue").click();
+    await visit.page.getByText("The machine Laptop of the owner asks to become your device.").waitFor();
+    await visit.page.getByText(fingerprint).waitFor();
+    await visit.page.getByText("It asked from the address 127.0.0.1").waitFor();
+    expect(await seriousProblems(visit.page)).toEqual([]);
+    await button(visit, "Approve").click();
+    await heading(visit, "Approved").waitFor();
+    expect(await command.exited(), command.log).toBe(0);
+    expect(command.output).toContain("Enrolled as Laptop of the owner");
+    const { body } = await given.client.must.get("/tenants/devices?filter[name]=Laptop%20of%20the%20owner");
+    expect(body.data).toMatchObject([{ active: true, user: { id: (await ownerOf(given)).id } }]);
+    await visit.leave();
+  });
+});
