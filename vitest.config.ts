@@ -20,11 +20,23 @@ const budgeted = readdirSync("packages")
 const withServer = ["packages/embedded-postgres", "packages/server", "packages/cli"];
 const rules = "packages/server/src/**/*.rules.test.ts";
 
-/** Projects run one after the other, in this order: a worker keeps its modules and its server from file to file. */
+/**
+ * Projects of one group run side by side on the same workers, by their names. Packets mostly wait, so the files of
+ * other projects compute meanwhile. A worker keeps its modules and its server from file to file of a project.
+ */
+const groups = { withoutDatabase: 0, withDatabase: 1, soak: 2, packages: 3 } as const;
+/** Packets, browsers and databases make tests wait: three workers use two cores fully. Pure code needs only two. */
+const workers = {
+  computing: Math.max(2, availableParallelism() - 1),
+  waiting: Math.max(3, availableParallelism() - 1),
+};
+
 const projects: readonly NonNullable<TestProjectInlineConfiguration["test"]>[] = [
   {
     name: "unit",
-    include: ["packages/*/src/**/*.test.{ts,tsx}", "bench/src/**/*.test.ts"],
+    sequence: { groupOrder: groups.withoutDatabase },
+    maxWorkers: workers.computing,
+    include: ["packages/*/src/**/*.test.{ts,tsx}", "{bench,packaging}/src/**/*.test.ts"],
     exclude: [
       ...withServer.map((folder) => `${folder}/src/**/!(*.rules).test.ts`),
       "packages/console/src/**/*.test.tsx",
@@ -41,7 +53,22 @@ const projects: readonly NonNullable<TestProjectInlineConfiguration["test"]>[] =
   },
   { name: "browser", include: ["test/console/**/*.test.ts"], globalSetup: [postgres] },
   { name: "packets", include: ["test/enforcement/**/*.test.ts"], globalSetup: [postgres] },
-  { name: "soak", include: budgeted, globalSetup: [postgres], provide: { budget: 1 } },
+  {
+    name: "soak",
+    sequence: { groupOrder: groups.soak },
+    maxWorkers: workers.computing,
+    include: budgeted,
+    globalSetup: [postgres],
+    provide: { budget: 1 },
+    // Full budgets take minutes on a busy machine.
+    testTimeout: 600_000,
+  },
+  {
+    name: "packages",
+    sequence: { groupOrder: groups.packages },
+    maxWorkers: 1,
+    include: ["test/packages/**/*.test.ts"],
+  },
 ];
 
 export default defineConfig({
@@ -51,22 +78,21 @@ export default defineConfig({
       // Components need a window of their own, and the production build of React.
       "packages/console/vitest.config.ts",
       ...projects.map(
-        (project, index): TestProjectInlineConfiguration => ({
+        (project): TestProjectInlineConfiguration => ({
           // Tests read the TypeScript sources of every workspace, never a stale build.
           ssr: { resolve: { conditions: ["gatehouse-source", "node"] } },
           resolve: { conditions: ["gatehouse-source", "node"] },
           test: {
             provide: { budget: 0.05 },
+            sequence: { groupOrder: groups.withDatabase },
+            maxWorkers: workers.waiting,
+            // Limits for what never ends.
+            testTimeout: 300_000,
+            hookTimeout: 300_000,
             ...project,
             server: { deps: { inline: [/@gatehouse\//] } },
             // Loading the modules again for each file would take longer than most files run.
             isolate: false,
-            sequence: { groupOrder: index },
-            // Packets, browsers and databases make tests wait more than they compute.
-            maxWorkers: Math.max(2, availableParallelism() - 1),
-            // Limits for what never ends.
-            testTimeout: 120_000,
-            hookTimeout: 120_000,
             expect: { poll: { timeout: waitLimitMs } },
           },
         }),
