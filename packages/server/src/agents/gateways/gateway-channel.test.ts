@@ -363,8 +363,9 @@ describe("a write with ?wait=applied", () => {
     }
     const sync = (await replicas.client.get(`/tenants/gateways/${there.id}/sync`)).body;
     expect(sync).toMatchObject({ state: "applied", lagMs: expect.any(Number) });
+    // The states of the gateways are reported later, in generations that change no configuration.
     expect(sync.applied.generation).toBe(sync.wanted.generation);
-    expect(sync.applied.generation).toBe(sync.generation);
+    expect(sync.applied.generation).toBeLessThanOrEqual(sync.generation);
   });
 
   test("waits for every gateway that a change set concerns", async () => {
