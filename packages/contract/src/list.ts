@@ -54,7 +54,10 @@ export function pageOf(item: TSchema) {
   return closedObject({
     data: Type.Array(item),
     total: Type.Unsafe<number>({ ...count, description: "Number of matching items on all pages." }),
-    page: Type.Unsafe<number>({ ...count, description: "The page number, from 0: floor(offset / limit)." }),
+    page: Type.Unsafe<number>({
+      ...count,
+      description: "The page number, from 0: floor(offset / limit). With page[after], 0.",
+    }),
     limit: Type.Unsafe<number>({
       ...count,
       description: "The most items on a page: the requested limit, but at most 100.",

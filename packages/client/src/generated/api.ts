@@ -4523,6 +4523,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, order, createdAt. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -4570,7 +4572,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["Policy"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -5364,7 +5366,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["PastAccess"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -5415,6 +5417,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -5458,7 +5462,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["AccessTest"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -5676,6 +5680,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, email, firstName, lastName, createdAt, lastConnection. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -5719,7 +5725,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["User"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -6381,6 +6387,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -6420,7 +6428,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["Group"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -6785,6 +6793,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt, lastConnection. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -6828,7 +6838,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["Device"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -7935,6 +7945,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[policies.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -7978,7 +7990,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["Resource"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -9442,6 +9454,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, position, createdAt. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -9499,7 +9513,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["Event"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -10059,6 +10073,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt, updatedAt. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -10100,7 +10116,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["WebhookDelivery"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -10190,6 +10206,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt, lastUsedAt. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -10225,7 +10243,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["Session"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -10450,6 +10468,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -10497,7 +10517,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["SignIn"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;
@@ -11066,6 +11086,8 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt. */
                 readonly sort?: readonly string[];
                 /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -11101,7 +11123,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["Tenant"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;

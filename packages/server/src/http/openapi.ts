@@ -347,6 +347,14 @@ const cutParameters = [
   count("page[offset]", 0, "The same as offset."),
 ];
 
+const afterParameter = {
+  name: "page[after]",
+  in: "query",
+  description:
+    "The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400.",
+  schema: { type: "string", format: "uuid" },
+};
+
 function listParameters(list: ListDeclaration): unknown[] {
   return [
     count("limit", 1, "The most items on a page; values above 100 are reduced to 100.", { default: 10 }),
@@ -354,6 +362,7 @@ function listParameters(list: ListDeclaration): unknown[] {
     pageParameter,
     count("page[limit]", 1, "The same as limit."),
     count("page[offset]", 0, "The same as offset."),
+    ...(list.sort.length === 0 ? [] : [afterParameter]),
     {
       name: "sort",
       in: "query",

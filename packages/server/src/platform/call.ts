@@ -340,8 +340,8 @@ export class Call<O extends Operation> {
   /** Identifies everything that the answer to a read depends on, except for the state of the tenant and the time. */
   get #question(): string {
     const { operation, parameters, listQuery, query, permissions } = this.#options;
-    const { limit, offset, sort = [], filters = [] } = listQuery ?? {};
-    const asked = [Object.values(parameters), limit, offset, sort, filters, Object.entries(query)];
+    const { limit, offset, after, sort = [], filters = [] } = listQuery ?? {};
+    const asked = [Object.values(parameters), limit, offset, after, sort, filters, Object.entries(query)];
     return `${this.tenantId} ${operation.id} ${fingerprintOf(permissions)} ${JSON.stringify(asked)}`;
   }
 

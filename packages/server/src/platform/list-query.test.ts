@@ -64,6 +64,10 @@ describe("paging", () => {
     [{ offset: "1000000001" }, "offset exceeds the limit of 1000000000"],
     [{ limit: "10", "page[limit]": "20" }, "given twice with different values: 10 and 20"],
     [{ offset: ["1", "2"] }, "given twice with different values"],
+    [{ "page[after]": "first" }, "page[after] must be the id of a record"],
+    [{ "page[after]": [id, id] }, "page[after] must be given once"],
+    [{ "page[after]": id, offset: "0" }, "page[after] cannot be combined with offset"],
+    [{ "page[after]": id, page: "0" }, "page[after] cannot be combined with page"],
   ])("%j is rejected", (parameters, message) => {
     expect(problem(parameters)).toContain(message);
   });
@@ -169,7 +173,7 @@ describe("any parameters", () => {
     fc.constantFrom("name", "-id", "a,b", id, "2026-01-31", "true", "active", "10", "-1", "\u0000"),
   );
   const name = fc.oneof(
-    fc.constantFrom("limit", "offset", "page[limit]", "page[offset]", "sort", "__proto__"),
+    fc.constantFrom("limit", "offset", "page[limit]", "page[offset]", "page[after]", "sort", "__proto__"),
     fc
       .tuple(
         fc.constantFrom(...Object.keys(declaration.filter), "toString"),

@@ -1,4 +1,4 @@
-/** Parses `sort`, `filter[…]`, `limit` and `offset` of a paginated list against its declaration. Pure. */
+/** Parses the sorting, filters and paging of a list against its declaration. Pure. */
 import {
   defaultPageLimit,
   type FieldKind,
@@ -32,6 +32,8 @@ export interface Filter {
 export interface ListQuery {
   readonly limit: number;
   readonly offset: number;
+  /** The id of the record that the page follows in the list's order. The offset is then 0. */
+  readonly after?: string;
   readonly sort: readonly Sorting[];
   readonly filters: readonly Filter[];
 }
@@ -57,7 +59,7 @@ const shown = (value: string) => JSON.stringify(value.length > 80 ? `${value.sli
 export function parseListQuery(declaration: ListDeclaration, parameters: QueryParameters): Parsed<ListQuery> {
   const filters: Filter[] = [];
   for (const [name, given] of Object.entries(parameters)) {
-    if (given === undefined || paging.has(name) || name === "sort") continue;
+    if (given === undefined || paging.has(name) || name === "sort" || name === "page[after]") continue;
     const target = /^filter\[([^[\]]+)\](?:\[([^[\]]+)\])?$/.exec(name);
     if (target === null) return wrong(name, unknownParameter(declaration));
     for (const text of valuesOf(given)) {
@@ -72,7 +74,21 @@ export function parseListQuery(declaration: ListDeclaration, parameters: QueryPa
   if (!limit.ok) return limit;
   const used = Math.min(limit.value, maxPageLimit);
   const offset = parseOffset(parameters, used);
-  return offset.ok ? fine({ limit: used, offset: offset.value, sort: sort.value, filters }) : offset;
+  if (!offset.ok) return offset;
+  const after = parseAfter(declaration, parameters);
+  return after.ok ? fine({ limit: used, offset: offset.value, ...after.value, sort: sort.value, filters }) : after;
+}
+
+/** The record that the page follows. It replaces an offset. */
+function parseAfter(declaration: ListDeclaration, parameters: QueryParameters): Parsed<{ readonly after?: string }> {
+  const given = parameters["page[after]"];
+  if (given === undefined) return fine({});
+  if (declaration.sort.length === 0) return wrong("page[after]", "is not available for this list, which has no order");
+  const [id, ...others] = valuesOf(given);
+  if (id === undefined || others.length > 0) return wrong("page[after]", "must be given once");
+  if (!isUuid(id)) return wrong("page[after]", `must be the id of a record of the list, not ${shown(id)}`);
+  const other = ["page", "offset", "page[offset]"].find((name) => parameters[name] !== undefined);
+  return other === undefined ? fine({ after: id }) : wrong("page[after]", `cannot be combined with ${other}`);
 }
 
 /** The part of a list that is an array. */
@@ -124,7 +140,7 @@ function valuesOf(given: string | readonly string[] | undefined): readonly strin
 
 function unknownParameter(declaration: ListDeclaration): string {
   const fields = Object.keys(declaration.filter).join(", ");
-  return `is not a parameter of this list. Parameters: limit, offset, page, page[limit], page[offset], sort, and filter[…] with ${fields}`;
+  return `is not a parameter of this list. Parameters: limit, offset, page, page[limit], page[offset], page[after], sort, and filter[…] with ${fields}`;
 }
 
 function parsePaging(

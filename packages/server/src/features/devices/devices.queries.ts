@@ -34,7 +34,7 @@ const source: ListSource = {
     id: { value: "item.id" },
     name: { value: "item.name", key: "item.name_key" },
     createdAt: { value: "item.created_at" },
-    lastConnection: { value: "item.last_connection" },
+    lastConnection: { value: "item.last_connection", nullable: true },
     hardwareId: { value: "item.hardware_id" },
     active: { value: "item.active" },
     inactiveSince: { value: "coalesce(item.last_connection, item.created_at)" },

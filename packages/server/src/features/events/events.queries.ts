@@ -4,6 +4,7 @@ import { eventSource } from "../../platform/audit/record.queries.ts";
 import { countStatement, pageStatement } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
+import { requireFollowed } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 const selectEventCount = statement<{ count: number }, [tenantId: string]>(
@@ -22,6 +23,7 @@ export async function listEvents(
     query.filters.length === 0
       ? tx.query(selectEventCount, tx.tenantId)
       : tx.query(count.statement, ...count.parameters),
+    requireFollowed(tx, eventSource, query),
   ]);
   return { events: rows.map(eventView), total: counts[0]?.count ?? 0 };
 }

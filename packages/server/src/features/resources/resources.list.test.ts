@@ -302,3 +302,57 @@ test("totals stay exact while resources come and go", async () => {
   expect((await own.post("/tenants/resources", { name: unique("x"), type: "SAAS", addresses })).status).toBe(400);
   expect(await totals()).toEqual([3, 1, 2, 2]);
 });
+
+describe("paging after a record", () => {
+  const after = (name: string) => ({ "page[after]": ids.get(name) ?? "" });
+
+  test.each([
+    [{ sort: "name" }, "alpha", byName.slice(2)],
+    [{ sort: "-name" }, "betaXone", ["beta_one", "alpha", "Alpha", "ALPHA", "10% off"]],
+    [{}, "ALPHA", ["beta_one", "Émile"]],
+    [{ sort: "name" }, "émile zola", []],
+    // The record itself need not match: it may have been changed since its page was read.
+    [{ sort: "name", "filter[type]": "SAAS" }, "10% off", ["alpha", "Alpha"]],
+  ])("%j after %s", async (parameters, name, expected) => {
+    const { status, body, text } = await list({ ...parameters, ...after(name) });
+    expect(status, text).toBe(200);
+    expect(body.data.map((record: { name: string }) => record.name)).toEqual(expected);
+    expect(body).toMatchObject({ page: 0, hasNext: false, hasPrevious: true });
+  });
+
+  test("reads every record once, while others are created and deleted", async () => {
+    const { client: own } = await server.newTenant();
+    const create = async (name: string): Promise<string> =>
+      (await own.post("/tenants/resources", { name, type: "PRIVATE", addresses: [] })).body.id;
+    for (const name of ["b", "d", "f", "h"]) await create(name);
+    const early = await create("a");
+    const seen: string[] = [];
+    let cursor: Record<string, string> = {};
+    for (;;) {
+      const parameters = new URLSearchParams({ sort: "name", limit: "2", ...cursor });
+      const { body } = await own.get(`/tenants/resources?${parameters}`);
+      for (const record of body.data) seen.push(record.name);
+      if (!body.hasNext) break;
+      cursor = { "page[after]": body.data.at(-1).id };
+      if (seen.length === 2) {
+        await own.must.delete(`/tenants/resources/${early}`);
+        await create("0");
+        await create("e");
+      }
+    }
+    expect(seen).toEqual(["a", "b", "d", "e", "f", "h"]);
+  });
+
+  test("of another tenant, or that was deleted, is refused in the same way", async () => {
+    const { client: own } = await server.newTenant();
+    const foreign = await makeId("resource", own);
+    const deleted = await makeId("resource", client);
+    await client.must.delete(`/tenants/resources/${deleted}`);
+    for (const id of [foreign, deleted]) {
+      const { status, body } = await list({ "page[after]": id });
+      expect(status).toBe(400);
+      expect(body).toMatchObject({ code: "invalid_parameter", errors: [{ pointer: "page[after]" }] });
+      expect(body.detail).toContain("start with the first page");
+    }
+  });
+});

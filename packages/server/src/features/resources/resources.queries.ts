@@ -8,6 +8,7 @@ import { countStatement, type ListSource, pageIds, pageIdsStatement } from "../.
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
 import { nameTaken } from "../../platform/name-taken.ts";
+import { requireFollowed } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { type AddressJson, addressJson, protocolJson } from "../addresses/addresses.api.ts";
 import { type GatewayJson, gatewayJson } from "../gateways/gateways.api.ts";
@@ -276,6 +277,7 @@ export async function listResources(
     tx.query(selectPageAddresses),
     tx.query(selectPageProtocols),
     tx.query(withToken ? selectGatewaysOfPage.withToken : selectGatewaysOfPage.withoutToken),
+    requireFollowed(tx, source, query),
   ]);
   const protocolsOf = inOrder(protocols.map(({ protocol, positions }) => [protocol, positions]));
   const gatewaysOf = inOrder(gateways.map(({ gateway, priorities }) => [gateway, priorities]));

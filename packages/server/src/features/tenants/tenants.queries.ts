@@ -5,6 +5,7 @@ import { withConstraints } from "../../platform/db/database-errors.ts";
 import { countStatement, type ListSource, pageStatement } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
+import { requireFollowed } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 export interface TenantRow {
@@ -131,6 +132,7 @@ export async function listTenants(
   const [rows, counts] = await Promise.all([
     transaction.query(page.statement, ...page.parameters),
     transaction.query(count.statement, ...count.parameters),
+    requireFollowed(transaction, source, query),
   ]);
   return { rows, total: counts[0]?.count ?? 0 };
 }

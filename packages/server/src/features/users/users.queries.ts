@@ -78,10 +78,10 @@ const source: ListSource = {
     id: { value: "item.id" },
     // Addresses are unique regardless of letter case, so they are found regardless of letter case.
     email: { value: "item.email_key", key: "item.email_key", lowerCase: true },
-    firstName: { value: "item.first_name", key: "item.first_name_key" },
-    lastName: { value: "item.last_name", key: "item.last_name_key" },
+    firstName: { value: "item.first_name", key: "item.first_name_key", nullable: true },
+    lastName: { value: "item.last_name", key: "item.last_name_key", nullable: true },
     createdAt: { value: "item.created_at" },
-    lastConnection: { value: "item.last_connection" },
+    lastConnection: { value: "item.last_connection", nullable: true },
     status: { value: "item.status" },
     inactiveSince: { value: "coalesce(item.last_connection, item.created_at)" },
     isNamedByPolicy: {

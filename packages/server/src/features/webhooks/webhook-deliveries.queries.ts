@@ -3,6 +3,7 @@ import type { Granted } from "../../platform/authorization/granted.ts";
 import { countStatement, type ListSource, pageStatement } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
+import { requireFollowed } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 export interface DeliveryRow {
@@ -89,6 +90,7 @@ export async function listDeliveries(
   const [rows, counts] = await Promise.all([
     tx.query(page.statement, ...page.parameters),
     tx.query(count.statement, ...count.parameters),
+    requireFollowed(tx, source, within),
   ]);
   return { rows, total: counts[0]?.count ?? 0 };
 }

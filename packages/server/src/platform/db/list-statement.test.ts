@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Filter, ListQuery } from "../list-query.ts";
-import { countStatement, type ListSource, pageOfItems, pageStatement } from "./list-statement.ts";
+import { countStatement, type ListSource, pageIdsStatement, pageOfItems, pageStatement } from "./list-statement.ts";
 
 const source: ListSource = {
   table: "things",
@@ -52,6 +52,28 @@ test("names sort by their keys, with id as the tie-break", () => {
 test("an order that ends in id gets no further tie-break", () => {
   const sort = [{ field: "id", descending: true }];
   expect(pageStatement(source, { ...everything, sort }).statement.text).toContain("ORDER BY item.id DESC LIMIT");
+});
+
+describe("a page after a record", () => {
+  const after = "01980000-0000-7000-8000-000000000000";
+  const record = "FROM things AS item WHERE item.tenant_id = current_tenant() AND item.id = $1::uuid";
+
+  test.each([
+    [[], `(item.id) > (SELECT item.id ${record})`],
+    [["name"], `(item.name_key, item.id) > (SELECT item.name_key, item.id ${record})`],
+    [["-id"], `(item.id) < (SELECT item.id ${record})`],
+    [
+      ["-name"],
+      `(item.name_key <= (SELECT item.name_key ${record}) AND (item.name_key < (SELECT item.name_key ${record}) OR (item.name_key = (SELECT item.name_key ${record}) AND item.id > (SELECT item.id ${record}))))`,
+    ],
+  ])("in the order %j", (order, condition) => {
+    const sort = order.map((field) => ({ field: field.replace("-", ""), descending: field.startsWith("-") }));
+    const { statement, parameters } = pageIdsStatement(source, { ...everything, sort, after });
+    expect(statement.text).toContain(`WHERE item.tenant_id = current_tenant() AND ${condition} ORDER BY`);
+    // One more row tells whether another page follows.
+    expect(statement.text).toContain("LIMIT 11 OFFSET 0");
+    expect(parameters).toEqual([after]);
+  });
 });
 
 describe("filters", () => {

@@ -17,6 +17,8 @@ export interface ListColumn {
    * case, because JavaScript and PostgreSQL disagree about some letters.
    */
   readonly lowerCase?: true;
+  /** Records can lack a value. They come last in ascending order. Only for fields that lists are sorted by. */
+  readonly nullable?: true;
   /** The condition that at least one related record meets `predicate`. Only for fields of related records. */
   readonly within?: (predicate: string) => string;
 }
@@ -109,15 +111,77 @@ function whereOf(source: ListSource, filters: readonly Filter[], parameters: unk
   return conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
 }
 
-function orderOf(source: ListSource, query: ListQuery): string {
-  const terms = query.sort.map(({ field, descending }) => {
-    const column = columnOf(source, field);
-    return `${column.key ?? column.value} ${descending ? "DESC" : "ASC"}`;
+interface OrderTerm {
+  readonly key: string;
+  readonly descending: boolean;
+  readonly nullable: boolean;
+}
+
+/** The expressions that order a list completely. */
+function orderTerms(source: ListSource, query: ListQuery): readonly OrderTerm[] {
+  const terms = query.sort.map(({ field, descending }): OrderTerm => {
+    const { value, key = value, nullable = false } = columnOf(source, field);
+    return { key, descending, nullable };
   });
   const tieBreak = source.tieBreak ?? "item.id";
   const complete = query.sort.some(({ field }) => field === "id" || columnOf(source, field).value === tieBreak);
-  if (!complete) terms.push(`${tieBreak} ASC`);
+  return complete ? terms : [...terms, { key: tieBreak, descending: false, nullable: false }];
+}
+
+function orderOf(source: ListSource, query: ListQuery): string {
+  const terms = orderTerms(source, query).map(({ key, descending }) => `${key} ${descending ? "DESC" : "ASC"}`);
   return `ORDER BY ${terms.join(", ")}`;
+}
+
+/** The row of one record of the list. */
+function recordById(source: ListSource, placeholder: string): string {
+  const tenant = source.inTenant === false ? "" : "item.tenant_id = current_tenant() AND ";
+  return `FROM ${source.table} AS item WHERE ${tenant}item.id = ${placeholder}::uuid`;
+}
+
+/** The condition that a row comes later in the order than the record with an id. */
+function afterCondition(source: ListSource, query: ListQuery, placeholder: string): string {
+  const terms = orderTerms(source, query);
+  const record = recordById(source, placeholder);
+  const [first, ...others] = terms;
+  if (first === undefined) throw new Error("every order ends with a term that is unique");
+  // PostgreSQL compares rows with an index if all terms have one direction and a value.
+  if (terms.every(({ descending, nullable }) => descending === first.descending && !nullable)) {
+    const keys = terms.map(({ key }) => key).join(", ");
+    return `(${keys}) ${first.descending ? "<" : ">"} (SELECT ${keys} ${record})`;
+  }
+  return laterThan(record, first, others);
+}
+
+function laterThan(record: string, { key, descending, nullable }: OrderTerm, [next, ...rest]: OrderTerm[]): string {
+  const other = `(SELECT ${key} ${record})`;
+  const sign = descending ? "<" : ">";
+  // PostgreSQL sorts missing values last in ascending order, and first in descending order.
+  const [missing, present] = descending ? [other, key] : [key, other];
+  const strictly = nullable
+    ? `(${key} ${sign} ${other} OR (${missing} IS NULL AND ${present} IS NOT NULL))`
+    : `${key} ${sign} ${other}`;
+  if (next === undefined) return strictly;
+  const same = nullable ? `${key} IS NOT DISTINCT FROM ${other}` : `${key} = ${other}`;
+  const later = `(${strictly} OR (${same} AND ${laterThan(record, next, rest)}))`;
+  // The first condition selects a range of an index.
+  return nullable ? later : `(${key} ${sign}= ${other} AND ${later})`;
+}
+
+/** The condition, order and extent of a page. A page after a record has one more row if another page follows. */
+function selectionOf(source: ListSource, query: ListQuery, parameters: unknown[]): string {
+  const { after, limit, offset } = query;
+  let where = whereOf(source, query.filters, parameters);
+  if (after !== undefined) {
+    const condition = afterCondition(source, query, `$${parameters.push(after)}`);
+    where = where === "" ? `WHERE ${condition}` : `${where} AND ${condition}`;
+  }
+  return `${where} ${orderOf(source, query)} LIMIT ${after === undefined ? limit : limit + 1} OFFSET ${offset}`;
+}
+
+/** Selects the record that a page follows. */
+export function recordStatement(source: ListSource, id: string): ListStatement<{ readonly id: string }> {
+  return { statement: unprepared(`SELECT item.id ${recordById(source, "$1")}`), parameters: [id] };
 }
 
 export interface ListStatement<Row> {
@@ -128,10 +192,9 @@ export interface ListStatement<Row> {
 /** The rows of the page. The page is selected first, so that columns are computed only for its rows. */
 export function pageStatement<Row>(source: ListSource, query: ListQuery): ListStatement<Row> {
   const parameters: unknown[] = [];
-  const where = whereOf(source, query.filters, parameters);
-  const order = orderOf(source, query);
-  const page = `SELECT item.* FROM ${source.table} AS item ${where} ${order} LIMIT ${query.limit} OFFSET ${query.offset}`;
-  return { statement: unprepared(`SELECT ${source.select} FROM (${page}) AS item ${order}`), parameters };
+  const page = `SELECT item.* FROM ${source.table} AS item ${selectionOf(source, query, parameters)}`;
+  const text = `SELECT ${source.select} FROM (${page}) AS item ${orderOf(source, query)}`;
+  return { statement: unprepared(text), parameters };
 }
 
 /** The ids of the page that `pageIdsStatement` has selected, in their order. For statements without parameters. */
@@ -146,8 +209,7 @@ export const pageIds = "unnest(current_setting('app.page')::uuid[]) WITH ORDINAL
  */
 export function pageIdsStatement(source: ListSource, query: ListQuery): ListStatement<never> {
   const parameters: unknown[] = [];
-  const where = whereOf(source, query.filters, parameters);
-  const page = `SELECT item.id FROM ${source.table} AS item ${where} ${orderOf(source, query)} LIMIT ${query.limit} OFFSET ${query.offset}`;
+  const page = `SELECT item.id FROM ${source.table} AS item ${selectionOf(source, query, parameters)}`;
   const settings = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map(
     (name) => `set_config('${name}', 'off', true)`,
   );
@@ -191,14 +253,20 @@ export function countStatement(source: ListSource, query: ListQuery): ListStatem
   return { statement: unprepared(`SELECT count(*) AS count FROM ${source.table} AS item ${where}`), parameters };
 }
 
-/** Wraps the items of a page in the format of the API. */
-export function pageOfItems<T>(query: ListQuery, data: readonly T[], total: number): Page<T> {
+/**
+ * Wraps the items of a page in the format of the API.
+ *
+ * @param items of a page after a record, one more than the limit if another page follows
+ */
+export function pageOfItems<T>(query: ListQuery, items: readonly T[], total: number): Page<T> {
+  const { after, limit, offset } = query;
+  const data = items.slice(0, limit);
   return {
     data,
     total,
-    page: Math.floor(query.offset / query.limit),
-    limit: query.limit,
-    hasNext: query.offset + data.length < total,
-    hasPrevious: query.offset > 0,
+    page: Math.floor(offset / limit),
+    limit,
+    hasNext: after === undefined ? offset + data.length < total : items.length > limit,
+    hasPrevious: after !== undefined || offset > 0,
   };
 }

@@ -1,13 +1,32 @@
+import { AppError } from "../app-error.ts";
 import {
   countStatement,
   type ListSource,
   pageIdsStatement,
   pageRowsStatement,
   pageStatement,
+  recordStatement,
 } from "../db/list-statement.ts";
 import { statement } from "../db/statement.ts";
 import type { ListQuery } from "../list-query.ts";
 import type { TenantTx } from "./tenant-tx.ts";
+
+/** @throws AppError invalid_parameter if the record that the page follows does not exist */
+export async function requireFollowed(
+  tx: Pick<TenantTx, "query">,
+  source: ListSource,
+  { after }: ListQuery,
+): Promise<void> {
+  if (after === undefined) return;
+  const record = recordStatement(source, after);
+  const [found] = await tx.query(record.statement, ...record.parameters);
+  if (found !== undefined) return;
+  const message = "names no record of this list. It may have been deleted: start with the first page";
+  throw new AppError("invalid_parameter", {
+    detail: `page[after] ${message}.`,
+    errors: [{ pointer: "page[after]", message }],
+  });
+}
 
 const selectKeptCount = statement<{ count: number }, [tenantId: string, kind: string]>(
   "record_counts.read",
@@ -32,6 +51,7 @@ export async function listPage<Row>(
       : tx.query(count.statement, ...count.parameters),
     tx.query(page.statement, ...page.parameters),
     tx.query(pageRowsStatement<Row>(source)),
+    requireFollowed(tx, source, query),
   ]);
   return { rows, total: counts[0]?.count ?? 0 };
 }
@@ -47,6 +67,7 @@ export async function listCountedPage<Row>(
   const [rows, counts] = await Promise.all([
     tx.query(page.statement, ...page.parameters),
     tx.query(count.statement, ...count.parameters),
+    requireFollowed(tx, source, query),
   ]);
   return { rows, total: counts[0]?.count ?? 0 };
 }

@@ -6,6 +6,8 @@ import { type AskedFilter, type AskedList, type Listed, valuesAt } from "./list-
 export interface Question extends AskedList {
   /** Whether the page parameters are written with brackets. */
   readonly bracketed: boolean;
+  /** Whether the page is requested by the record before it, if there is one. */
+  readonly isAfter: boolean;
 }
 
 const someText = fc.oneof(
@@ -108,12 +110,17 @@ export function questionsOf(list: ListDeclaration, everything: readonly Listed[]
     }),
     limit: fc.integer({ min: 1, max: 100 }),
     offset: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: everything.length + 5 })),
+    isAfter: fc.boolean(),
     bracketed: fc.boolean(),
   });
 }
 
-/** The query of a request for the list. */
-export function queryOf({ filters, sorting, limit, offset, bracketed }: Question): string {
+/**
+ * The query of a request for the list.
+ *
+ * @param after the id of the record before the page; undefined to request it by its offset
+ */
+export function queryOf({ filters, sorting, limit, offset, bracketed }: Question, after?: string): string {
   const parameters = new URLSearchParams();
   for (const { field, operator, text } of filters) {
     parameters.append(operator === "eq" && bracketed ? `filter[${field}]` : `filter[${field}][${operator}]`, text);
@@ -125,6 +132,7 @@ export function queryOf({ filters, sorting, limit, offset, bracketed }: Question
   if (bracketed) for (const text of spelled) parameters.append("sort", text);
   else if (spelled.length > 0) parameters.append("sort", spelled.join(","));
   parameters.append(bracketed ? "page[limit]" : "limit", String(limit));
-  parameters.append(bracketed ? "page[offset]" : "offset", String(offset));
+  if (after === undefined) parameters.append(bracketed ? "page[offset]" : "offset", String(offset));
+  else parameters.append("page[after]", after);
   return parameters.toString();
 }

@@ -123,6 +123,8 @@ function compareAt(field: string, one: Listed, two: Listed): number {
 export interface ExpectedPage {
   readonly ids: readonly string[];
   readonly total: number;
+  /** The id of the record before the page; undefined if there is none. */
+  readonly previous: string | undefined;
 }
 
 /** @param everything all records of the list, in any order */
@@ -137,5 +139,5 @@ export function expectedPage(list: ListDeclaration, everything: readonly Listed[
     return compareAt("position", one, two) || compareText(one.id, two.id);
   });
   const page = matching.slice(asked.offset, asked.offset + asked.limit);
-  return { ids: page.map(({ id }) => id), total: matching.length };
+  return { ids: page.map(({ id }) => id), total: matching.length, previous: matching[asked.offset - 1]?.id };
 }

@@ -127,12 +127,13 @@ test.each(lists)(
       fc.asyncProperty(questionsOf(list, everything), async (asked) => {
         const { limit, offset } = asked;
         const expected = expectedPage(list, everything, asked);
-        const { status, body, text } = await client.get(`${path}?${queryOf(asked)}`);
+        const after = asked.isAfter ? expected.previous : undefined;
+        const { status, body, text } = await client.get(`${path}?${queryOf(asked, after)}`);
         expect(status, text).toBe(200);
         expect(body.data.map((record: Listed) => record.id)).toEqual(expected.ids);
         expect(body).toMatchObject({
           total: expected.total,
-          page: Math.floor(offset / limit),
+          page: after === undefined ? Math.floor(offset / limit) : 0,
           limit,
           hasNext: offset + limit < expected.total,
           hasPrevious: offset > 0,
