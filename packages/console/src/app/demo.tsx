@@ -13,7 +13,10 @@ export function DemoNotice() {
   const { data } = useQuery(signInPlaceQuery);
   if (data?.demo === undefined) return null;
   return (
-    <Alert color="orange" variant="light" mb="md" title={t("signIn.demo.title")}>
+    <Alert color="orange" variant="light" mb="md" py="xs">
+      <Text span inherit fw={600}>
+        {t("signIn.demo.title")}
+      </Text>{" "}
       {t("signIn.demo.text")}
     </Alert>
   );

@@ -1,7 +1,11 @@
 import { targetTypes } from "@gatehouse/contract/event-types";
 import { operations } from "@gatehouse/contract/operations/all";
-import { expect, test } from "vitest";
-import { pathOfTarget } from "./live-updates.ts";
+import { QueryClient } from "@tanstack/react-query";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expectDeletions, gatherUpdates, pathOfTarget } from "./live-updates.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 /** Targets without a list of their own. */
 const unlisted = [
@@ -21,4 +25,22 @@ test("every listed kind of record has the path of its list", () => {
     (type) => !unlisted.includes(type) && !paths.includes(pathOfTarget(type) as never),
   );
   expect(missing).toEqual([]);
+});
+
+test("the page of a record that is being deleted is not refetched, unless the deletion fails", () => {
+  const queryClient = new QueryClient();
+  const [record, below, other] = ["/tenants/groups/1", "/tenants/groups/1/members", "/tenants/groups/2"];
+  for (const path of [record, below, other]) queryClient.setQueryData([path], {});
+  const invalidated = () =>
+    [record, below, other].filter((path) => queryClient.getQueryState([path])?.isInvalidated === true);
+  const update = gatherUpdates(queryClient);
+  const event = { data: JSON.stringify({ target: { type: "group" } }) };
+  const failed = expectDeletions([record]);
+  update.add(event);
+  vi.runAllTimers();
+  expect(invalidated()).toEqual([other]);
+  failed();
+  update.add(event);
+  vi.runAllTimers();
+  expect(invalidated()).toEqual([record, below, other]);
 });

@@ -37,6 +37,26 @@ const shownBy: Readonly<Record<string, readonly string[]>> = {
   passkey: ["/tenants/users"],
 };
 
+/** Records that this page deletes before it leaves. To refetch them would answer 404. */
+const deletions = new Set<string>();
+
+/**
+ * Call before the request that deletes records.
+ *
+ * @returns a function to call if the request fails
+ */
+export function expectDeletions(paths: readonly string[]): () => void {
+  for (const path of paths) deletions.add(path);
+  return () => {
+    for (const path of paths) deletions.delete(path);
+  };
+}
+
+function isDeleted(key: string): boolean {
+  for (const path of deletions) if (key === path || key.startsWith(`${path}/`)) return true;
+  return false;
+}
+
 function pathsOf(data: unknown): readonly string[] {
   try {
     const { target } = JSON.parse(String(data)) as { readonly target: { readonly type: string } }; // an audit entry
@@ -46,7 +66,8 @@ function pathsOf(data: unknown): readonly string[] {
   }
 }
 
-function gatherUpdates(queryClient: QueryClient) {
+/** Collects events, and then invalidates the queries that they concern. */
+export function gatherUpdates(queryClient: QueryClient) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let paths = new Set<string>();
   const refetch = () => {
@@ -55,7 +76,10 @@ function gatherUpdates(queryClient: QueryClient) {
     paths = new Set();
     // Answers about access take longer to compute. Their pages refetch them at their own pace.
     void queryClient.invalidateQueries({
-      predicate: ({ queryKey }) => changed.some((path) => isBelow(String(queryKey[0]), path)),
+      predicate: ({ queryKey: [first] }) => {
+        const key = String(first);
+        return !isDeleted(key) && changed.some((path) => isBelow(key, path));
+      },
     });
   };
   return {

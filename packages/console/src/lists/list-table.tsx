@@ -26,11 +26,7 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
   const { label, columns, page, isStale, sort, sortBy, density, selection, peek } = props;
   return (
     <Paper withBorder style={{ overflow: "hidden", opacity: isStale ? 0.6 : 1 }}>
-      <Table.ScrollContainer
-        minWidth={0}
-        type="native"
-        scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": label }}
-      >
+      <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={label}>
         <Table
           className="record-table record-list"
           highlightOnHover

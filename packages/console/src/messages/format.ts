@@ -5,6 +5,7 @@ import { locale } from "./locale.ts";
 const numbers = new Intl.NumberFormat(locale);
 const dates = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
 const dateTimes = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
+const shortTimes = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
 const relativeTimes = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 const lists = new Intl.ListFormat(locale, { type: "conjunction" });
 const collator = new Intl.Collator(locale, { sensitivity: "base", numeric: true });
@@ -17,6 +18,11 @@ export function formatNumber(value: number): string {
 /** Such as "3 Mar 2026". */
 export function formatDate(at: string): string {
   return dates.format(new Date(at));
+}
+
+/** Such as "3 Mar 2026, 09:30". */
+export function formatShortTime(at: string): string {
+  return shortTimes.format(new Date(at));
 }
 
 /** Such as "Tuesday 3 March 2026 at 09:30:00 UTC". */

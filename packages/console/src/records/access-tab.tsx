@@ -48,7 +48,9 @@ export function AccessTab({ of }: { readonly of: Question }) {
           <Table.ScrollContainer
             minWidth={0}
             type="native"
-            scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("records.tabs.access") }}
+            tabIndex={0}
+            role="group"
+            aria-label={t("records.tabs.access")}
           >
             <Table className="record-table">
               <Table.Thead>

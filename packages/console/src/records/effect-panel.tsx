@@ -49,7 +49,9 @@ export function EffectPanel({ effect, planned, changes }: EffectPanelProps) {
           minWidth={0}
           mah={360}
           type="native"
-          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("records.effect.region") }}
+          tabIndex={0}
+          role="group"
+          aria-label={t("records.effect.region")}
         >
           <Table className="record-table" aria-label={t("records.effect.region")}>
             <Table.Thead>

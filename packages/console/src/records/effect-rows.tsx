@@ -38,7 +38,9 @@ export function EffectRows({ changes, total }: EffectRowsProps) {
         minWidth={0}
         mah={360}
         type="native"
-        scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("records.effect.rows") }}
+        tabIndex={0}
+        role="group"
+        aria-label={t("records.effect.rows")}
       >
         <Table className="record-table" aria-label={t("records.effect.rows")}>
           <Table.Tbody>

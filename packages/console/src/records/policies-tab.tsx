@@ -38,11 +38,7 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
       {found.length === 0 ? (
         <Text c="dimmed">{empty}</Text>
       ) : (
-        <Table.ScrollContainer
-          minWidth={0}
-          type="native"
-          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": title }}
-        >
+        <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={title}>
           <Table className="record-table">
             <Table.Thead>
               <Table.Tr>

@@ -10,6 +10,8 @@ import { findPaged, nameChosen, type PagedPath } from "./record-picker.tsx";
 interface RecordSelectProps {
   readonly path: PagedPath;
   readonly label: string;
+  /** Whether the label is only read aloud, because the sentence around the field names it. */
+  readonly isLabelHidden?: boolean;
   readonly placeholder?: string;
   readonly required?: boolean;
   readonly error?: string | undefined;
@@ -21,7 +23,8 @@ interface RecordSelectProps {
   readonly onChange: (id: string) => void;
 }
 
-export function RecordSelect({ path, query = {}, value, onChange, ...input }: RecordSelectProps) {
+export function RecordSelect(props: RecordSelectProps) {
+  const { path, label, isLabelHidden = false, query = {}, value, onChange, ...input } = props;
   const [typed, setTyped] = useState("");
   const [search] = useDebouncedValue(typed, 200);
   const { data: chosen } = useQuery({
@@ -43,6 +46,7 @@ export function RecordSelect({ path, query = {}, value, onChange, ...input }: Re
   return (
     <Select
       {...input}
+      {...(isLabelHidden ? { "aria-label": label } : { label })}
       data={[...options].map(([id, label]) => ({ value: id, label }))}
       value={value === "" ? null : value}
       onChange={(id) => onChange(id ?? "")}
@@ -54,7 +58,7 @@ export function RecordSelect({ path, query = {}, value, onChange, ...input }: Re
       // A second choice of the same record keeps it. The button clears it.
       allowDeselect={false}
       clearable
-      clearButtonProps={{ "aria-label": t("records.picker.clear", { field: input.label.toLowerCase() }) }}
+      clearButtonProps={{ "aria-label": t("records.picker.clear", { field: label.toLowerCase() }) }}
       maxDropdownHeight={240}
     />
   );

@@ -4,6 +4,7 @@ import { Alert, Button, Group, Skeleton, Stack, Text, TextInput } from "@mantine
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../app/api.ts";
+import { expectDeletions } from "../app/live-updates.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
@@ -93,12 +94,15 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "preview", refetchType });
   const send = async () => {
     setBusy(true);
+    const deletions = leaves ? changes.filter(({ method }) => method === "DELETE") : [];
+    const failed = expectDeletions(deletions.map(({ path }) => path));
     try {
       const answer = await run(isBlocked(problem) ? reason.trim() : undefined);
       if (savedMessage !== undefined) notifySaved(savedMessage, changes, answer);
       done();
       await refetchAll(leaves ? "none" : "active");
     } catch (error) {
+      failed();
       if (refused?.(error) === true) return;
       setProblem(error);
       if (error instanceof GatehouseError && error.code === "precondition_failed") await refetchAll("active");

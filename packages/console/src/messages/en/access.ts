@@ -157,6 +157,15 @@ export const access = {
     whenHelp: "Leave blank for now.",
     whenHelpPast: "Leave blank for now. Past dates use the configuration from that date.",
   },
+  question: {
+    at: "at {{at}}",
+    can: "Can <person></person> on <device></device> reach <thing></thing> <when></when>?",
+    from: "from {{ip}}",
+    in: "in {{country}}",
+    now: "now",
+    what: "What can <person></person> on <device></device> reach <when></when>?",
+    who: "Who can reach <thing></thing> <when></when>?",
+  },
   reasons: {
     allowed_by_policy: "A policy allows access.",
     denied_by_policy: "A policy denies access.",

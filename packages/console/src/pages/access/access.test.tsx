@@ -94,6 +94,24 @@ describe("whether someone can reach a resource", () => {
     ]);
   });
 
+  test("asks in one line, and unfolds the circumstances on request", async () => {
+    const user = openConsole("/access");
+    const region = await screen.findByRole("region", { name: t("access.query.region") });
+    const now = t("access.question.now");
+    const when = screen.getByRole("button", { name: now });
+    expect(when.getAttribute("aria-expanded")).toBe("false");
+    expect(region.textContent).toMatch(/^Can +on +reach +now\?/);
+    await click(user, now);
+    expect(when.getAttribute("aria-expanded")).toBe("true");
+    screen.getByLabelText(t("access.query.when"));
+  });
+
+  test("shows the circumstances of a link", async () => {
+    openConsole(`/access?user=${userId}&ip=198.51.100.7&country=DE`);
+    const when = await screen.findByRole("button", { name: "now, from 198.51.100.7, in DE" });
+    expect(when.getAttribute("aria-expanded")).toBe("true");
+  });
+
   test("sends no request before a subject and a destination are chosen", async () => {
     openConsole(`/access?user=${userId}`);
     await screen.findByText(t("access.query.chooseSubjectAndResource"));

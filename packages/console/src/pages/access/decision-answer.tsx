@@ -149,7 +149,9 @@ function Policies({ decision }: { readonly decision: Decision }) {
         <Table.ScrollContainer
           minWidth={0}
           type="native"
-          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("access.evaluated.region") }}
+          tabIndex={0}
+          role="group"
+          aria-label={t("access.evaluated.region")}
         >
           <Table className="record-table" verticalSpacing="sm">
             <Table.Thead>

@@ -55,7 +55,9 @@ export function SearchAnswer({ query, change }: SearchAnswerProps) {
           <Table.ScrollContainer
             minWidth={0}
             type="native"
-            scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("access.found.region") }}
+            tabIndex={0}
+            role="group"
+            aria-label={t("access.found.region")}
           >
             <Table className="record-table" verticalSpacing="sm">
               <Table.Thead>

@@ -25,7 +25,9 @@ export function PlanTable({ plan: { changes, summary } }: { readonly plan: Plan 
       <Table.ScrollContainer
         minWidth={0}
         type="native"
-        scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("configuration.apply.difference") }}
+        tabIndex={0}
+        role="group"
+        aria-label={t("configuration.apply.difference")}
       >
         <Table className="record-table" aria-label={t("configuration.apply.difference")}>
           <Table.Thead>

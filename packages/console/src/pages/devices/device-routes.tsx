@@ -37,7 +37,9 @@ export function DeviceRoutes({ id }: { readonly id: string }) {
         <Table.ScrollContainer
           minWidth={0}
           type="native"
-          scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("devices.routes.title") }}
+          tabIndex={0}
+          role="group"
+          aria-label={t("devices.routes.title")}
         >
           <Table className="record-table">
             <Table.Thead>

@@ -108,7 +108,9 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
       <Table.ScrollContainer
         minWidth={0}
         type="native"
-        scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("overview.gateways.table") }}
+        tabIndex={0}
+        role="group"
+        aria-label={t("overview.gateways.table")}
       >
         <Table
           className="record-table"

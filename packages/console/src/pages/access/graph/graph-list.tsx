@@ -55,11 +55,7 @@ interface Rows {
 function Rows({ paths }: Rows) {
   return (
     <Paper withBorder>
-      <Table.ScrollContainer
-        minWidth={0}
-        type="native"
-        scrollAreaProps={{ tabIndex: 0, role: "region", "aria-label": t("graph.list.label") }}
-      >
+      <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={t("graph.list.label")}>
         <Table className="record-table" verticalSpacing="sm">
           <Table.Thead>
             <Table.Tr>
