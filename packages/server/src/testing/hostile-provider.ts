@@ -111,6 +111,10 @@ export class HostileProvider {
       const jwk = this.#key.publicKey.export({ format: "jwk" });
       return reply(response, { keys: [{ ...jwk, kid: this.#key.kid, use: "sig", alg: "RS256" }] });
     }
+    if (path === "/authorize") {
+      response.writeHead(302, { location: this.approve(new URL(request.url ?? "/", this.issuer)).href }).end();
+      return;
+    }
     if (path === "/token") return this.#serveToken(new URLSearchParams(body), response);
     const correct = { sub: "subject-1", email: "ada@example.com", email_verified: true, groups: ["Engineers"] };
     reply(response, this.deviations.userInfo?.(correct) ?? correct);
