@@ -143,6 +143,8 @@ test("an order of a replica that is lost is taken over after 15 minutes", async 
   expect(certOf(second)).toBe(firstCertificate.cert);
   lost(new Error("late"));
   await run;
+  const found = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
+  expect(found.find(({ check }) => check === "tls")?.status).toBe("ok");
 });
 
 test("a proof is known on every replica while the order runs, and on none afterwards", async () => {

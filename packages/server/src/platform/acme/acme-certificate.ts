@@ -107,7 +107,7 @@ export class AcmeCertificate implements ServedCertificate {
     const claimed = await database.transaction(operator, (tx) => queries.claimAcmeOrder(tx, this.#options, now, until));
     if (claimed === undefined) return;
     // Another replica may have finished its order since the certificate was read.
-    if (claimed.certificate === this.#certificate) await this.#order(claimed);
+    if (claimed.certificate === this.#certificate) await this.#order(claimed, until);
     else await database.transaction(operator, (tx) => queries.releaseAcmeOrder(tx, this.#options, until));
     await this.#read();
   }
@@ -119,7 +119,7 @@ export class AcmeCertificate implements ServedCertificate {
     return this.#options.clock.now().getTime() >= to - (to - from) / 3;
   }
 
-  async #order({ account_key_ciphertext: sealedKey, failures }: queries.AcmeRow): Promise<void> {
+  async #order({ account_key_ciphertext: sealedKey, failures }: queries.AcmeRow, until: Date): Promise<void> {
     const { database, box, log, clock, host, order = orderCertificate } = this.#options;
     const fields = { host, directory: this.#options.directoryUrl };
     try {
@@ -139,7 +139,7 @@ export class AcmeCertificate implements ServedCertificate {
       const nextAttemptAt = new Date(at.getTime() + Math.min(firstRetryMs * 2 ** failures, longestRetryMs));
       const reason = orderProblem(error);
       await database.transaction(operator, (tx) =>
-        queries.storeAcmeFailure(tx, this.#options, { at, error: reason, nextAttemptAt }),
+        queries.storeAcmeFailure(tx, this.#options, { at, error: reason, nextAttemptAt, until }),
       );
       const state = { ...fields, reason, nextAttemptAt: nextAttemptAt.toISOString(), validTo: this.#validTo() };
       log.error(state, "failed to get a TLS certificate; the present one remains, and the order is repeated");

@@ -58,11 +58,11 @@ const store = statement<never, [...Name, certificate: string, privateKey: Buffer
        failures = 0, failed_at = NULL, error = NULL, next_attempt_at = NULL
    WHERE directory_url = $1 AND host = $2`,
 );
-const fail = statement<never, [...Name, at: Date, error: string, nextAttemptAt: Date]>(
+const fail = statement<never, [...Name, at: Date, error: string, nextAttemptAt: Date, until: Date]>(
   "acme.fail",
   `UPDATE acme_certificates
    SET ordering_until = NULL, failures = failures + 1, failed_at = $3, error = $4, next_attempt_at = $5
-   WHERE directory_url = $1 AND host = $2`,
+   WHERE directory_url = $1 AND host = $2 AND ordering_until = $6`,
 );
 const release = statement<never, [...Name, until: Date]>(
   "acme.release",
@@ -117,12 +117,21 @@ export async function storeAcmeCertificate(
   await tx.query(deleteChallenges, host);
 }
 
+export interface AcmeFailure {
+  readonly at: Date;
+  readonly error: string;
+  readonly nextAttemptAt: Date;
+  /** The end of the claim. */
+  readonly until: Date;
+}
+
+/** Stores why an order failed, unless another replica has taken the order over. */
 export async function storeAcmeFailure(
   tx: Transaction,
   { directoryUrl, host }: AcmeName,
-  { at, error, nextAttemptAt }: { readonly at: Date; readonly error: string; readonly nextAttemptAt: Date },
+  { at, error, nextAttemptAt, until }: AcmeFailure,
 ): Promise<void> {
-  await tx.query(fail, directoryUrl, host, at, error, nextAttemptAt);
+  await tx.query(fail, directoryUrl, host, at, error, nextAttemptAt, until);
   await tx.query(deleteChallenges, host);
 }
 
