@@ -152,7 +152,7 @@ export class OpenIdSignIn implements ProviderSignIn {
   async #confirmed(
     visit: ProviderVisit,
     row: queries.ProviderRow,
-    { issuer, subject, acr, amr, authTime }: ProviderIdentity,
+    { issuer, subject, acr, amr, authTime, sessionExpiresAt: endsBy }: ProviderIdentity,
     session: ProviderCeremony["session"],
   ): Promise<ProviderReturn> {
     await this.#run(visit, "confirmIdentity", async (tx, now) => {
@@ -162,7 +162,8 @@ export class OpenIdSignIn implements ProviderSignIn {
         throw new NotAdmitted("the account that confirmed is not the one of the session", user);
       }
       if (authTime === undefined) throw new NotAdmitted("the provider sent no time of authentication", user);
-      await reauthenticateSession(tx, held.id, authTime < now ? authTime : now, { acr: acr ?? null, amr });
+      if (endsBy !== undefined && endsBy <= now) throw new NotAdmitted("the provider's session has expired", user);
+      await reauthenticateSession(tx, held.id, authTime < now ? authTime : now, { acr: acr ?? null, amr }, endsBy);
       await this.#logAttempt(tx, visit, row, { user, reason: null, note: "the person confirmed the identity again" });
     });
     return { kind: "confirmed" };
