@@ -2,6 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { HostileProvider } from "@gatehouse/server/testing/hostile-provider";
+import { ProviderWorld } from "@gatehouse/server/testing/provider-world";
 import { ownerOf, signInAs } from "@gatehouse/server/testing/signed-in-person";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { GatehouseProcess } from "../../packages/cli/src/testing/gatehouse-process.ts";
@@ -62,6 +64,28 @@ describe.runIf(hasBrowser)("a person approves", () => {
     expect(await command.exited(), command.log).toBe(0);
     expect(command.output).toContain("Signed in at ");
     await visit.context.close();
+  });
+
+  test("a command line after a sign-in at an identity provider, which returns to the approval", async () => {
+    const hostile = await HostileProvider.start();
+    const provider = new ProviderWorld(given.world.server, given, hostile);
+    await provider.invite("ada@example.com");
+    const { id } = await provider.enabledProvider({ firstSignIn: "INVITED" });
+    const { body: tenants } = await given.world.server.operator.must.get("/operator/tenants?sort=createdAt");
+    const command = new GatehouseProcess(["login", "--url", given.world.url]);
+    const address = await shown(command, /^ {2}(http\S+)$/m);
+    const visit = await given.world.visit({ publicly: true });
+    await visit.page.goto(address);
+    await visit.page.getByLabel("Organisation").fill(tenants.data[0].slug);
+    await button(visit, "Sign in with your organisation").click();
+    await heading(visit, "Approve a sign-in").waitFor();
+    await visit.page.getByText("ada@example.com").waitFor();
+    await button(visit, "Approve").click();
+    await heading(visit, "Signed in").waitFor();
+    expect(await command.exited(), command.log).toBe(0);
+    await visit.context.close();
+    await given.client.must.delete(`/tenants/identity-providers/${id}`);
+    await hostile.close();
   });
 
   test("no request with another redirect address", async () => {

@@ -88,7 +88,12 @@ export async function openConsoleWorld(): Promise<ConsoleWorld> {
   let publicUrl = "";
   const server = await startTestServer({
     connection: database.connection,
-    settings: { consoleFolder: path.join(root, "packages/console/dist"), publicUrl: () => publicUrl },
+    settings: {
+      consoleFolder: path.join(root, "packages/console/dist"),
+      publicUrl: () => publicUrl,
+      // Identity providers of the stories.
+      providerNetworks: ["127.0.0.0/8"],
+    },
   });
   const url = await server.listen();
   // Browsers refuse passkeys on IP addresses.

@@ -1,9 +1,18 @@
-/** The owner signs in with a passkey. */
+/** People enrol, and sign in with passkeys. */
 import { enrolmentLinkFor } from "@gatehouse/server/testing/browser-page";
-import { ownerOf, signInAs } from "@gatehouse/server/testing/signed-in-person";
+import { activeUser, ownerOf, signInAs } from "@gatehouse/server/testing/signed-in-person";
 import { describe, expect, test } from "vitest";
-import { hasBrowser, seriousProblems } from "./console-world.ts";
-import { heading, storyWorld, warnIfSkipped } from "./story-world.ts";
+import { hasBrowser, seriousProblems, type Visit } from "./console-world.ts";
+import {
+  button,
+  changesSentBy,
+  heading,
+  inDialog,
+  offersNothing,
+  type StoryWorld,
+  storyWorld,
+  warnIfSkipped,
+} from "./story-world.ts";
 
 warnIfSkipped();
 
@@ -18,6 +27,113 @@ const authenticator = {
 } as const;
 
 const minuteMs = 60_000;
+
+/** Gives the page an authenticator with a verified person. */
+async function addAuthenticator({ page, context }: Visit): Promise<void> {
+  const debug = await context.newCDPSession(page);
+  await debug.send("WebAuthn.enable");
+  await debug.send("WebAuthn.addVirtualAuthenticator", { options: authenticator });
+}
+
+/** Signs in with the passkey of the page. */
+async function signInWithPasskey(visit: Visit): Promise<void> {
+  await visit.page.getByRole("button", { name: "Sign in with passkey" }).click();
+  await visit.page.getByRole("button", { name: "Account" }).waitFor();
+}
+
+async function signOut({ page }: Visit): Promise<void> {
+  await page.getByRole("button", { name: "Account" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign in with passkey" }).waitFor();
+}
+
+describe.runIf(hasBrowser)("an invited person", () => {
+  const given = storyWorld();
+
+  /** The owner invites a person with the console, and reads the link from the dialog. */
+  async function inviteInConsole(email: string): Promise<string> {
+    const visit = await given.visit();
+    const { page } = visit;
+    await visit.open("/users?new=1");
+    await page.getByLabel("Email addresses").fill(email);
+    await inDialog(visit, "Review").click();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /^Invite/ })
+      .click();
+    await inDialog(visit, "Not now").click();
+    const { body } = await given.client.must.get(`/tenants/users?filter[email]=${encodeURIComponent(email)}`);
+    await visit.open(`/users/${body.data[0].id}`);
+    await button(visit, "Create link").click();
+    const link = await page.getByRole("dialog").getByLabel("Link", { exact: true }).textContent();
+    expect(await seriousProblems(page)).toEqual([]);
+    await page.getByRole("dialog").getByRole("button").last().click();
+    await visit.leave();
+    return link ?? "";
+  }
+
+  async function enrol(link: string): Promise<Visit> {
+    const visit = await given.world.visit({ publicly: true });
+    await addAuthenticator(visit);
+    const { pathname, hash } = new URL(link);
+    await visit.open(`${pathname.replace("/console", "")}${hash}`);
+    await button(visit, "Register passkey").click();
+    await visit.page.getByRole("button", { name: "Account" }).waitFor();
+    return visit;
+  }
+
+  test("without roles registers a passkey, signs in, and finds only the own account", async () => {
+    const email = "newcomer@example.com";
+    const visit = await enrol(await inviteInConsole(email));
+    await signOut(visit);
+    await signInWithPasskey(visit);
+    const { page } = visit;
+    await page.getByRole("button", { name: "Account" }).click();
+    await page.getByText(email).waitFor();
+    await page.getByRole("menuitem", { name: "My account" }).click();
+    await heading(visit, "My account").waitFor();
+    expect(await seriousProblems(page)).toEqual([]);
+    expect(await page.locator("nav a[href^='/console/users'], nav a[href^='/console/policies']").count()).toBe(0);
+    const { body } = await given.client.must.get(`/tenants/users?filter[email]=${encodeURIComponent(email)}`);
+    expect(body.data).toMatchObject([{ email, status: "active" }]);
+    const { body: log } = await given.client.must.get("/tenants/sign-ins?sort=-createdAt&limit=1");
+    expect(log.data).toMatchObject([{ method: "passkey", outcome: "succeeded", user: { email } }]);
+    await visit.leave();
+  });
+
+  test("cannot use the link a second time", async () => {
+    const link = await inviteInConsole("once@example.com");
+    const first = await enrol(link);
+    await first.leave();
+    const second = await given.world.visit({ publicly: true });
+    await addAuthenticator(second);
+    second.expectFailures(401);
+    const { pathname, hash } = new URL(link);
+    await second.open(`${pathname.replace("/console", "")}${hash}`);
+    await second.page.getByRole("alert").waitFor();
+    expect(await second.page.getByRole("button", { name: "Register passkey" }).count()).toBe(0);
+    await second.leave();
+  });
+
+  test("with the role AUDITOR signs in, reads everything, and is offered nothing that changes it", async () => {
+    const { id } = await activeUser(given.world.server, await tenantOf(given), "auditor@example.com", ["AUDITOR"]);
+    const { body } = await given.client.must.post(`/tenants/users/${id}/enrolment-links`, {});
+    const visit = await enrol(body.url);
+    const changes = changesSentBy(visit);
+    for (const path of ["/users", `/users/${id}`, "/identity-providers", "/sign-ins"]) {
+      await visit.open(path);
+      await visit.page.getByRole("heading", { level: 1 }).waitFor();
+      await offersNothing(visit, path);
+    }
+    expect(changes).toEqual([]);
+    await visit.leave();
+  });
+});
+
+async function tenantOf({ world, client }: StoryWorld) {
+  const { body } = await world.server.operator.must.get("/operator/tenants?sort=createdAt");
+  return { id: String(body.data[0].id), client };
+}
 
 describe.runIf(hasBrowser)("the owner", () => {
   const given = storyWorld();

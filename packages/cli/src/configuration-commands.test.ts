@@ -139,7 +139,7 @@ test("sections that the key cannot read are omitted and reported", async () => {
   expect(code).toBe(0);
   expect(output).toMatch(/^.*\nversion: 1\ngroups:\n/);
   expect(errors).toBe(
-    "Omitted sections that the key cannot read: users, protocols, gateways, resources, admissionRules, policies, defaultInternetPolicy, settings.\n",
+    "Omitted sections that the key cannot read: users, protocols, gateways, resources, admissionRules, policies, defaultInternetPolicy, identityProviders, settings.\n",
   );
   expect(await runHere(["plan", fileOf("whole.yaml"), "--url", url, "--api-key", narrow])).toMatchObject({
     code: 1,

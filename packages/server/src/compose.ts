@@ -11,6 +11,7 @@ import { LateEffects, Ledger, ModelStore } from "./features/access/access.api.ts
 import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
 import { type Installation, type SetUpSettings, setUpInstallation } from "./features/tenants/tenants.api.ts";
+import type { AcmeCertificate } from "./platform/acme/acme-certificate.ts";
 import { AnswerCache } from "./platform/answer-cache.ts";
 import { AuditKeys } from "./platform/audit/audit-keys.ts";
 import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
@@ -63,6 +64,8 @@ export interface Composition {
   readonly database: Database;
   readonly runner: CommandRunner;
   readonly authenticator: ApiKeyAuthenticator;
+  /** The certificate that the server gets by ACME; undefined for another. */
+  readonly acme: AcmeCertificate | undefined;
   /** Undefined unless requested. */
   readonly metrics: Metrics | undefined;
   readonly links: GatewayChannel;
@@ -100,7 +103,11 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   await data.open();
   const apiKeys = new ApiKeyAuthenticator({ database, follower, clock });
   if (options.metrics === true) metrics = await openMetrics(data, core, agents, apiKeys, clock);
-  const { app, tasks: httpTasks } = await composeHttp(options, {
+  const {
+    app,
+    acme,
+    tasks: httpTasks,
+  } = await composeHttp(options, {
     runner,
     clock,
     log,
@@ -128,6 +135,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   });
   return {
     app,
+    acme,
     installation,
     database,
     runner,
@@ -216,6 +224,7 @@ function composeCore(
       enrolmentLinks: createSecretBox(masterKeys, "enrolment-link"),
       signInChallenges: createSecretBox(masterKeys, "sign-in-challenge"),
       signingKeys: createSecretBox(masterKeys, "signing-key"),
+      acmeKeys: createSecretBox(masterKeys, "acme-key"),
       masterKeyCheck: createSecretBox(masterKeys, "master-key-check"),
     },
     webhookNetworks: allowedNetworks(webhooks?.networks ?? []),

@@ -119,6 +119,19 @@ export const publicAddress: ValueKind<string> = {
   },
 };
 
+export const httpsUrl: ValueKind<string> = {
+  placeholder: "url",
+  read(text) {
+    const expected = "a URL such as https://acme.example.com/directory";
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url?.protocol !== "https:") return mustBe(expected, text);
+    if (url.username !== "" || url.password !== "") return mustBeSecret(expected, "contains a user or a password");
+    return text.length > 500 || /\s/.test(text)
+      ? mustBe(`${expected}, with at most 500 characters`, text)
+      : value(url.href);
+  },
+};
+
 /** A PostgreSQL URL. It can contain a password, so it is never shown. */
 export const databaseUrl: ValueKind<string> = {
   placeholder: "url",

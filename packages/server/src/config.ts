@@ -3,6 +3,7 @@
  * are derived from this table.
  */
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import {
   accessKey,
   addressRanges,
@@ -10,6 +11,7 @@ import {
   emailAddress,
   file,
   folder,
+  httpsUrl,
   listenHost,
   masterKey,
   nameOfRecord,
@@ -58,6 +60,16 @@ export const settings = {
     "PEM file of the certificate to serve HTTPS with, followed by its intermediate certificates.",
   ),
   tlsKey: optional(file, "PEM file of the certificate's private key."),
+  acmeDirectory: optional(
+    httpsUrl,
+    "Directory URL of an ACME certificate authority that issues the certificate to serve HTTPS with. Setting it accepts the authority's terms of service.",
+  ),
+  acmeContact: optional(emailAddress, "Email address that the ACME authority can send warnings to."),
+  acmeHttpPort: optional(
+    wholeNumber("number", 0, 65_535),
+    "TCP port for plain HTTP, on which the ACME authority checks HTTP-01. Without it, TLS-ALPN-01 is used.",
+  ),
+  acmeCa: optional(file, "PEM file of the certificates that sign the ACME authority's own one, if it is private."),
   dataDir: setting(folder, "./gatehouse-data", "Folder for the master key and the embedded PostgreSQL."),
   databaseUrl: secret(databaseUrl, "URL of a PostgreSQL 15 or newer to use instead of the embedded one."),
   databasePoolSize: setting(wholeNumber("number", 2, 500), "10", "Maximum number of database connections, 2 to 500."),
@@ -222,11 +234,27 @@ export function readConfig({ flags, environment }: ConfigSources): Config {
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     problems.push(`${variableOf("tlsCert")} and ${variableOf("tlsKey")} must be set together.`);
   }
+  problems.push(...acmeProblems(config));
   if ((config.smtpUrl === undefined) !== (config.mailFrom === undefined)) {
     problems.push(`${variableOf("smtpUrl")} and ${variableOf("mailFrom")} must be set together.`);
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return config as Config; // the loop has read every setting by its kind
+}
+
+function acmeProblems(config: Readonly<Record<string, unknown>>): readonly string[] {
+  const [directory, url] = [variableOf("acmeDirectory"), variableOf("publicUrl")];
+  if (config.acmeDirectory === undefined) {
+    const others = ["acmeContact", "acmeHttpPort", "acmeCa"].filter((name) => config[name] !== undefined);
+    return others.map((name) => `${variableOf(name)} needs ${directory}.`);
+  }
+  const problems: string[] = [];
+  if (config.tlsCert !== undefined) problems.push(`${directory} and ${variableOf("tlsCert")} exclude each other.`);
+  const { protocol, hostname } = new URL(String(config.publicUrl ?? "http://localhost"));
+  if (protocol !== "https:" || isIP(hostname.replace(/^\[|\]$/g, "")) !== 0 || hostname === "localhost") {
+    problems.push(`${directory} needs ${url} with https and a host name, such as https://gatehouse.example.com.`);
+  }
+  return problems;
 }
 
 function flagGiven(name: SettingName, text: string | undefined): Given | undefined {

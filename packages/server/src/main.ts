@@ -1,6 +1,7 @@
 /** The composition root: starts a complete server from its settings, and stops it. */
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { systemErrorCode } from "@gatehouse/embedded-postgres";
@@ -11,10 +12,13 @@ import { demoSignInEmails } from "./demo/demo-people.ts";
 import { fillDemoTenant } from "./demo/fill-demo-tenant.ts";
 import { type Installation, WrongMasterKeyError } from "./features/tenants/tenants.api.ts";
 import { acceptQueueLength } from "./http/app.ts";
+import { createChallengeListener } from "./http/challenge-listener.ts";
 import { createMetricsListener } from "./http/metrics-listener.ts";
 import type { TlsFiles } from "./http/tls-certificate.ts";
 import { headsFileOf } from "./master-keys.ts";
 import { openDatabase } from "./open-database.ts";
+import { acmeTask } from "./platform/acme/acme-certificate.ts";
+import type { AcmeChallengeType } from "./platform/acme/order-certificate.ts";
 import type { Connection } from "./platform/db/database.ts";
 import type { Log } from "./platform/log.ts";
 import { readOrCreateMasterKey, readSecondMasterKey } from "./platform/secrets/master-key-file.ts";
@@ -77,6 +81,9 @@ export async function startGatehouse(config: Config, log: Log, options: StartOpt
       const address = await listen(composition, config);
       port = Number(new URL(address).port || defaultPort(config));
       const metrics = await listenForMetrics(composition, config);
+      const challenges = await listenForChallenges(composition, config);
+      composition.acme?.listen();
+      composition.tasks.get(acmeTask)?.wake();
       let closed: Promise<void> | undefined;
       return {
         address,
@@ -86,6 +93,7 @@ export async function startGatehouse(config: Config, log: Log, options: StartOpt
         close: () =>
           (closed ??= drain(composition)
             .finally(() => metrics?.close())
+            .finally(() => challenges?.close())
             .finally(stop)),
       };
     } catch (error) {
@@ -122,8 +130,8 @@ function localAddress(config: Config, port: number): string {
   return new URL(`${schemeOf(config)}://localhost:${port}`).origin;
 }
 
-function schemeOf({ tlsCert }: Config): "http" | "https" {
-  return tlsCert === undefined ? "http" : "https";
+function schemeOf({ tlsCert, acmeDirectory }: Config): "http" | "https" {
+  return tlsCert === undefined && acmeDirectory === undefined ? "http" : "https";
 }
 
 function defaultPort(config: Config): number {
@@ -132,6 +140,13 @@ function defaultPort(config: Config): number {
 
 function tlsFiles({ tlsCert: certFile, tlsKey: keyFile }: Config): TlsFiles | undefined {
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
+}
+
+function acmeSettings({ acmeDirectory, acmeContact, acmeHttpPort, acmeCa, publicUrl }: Config) {
+  if (acmeDirectory === undefined || publicUrl === undefined) return undefined;
+  const challengeType: AcmeChallengeType = acmeHttpPort === undefined ? "tls-alpn-01" : "http-01";
+  const { hostname: host } = new URL(publicUrl);
+  return { directoryUrl: acmeDirectory, host, contact: acmeContact, challengeType, caFile: acmeCa };
 }
 
 interface StartParts {
@@ -159,6 +174,7 @@ async function composeWithMasterKey(
       audit: { checkpointSeconds: config.auditCheckpointSeconds, retentionDays: config.auditRetentionDays },
       trustedProxies: config.trustedProxies ?? [],
       tls: tlsFiles(config),
+      acme: acmeSettings(config),
       consoleFolder,
       metrics: config.metricsPort !== undefined,
       tracing: await startTracing(process.env),
@@ -227,13 +243,30 @@ async function listenForMetrics(
   const bound = server.address() as AddressInfo; // a server that listens on TCP has an address of this type
   return {
     address: `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}/metrics`,
-    async close() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    close: () => closed(server),
   };
+}
+
+async function listenForChallenges(
+  { acme }: Composition,
+  { host, publicUrl, acmeHttpPort: port }: Config,
+): Promise<{ close(): Promise<void> } | undefined> {
+  if (acme === undefined || publicUrl === undefined || port === undefined) return undefined;
+  const server = createChallengeListener({ publicUrl, keyAuthorization: (token) => acme.keyAuthorization(token) });
+  try {
+    server.listen({ host, port });
+    await once(server, "listening");
+  } catch (error) {
+    throw listenError(error, { host, port, hostSetting: "host", portSetting: "acmeHttpPort", other: 8081 });
+  }
+  return { close: () => closed(server) };
+}
+
+async function closed(server: Server): Promise<void> {
+  const end = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await end;
 }
 
 interface ListenAttempt {

@@ -2930,6 +2930,8 @@ export interface components {
                 readonly SITETOSITE?: readonly components["schemas"]["ConfiguredPolicy"][];
             };
             readonly defaultInternetPolicy?: components["schemas"]["ConfiguredDefaultPolicy"];
+            /** @description All identity providers. */
+            readonly identityProviders?: readonly components["schemas"]["ConfiguredIdentityProvider"][];
             readonly settings?: components["schemas"]["ConfiguredTenantSettings"];
         };
         /** @description A record that is created, changed or deleted. */
@@ -2937,7 +2939,7 @@ export interface components {
             /** @enum {string} */
             readonly action: "create" | "update" | "delete";
             /** @enum {string} */
-            readonly kind: "group" | "user" | "protocol" | "gateway" | "resource" | "admission-rule" | "policy" | "tenant-settings";
+            readonly kind: "group" | "user" | "protocol" | "gateway" | "resource" | "admission-rule" | "policy" | "identity-provider" | "tenant-settings";
             /** @description The record's name; for a user, the e-mail address; for the tenant's settings, `settings`. */
             readonly name: string;
             /** @enum {string} */
@@ -3063,6 +3065,44 @@ export interface components {
             readonly isSamlDefaultGroup?: boolean;
             /** @description Groups of the identity provider that map to this group. */
             readonly idpMapping?: readonly string[];
+        };
+        /** @description An OpenID Connect provider, identified by name. The document never contains its client secret: an existing provider keeps it, and a new one has none until it is set through the API. */
+        readonly ConfiguredIdentityProvider: {
+            /** @description The provider's name. */
+            readonly name: string;
+            /** @description URL of the provider: https, without user name, password, query or fragment. Plain http, and addresses that are not globally reachable, are allowed only in networks that the operator has configured. */
+            readonly issuer: string;
+            /** @description The client ID that the provider gave to Gatehouse. */
+            readonly clientId: string;
+            /**
+             * @description Scopes in addition to `openid`.
+             * @default [
+             *       "email",
+             *       "profile"
+             *     ]
+             */
+            readonly scopes?: readonly string[];
+            /**
+             * @description The claim with the names of a person's groups.
+             * @default groups
+             */
+            readonly groupsClaim?: string;
+            /**
+             * @description Who can sign in with an account that belongs to no user yet.
+             * @default NEVER
+             * @enum {string}
+             */
+            readonly firstSignIn?: "NEVER" | "INVITED" | "OWN_DOMAINS";
+            /**
+             * @description Whether an account that belongs to no user yet is linked to the active user with the same verified e-mail address.
+             * @default false
+             */
+            readonly linkVerifiedEmail?: boolean;
+            /**
+             * @description Whether people can sign in with the provider. A provider must pass a test sign-in first, also after a change of issuer, client ID, scopes or groups claim.
+             * @default false
+             */
+            readonly enabled?: boolean;
         };
         /** @description A policy, identified by name. */
         readonly ConfiguredPolicy: {

@@ -25,6 +25,12 @@ export async function findProviders(name: string): Promise<readonly OfferedProvi
   return (body as { readonly providers: readonly OfferedProvider[] }).providers; // as the server sends it
 }
 
+/** The address at which a sign-in at the provider starts. The person returns to the present page. */
+export function signInPath({ path }: OfferedProvider): string {
+  const { pathname, search, hash } = globalThis.location;
+  return `${path}?${new URLSearchParams({ return: `${pathname}${search}${hash}` })}`;
+}
+
 /** The address at which the person of the session confirms the own identity; undefined without a provider. */
 export function confirmationPath(session: Session | null | undefined): string | undefined {
   return session?.providerPath === undefined ? undefined : `${session.providerPath}?confirm=1`;

@@ -8,6 +8,7 @@ import { type ErrorCode, errorDefinitions, problemType } from "@gatehouse/contra
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
+import type { OfferedProvider } from "../app/providers.ts";
 import type { Session } from "../app/session-requests.ts";
 import { type ApiOperation, findOperation, schemaViolations } from "./openapi-document.ts";
 import { newId, sampleOf } from "./sample.ts";
@@ -34,6 +35,7 @@ export const etag = '"1"';
 class MockApi {
   #permissions: readonly Permission[] = permissions;
   #session: Session | undefined;
+  #providers: readonly OfferedProvider[] | Response = [];
   #requests: ReceivedRequest[] = [];
   #violations: string[] = [];
   readonly #pending = new Set<Promise<Response>>();
@@ -42,6 +44,7 @@ class MockApi {
   reset(): void {
     this.#permissions = permissions;
     this.#session = undefined;
+    this.#providers = [];
     this.#requests = [];
     this.#violations = [];
     this.#responders.clear();
@@ -62,6 +65,11 @@ class MockApi {
   /** Ends the session: every request is refused with 401 until the next sign-in. */
   endSession(): void {
     this.#session = undefined;
+  }
+
+  /** Sets the identity providers that the sign-in page finds for every name, or an error. */
+  offerProviders(providers: readonly OfferedProvider[] | Response): void {
+    this.#providers = providers;
   }
 
   /** Replaces the answer of an operation. A function is called for each request. */
@@ -110,6 +118,7 @@ class MockApi {
     if (url.pathname === "/console/session") return this.#handleSession(request);
     // Not in demo mode.
     if (url.pathname === "/console/sign-in") return HttpResponse.json({ publicUrl: url.origin });
+    if (url.pathname === "/console/sign-in/providers") return this.#findProviders(request);
     const operation = findOperation(request.method, url.pathname);
     if (operation === undefined) {
       return this.#violation(`The API has no operation ${request.method} ${url.pathname}.`);
@@ -141,6 +150,13 @@ class MockApi {
     const invalid = schemaViolations(schema, body);
     if (invalid.length > 0) this.#violation(`The answer to ${operation.id}: ${invalid.join("; ")}`);
     return HttpResponse.json(body as object, { status, headers: hasEtag ? { etag } : {} });
+  }
+
+  async #findProviders(request: Request): Promise<Response> {
+    const body = await request.json();
+    const received = { operation: "findProviders", method: "POST", path: "/console/sign-in/providers", query: {} };
+    this.#requests.push({ ...received, body, ifMatch: null, overrideReason: null });
+    return this.#providers instanceof Response ? this.#providers : HttpResponse.json({ providers: this.#providers });
   }
 
   #handleSession(request: Request): Response {

@@ -1,34 +1,23 @@
 import Type from "typebox";
 import { operation } from "../operation.ts";
-import { firstSignIns, IdentityProvider } from "../records/identity-provider.ts";
+import {
+  ClientId,
+  ClientSecret,
+  firstSignIns,
+  GroupsClaim,
+  IdentityProvider,
+  Issuer,
+  Scopes,
+} from "../records/identity-provider.ts";
 import { closedObject, component, Name, oneOf } from "../schema.ts";
 
 const tag = "Identity providers";
 
-const Issuer = Type.String({
-  minLength: 1,
-  maxLength: 500,
-  description:
-    "URL of the provider: https, without user name, password, query or fragment. Plain http, and addresses that are not globally reachable, are allowed only in networks that the operator has configured.",
-});
-const ClientId = Type.String({ minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" });
-const ClientSecret = Type.String({
-  minLength: 1,
-  maxLength: 1000,
-  pattern: "^[^\\u0000]+$",
-  description: "Stored encrypted and never shown. Omit it for a public client.",
-});
-const Scope = Type.String({ minLength: 1, maxLength: 100, pattern: "^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$" });
-
 const settings = {
   name: Type.Optional(Name),
   clientSecret: Type.Optional(ClientSecret),
-  scopes: Type.Optional(
-    Type.Array(Scope, { maxItems: 20, uniqueItems: true, description: "`email` and `profile` if omitted." }),
-  ),
-  groupsClaim: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, pattern: "^[^\\u0000]+$", description: "`groups` if omitted." }),
-  ),
+  scopes: Type.Optional(Scopes),
+  groupsClaim: Type.Optional(GroupsClaim),
   firstSignIn: Type.Optional(oneOf(firstSignIns, { description: "`NEVER` if omitted." })),
   linkVerifiedEmail: Type.Optional(Type.Boolean({ description: "`false` if omitted." })),
 };

@@ -11,6 +11,15 @@ import { AddressText, resourceTypes } from "./address.ts";
 import { RuleText } from "./admission-rule.ts";
 import { Endpoint } from "./gateway.ts";
 import { gatewaySettingsFields } from "./gateway-settings.ts";
+import {
+  ClientId,
+  defaultProviderSettings,
+  firstSignIns,
+  GroupsClaim,
+  Issuer,
+  maxIdentityProviders,
+  Scopes,
+} from "./identity-provider.ts";
 import { policyModes, policyTypes } from "./policy.ts";
 import { RequestedNetworkProtocol } from "./protocol.ts";
 import { loadBalancingModes } from "./resource.ts";
@@ -253,6 +262,39 @@ export type ConfiguredDefaultPolicy = Static<typeof ConfiguredDefaultPolicy>;
 const policiesOfType = (what: string) =>
   listOf(ConfiguredPolicy, configurationLimits.policies, `${what}, in order of evaluation.`);
 
+const ConfiguredIdentityProvider = component(
+  "ConfiguredIdentityProvider",
+  "An OpenID Connect provider, identified by name. The document never contains its client secret: an existing provider keeps it, and a new one has none until it is set through the API.",
+  {
+    name: described(Name, "The provider's name."),
+    issuer: Issuer,
+    clientId: described(ClientId, "The client ID that the provider gave to Gatehouse."),
+    scopes: Type.Optional(
+      described(Scopes, "Scopes in addition to `openid`.", { default: defaultProviderSettings.scopes }),
+    ),
+    groupsClaim: Type.Optional(
+      described(GroupsClaim, "The claim with the names of a person's groups.", {
+        default: defaultProviderSettings.groupsClaim,
+      }),
+    ),
+    firstSignIn: Type.Optional(
+      oneOf(firstSignIns, {
+        default: defaultProviderSettings.firstSignIn,
+        description: "Who can sign in with an account that belongs to no user yet.",
+      }),
+    ),
+    linkVerifiedEmail: flag(
+      false,
+      "Whether an account that belongs to no user yet is linked to the active user with the same verified e-mail address.",
+    ),
+    enabled: flag(
+      false,
+      "Whether people can sign in with the provider. A provider must pass a test sign-in first, also after a change of issuer, client ID, scopes or groups claim.",
+    ),
+  },
+);
+export type ConfiguredIdentityProvider = Static<typeof ConfiguredIdentityProvider>;
+
 const policySections = {
   PRIVATE: policiesOfType("Policies for private resources"),
   SAAS: policiesOfType("Policies for SaaS resources"),
@@ -315,6 +357,7 @@ export const Configuration = component(
       closedObject(policySections, { description: "Policies by type. An omitted type leaves its policies unchanged." }),
     ),
     defaultInternetPolicy: Type.Optional(ConfiguredDefaultPolicy),
+    identityProviders: listOf(ConfiguredIdentityProvider, maxIdentityProviders, "All identity providers."),
     settings: Type.Optional(ConfiguredTenantSettings),
   },
 );
@@ -328,6 +371,7 @@ export const configuredKinds = [
   "resource",
   "admission-rule",
   "policy",
+  "identity-provider",
   "tenant-settings",
 ] as const;
 export type ConfiguredKind = (typeof configuredKinds)[number];

@@ -5,6 +5,43 @@ import { component, identity, Name, nullable, oneOf, Timestamp } from "../schema
 export const firstSignIns = ["NEVER", "INVITED", "OWN_DOMAINS"] as const;
 export type FirstSignIn = (typeof firstSignIns)[number];
 
+export const Issuer = Type.String({
+  minLength: 1,
+  maxLength: 500,
+  description:
+    "URL of the provider: https, without user name, password, query or fragment. Plain http, and addresses that are not globally reachable, are allowed only in networks that the operator has configured.",
+});
+export const ClientId = Type.String({ minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" });
+export const ClientSecret = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  pattern: "^[^\\u0000]+$",
+  description: "Stored encrypted and never shown. Omit it for a public client.",
+});
+const Scope = Type.String({ minLength: 1, maxLength: 100, pattern: "^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$" });
+export const Scopes = Type.Array(Scope, {
+  maxItems: 20,
+  uniqueItems: true,
+  description: "`email` and `profile` if omitted.",
+});
+export const GroupsClaim = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: "^[^\\u0000]+$",
+  description: "`groups` if omitted.",
+});
+
+/** Settings of a new provider that its request omits. */
+export const defaultProviderSettings = {
+  scopes: ["email", "profile"],
+  groupsClaim: "groups",
+  firstSignIn: "NEVER",
+  linkVerifiedEmail: false,
+} as const;
+
+/** The number of identity providers per tenant. */
+export const maxIdentityProviders = 20;
+
 export const IdentityProvider = component(
   "IdentityProvider",
   "An OpenID Connect provider with which people sign in, without its client secret.",

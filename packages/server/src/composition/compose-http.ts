@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { ApiKeyAuthenticator } from "../features/api-keys/api-keys.api.ts";
 import { ProgramAuthorizations } from "../features/authorizations/authorizations.api.ts";
 import { ExamplePeople } from "../features/demo-sign-in/demo-sign-in.api.ts";
@@ -9,13 +10,22 @@ import { type Installation, operatorAuthenticator } from "../features/tenants/te
 import { type AppOptions, createApp } from "../http/app.ts";
 import type { RateLimit } from "../http/rate-limits.ts";
 import { TlsCertificate, type TlsFiles } from "../http/tls-certificate.ts";
+import { AcmeCertificate, type AcmeCertificateOptions } from "../platform/acme/acme-certificate.ts";
+import { trustAuthority } from "../platform/acme/order-certificate.ts";
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import { requireReady } from "../platform/db/readiness.queries.ts";
 import { WindowCounts, type WindowCountsOptions } from "../platform/rate-limits/window-counts.ts";
+import { StartError } from "../platform/start-error.ts";
 import { routes } from "../routes.ts";
 import { sharedCountTasks } from "../tasks/share-counts.ts";
+
+export interface AcmeSettings
+  extends Pick<AcmeCertificateOptions, "directoryUrl" | "host" | "contact" | "challengeType" | "settleMs"> {
+  /** PEM file of the certificates that sign the authority's own one; undefined for those that the system trusts. */
+  readonly caFile: string | undefined;
+}
 
 /** How often callers may send requests; 0 disables a limit. */
 export interface RateLimitSettings {
@@ -31,6 +41,8 @@ export interface HttpSettings {
   readonly trustedProxies: readonly string[];
   /** Files of the certificate and the key; undefined for plain HTTP. */
   readonly tls?: TlsFiles | undefined;
+  /** The certificate authority that issues the certificate; undefined for files or plain HTTP. */
+  readonly acme?: AcmeSettings | undefined;
   /** The addresses of the example people as whom anyone can sign in; undefined unless in demo mode. */
   readonly demoPeople?: readonly string[] | undefined;
   /** The folder of the built console; undefined if it is not served. */
@@ -50,6 +62,7 @@ interface HttpDependencies extends Pick<AppOptions, "log" | "metrics" | "tracing
 
 export interface HttpParts {
   readonly app: ReturnType<typeof createApp>;
+  readonly acme: AcmeCertificate | undefined;
   readonly tasks: readonly BackgroundTask[];
 }
 
@@ -65,7 +78,9 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
     failures: rateLimit(authFailures, { windowMs: 5 * minuteMs, clock, shared }),
   };
   const sessions = new ConsoleSessions({ database, clock, apiKeys });
-  const tls = settings.tls === undefined ? undefined : await TlsCertificate.open({ files: settings.tls, clock, log });
+  const acme = settings.acme === undefined ? undefined : await openAcme(settings.acme, { runner, clock, log });
+  const files = settings.tls;
+  const tls = acme ?? (files === undefined ? undefined : await TlsCertificate.open({ files, clock, log }));
   const people = new PasskeySignIn({ runner, sessions, log });
   const waiting = new AppliedWaiting(database, clock);
   const app = createApp({
@@ -99,7 +114,24 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
     ready: () => requireReady(database),
   });
   const sharing = shared ? sharedCountTasks(database, clock, rateLimits) : [];
-  return { app, tasks: [...(tls === undefined ? [] : [tls.task]), ...sharing] };
+  return { app, acme, tasks: [...(tls === undefined ? [] : [tls.task]), ...sharing] };
+}
+
+/** Reads the file at the start only: authorities rarely change their own certificate. */
+async function openAcme(
+  { caFile, ...settings }: AcmeSettings,
+  { runner, clock, log }: Pick<HttpDependencies, "runner" | "clock" | "log">,
+): Promise<AcmeCertificate> {
+  const ca =
+    caFile === undefined
+      ? undefined
+      : await readFile(caFile).catch((cause: unknown) => {
+          const remedy = "Set GATEHOUSE_ACME_CA to a PEM file with the certificates that sign the authority's own one.";
+          throw new StartError(`Cannot read ${caFile}.`, remedy, { cause });
+        });
+  trustAuthority(ca);
+  const { database, secrets } = runner;
+  return AcmeCertificate.open({ ...settings, database, box: secrets.acmeKeys, clock, log });
 }
 
 function rateLimit(max: number, options: WindowCountsOptions): RateLimit | undefined {

@@ -1,8 +1,9 @@
 /** Checks of the database: its version, the role for requests, the locale and the schema. Changes nothing. */
 import pg from "pg";
+import type { AcmeName } from "../platform/acme/acme.queries.ts";
 import { applicationRole, type Connection } from "../platform/db/database.ts";
 import { knownMigrations } from "../platform/db/migrations.ts";
-import { type Finding, ok, problem, reasonOf } from "./finding.ts";
+import { type Finding, ok, problem, reasonOf, skipped, warning } from "./finding.ts";
 
 const timeoutMs = 5_000;
 const oldestVersion = 15;
@@ -29,11 +30,21 @@ const selectFacts = `
          current_user AS user
     FROM pg_database WHERE datname = current_database()`;
 
+export interface DatabaseChecks {
+  /** The role for requests. */
+  readonly role?: string | undefined;
+  /** The certificate to check; undefined if the server gets none by ACME. */
+  readonly acme?: AcmeName | undefined;
+  readonly now?: Date;
+}
+
 /**
  * @param connection settings; they are not shown, because they can contain a password
- * @param role the role for requests
  */
-export async function checkDatabase(connection: Connection, role = applicationRole): Promise<readonly Finding[]> {
+export async function checkDatabase(
+  connection: Connection,
+  { role = applicationRole, acme, now = new Date() }: DatabaseChecks = {},
+): Promise<readonly Finding[]> {
   const client = new pg.Client({
     ...connection,
     connectionTimeoutMillis: timeoutMs,
@@ -47,7 +58,8 @@ export async function checkDatabase(connection: Connection, role = applicationRo
     const { rows } = await client.query<Facts>(selectFacts, [role]);
     const [facts] = rows;
     if (facts === undefined) return [];
-    return [checkVersion(facts), checkLocale(facts), checkRole(facts, role), await checkSchema(client, facts)];
+    const found = [checkVersion(facts), checkLocale(facts), checkRole(facts, role), await checkSchema(client, facts)];
+    return acme === undefined || !facts.migrated ? found : [...found, await checkAcme(client, acme, now)];
   } catch (error) {
     const remedy =
       "Check that PostgreSQL runs, and the host, user, password and TLS options in GATEHOUSE_DATABASE_URL.";
@@ -96,4 +108,37 @@ async function checkSchema(client: pg.Client, { migrated }: Facts): Promise<Find
     return problem("schema", `The schema has version ${version}, this program knows ${expected}.`, remedy);
   }
   return ok("schema", version < expected ? "The next start migrates the schema." : "The schema is up to date.");
+}
+
+interface AcmeState {
+  readonly not_before: Date | null;
+  readonly not_after: Date | null;
+  readonly error: string | null;
+  readonly next_attempt_at: Date | null;
+}
+
+const selectAcme =
+  "SELECT not_before, not_after, error, next_attempt_at FROM acme_certificates WHERE directory_url = $1 AND host = $2";
+
+async function checkAcme(client: pg.Client, { directoryUrl, host }: AcmeName, now: Date): Promise<Finding> {
+  const { rows: tables } = await client.query("SELECT FROM pg_class WHERE oid = to_regclass('acme_certificates')");
+  // The table belongs to the operator, also for the owner of the database.
+  await client.query("SELECT set_config('app.operator', 'on', false)");
+  const { rows } = tables.length === 0 ? { rows: [] } : await client.query<AcmeState>(selectAcme, [directoryUrl, host]);
+  return acmeFinding(rows[0], host, now);
+}
+
+export function acmeFinding(state: AcmeState | undefined, host: string, now: Date): Finding {
+  const remedy = "Check that the authority reaches the public address, and read the log: journalctl -u gatehouse";
+  const failed = state?.error == null ? "" : ` The last order failed: ${state.error}.`;
+  if (state?.not_after == null || state.not_before === null) {
+    if (failed === "") return skipped("tls", `The next start orders a certificate for ${host}.`);
+    return problem("tls", `There is no certificate for ${host}.${failed}`, remedy);
+  }
+  const message = `The certificate for ${host} is valid until ${state.not_after.toISOString()}.${failed}`;
+  const left = state.not_after.getTime() - now.getTime();
+  if (left <= 0) return problem("tls", message, remedy);
+  // It is renewed when a third of its validity period is left.
+  const isLate = left < (state.not_after.getTime() - state.not_before.getTime()) / 4;
+  return failed === "" && !isLate ? ok("tls", message) : warning("tls", message, remedy);
 }

@@ -29,7 +29,7 @@ async function role(options: string): Promise<string> {
 }
 
 const statuses = async (connection: Connection, requestRole?: string) =>
-  Object.fromEntries((await checkDatabase(connection, requestRole)).map(({ check, status }) => [check, status]));
+  Object.fromEntries((await checkDatabase(connection, { role: requestRole })).map(({ check, status }) => [check, status]));
 
 test("a migrated database has no problem, and an empty one is created by the next start", async () => {
   const expected = { database: "ok", "database locale": "ok", "database role": "ok", schema: "ok" };
@@ -82,7 +82,7 @@ describe("the role for requests", () => {
 
   test("is not granted to the user", async () => {
     const asUser = await connectionAs(await role("LOGIN PASSWORD 'doctor'"));
-    const found = await checkDatabase(asUser, await role("NOLOGIN"));
+    const found = await checkDatabase(asUser, { role: await role("NOLOGIN") });
     expect(found.find(({ check }) => check === "database role")).toMatchObject({
       status: "problem",
       remedy: expect.stringMatching(/GRANT doctor_\w+ TO "doctor_\w+"/),

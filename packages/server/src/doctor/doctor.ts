@@ -1,6 +1,7 @@
 /** Runs the checks of `gatehouse doctor`. No check changes anything. */
 import { runningPostgres } from "@gatehouse/embedded-postgres";
 import type { Config } from "../config.ts";
+import type { AcmeName } from "../platform/acme/acme.queries.ts";
 import { connectionOf } from "../platform/db/primary-locator.ts";
 import { checkDatabase } from "./database-checks.queries.ts";
 import { type Finding, skipped } from "./finding.ts";
@@ -12,7 +13,7 @@ export async function examine(config: Config, now: Date): Promise<readonly Findi
     checkDataFolder(config),
     checkDisk(config),
     checkClock(),
-    checkConfiguredDatabase(config),
+    checkConfiguredDatabase(config, now),
     checkTls(config, now),
     checkPublicUrl(config),
     checkPort(config),
@@ -20,10 +21,19 @@ export async function examine(config: Config, now: Date): Promise<readonly Findi
   return (await Promise.all(checks)).flat();
 }
 
-async function checkConfiguredDatabase({ databaseUrl, dataDir }: Config): Promise<readonly Finding[]> {
-  if (databaseUrl !== undefined) return checkDatabase(connectionOf(databaseUrl));
+async function checkConfiguredDatabase(
+  { databaseUrl, dataDir, ...config }: Config,
+  now: Date,
+): Promise<readonly Finding[]> {
+  const acme = acmeNameOf(config);
+  if (databaseUrl !== undefined) return checkDatabase(connectionOf(databaseUrl), { acme, now });
   const connection = await runningPostgres(dataDir).catch(() => undefined);
-  const findings = connection === undefined ? [] : await checkDatabase({ ...connection, ssl: false });
+  const findings = connection === undefined ? [] : await checkDatabase({ ...connection, ssl: false }, { acme, now });
   if (findings.length > 1) return findings;
   return [skipped("database", "The embedded PostgreSQL does not answer. It runs only together with the server.")];
+}
+
+function acmeNameOf({ acmeDirectory, publicUrl }: Pick<Config, "acmeDirectory" | "publicUrl">): AcmeName | undefined {
+  if (acmeDirectory === undefined || publicUrl === undefined) return undefined;
+  return { directoryUrl: acmeDirectory, host: new URL(publicUrl).hostname };
 }

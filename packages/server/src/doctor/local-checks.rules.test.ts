@@ -173,7 +173,7 @@ describe("the port", () => {
 
 describe("the TLS certificate", () => {
   test("is not configured", async () => {
-    expect(await checkTls(config(), new Date())).toMatchObject({ status: "skipped" });
+    expect((await checkTls(config(), new Date()))[0]).toMatchObject({ status: "skipped" });
   });
 
   async function pair(cert: string, key: string, publicUrl = "https://localhost"): Promise<Config> {
@@ -190,28 +190,28 @@ describe("the TLS certificate", () => {
   const during = new Date("2027-01-01");
 
   test("is valid", async () => {
-    expect(await checkTls(await pair(cert, key), during)).toMatchObject({ status: "ok" });
+    expect((await checkTls(await pair(cert, key), during))[0]).toMatchObject({ status: "ok" });
   });
 
   test("expires soon, or has expired", async () => {
     const settings = await pair(cert, key);
-    expect(await checkTls(settings, new Date("2126-10-25"))).toMatchObject({ status: "warning" });
-    const expired = await checkTls(settings, new Date("2127-01-01"));
+    expect((await checkTls(settings, new Date("2126-10-25")))[0]).toMatchObject({ status: "warning" });
+    const [expired] = await checkTls(settings, new Date("2127-01-01"));
     expect(expired).toMatchObject({ status: "problem", message: expect.stringContaining("expired on") });
   });
 
   test("belongs to another key", async () => {
-    const finding = await checkTls(await pair(cert, secondCertificate.key), during);
+    const [finding] = await checkTls(await pair(cert, secondCertificate.key), during);
     expect(finding).toMatchObject({ status: "problem", message: expect.stringContaining("does not belong") });
   });
 
   test("is for another name", async () => {
-    const finding = await checkTls(await pair(cert, key, "https://gatehouse.example.com"), during);
+    const [finding] = await checkTls(await pair(cert, key, "https://gatehouse.example.com"), during);
     expect(finding).toMatchObject({ status: "problem", message: expect.stringContaining("not valid for gatehouse.") });
   });
 
   test("is not a certificate", async () => {
-    const finding = await checkTls(await pair("nothing", key), during);
+    const [finding] = await checkTls(await pair("nothing", key), during);
     expect(finding).toMatchObject({ status: "problem", message: expect.stringContaining("no certificate in PEM") });
   });
 });

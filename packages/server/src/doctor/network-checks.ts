@@ -7,7 +7,19 @@ import { type Finding, ok, problem, reasonOf, skipped, warning } from "./finding
 const answerTimeoutMs = 5_000;
 const soonMs = 14 * 24 * 60 * 60 * 1_000;
 
-export async function checkTls({ tlsCert, tlsKey, publicUrl }: Config, now: Date): Promise<Finding> {
+export async function checkTls(
+  { tlsCert, tlsKey, acmeDirectory, publicUrl }: Config,
+  now: Date,
+): Promise<readonly Finding[]> {
+  // The certificate is in the database, and is checked there.
+  if (acmeDirectory !== undefined) return [];
+  return [await checkFiles({ tlsCert, tlsKey, publicUrl }, now)];
+}
+
+async function checkFiles(
+  { tlsCert, tlsKey, publicUrl }: Pick<Config, "tlsCert" | "tlsKey" | "publicUrl">,
+  now: Date,
+): Promise<Finding> {
   if (tlsCert === undefined || tlsKey === undefined) {
     return skipped(
       "tls",
@@ -53,7 +65,7 @@ export async function checkPublicUrl({ publicUrl, host }: Config): Promise<Findi
 }
 
 /** The port must be free, or used by a Gatehouse that is ready. */
-export async function checkPort({ host, port, tlsCert }: Config): Promise<Finding> {
+export async function checkPort({ host, port, tlsCert, acmeDirectory }: Config): Promise<Finding> {
   if (port === 0) return skipped("port", "GATEHOUSE_PORT is 0: each start selects a free port.");
   const place = `port ${port} on ${host}`;
   const code = await listenCode(host, port);
@@ -66,7 +78,7 @@ export async function checkPort({ host, port, tlsCert }: Config): Promise<Findin
     const remedy = "Set GATEHOUSE_HOST to an address of this machine, or to 0.0.0.0 or :: for all interfaces.";
     return problem("port", `This machine cannot listen on ${place} (${code}).`, remedy);
   }
-  if (tlsCert !== undefined) return ok("port", `A program listens on ${place}.`);
+  if (tlsCert !== undefined || acmeDirectory !== undefined) return ok("port", `A program listens on ${place}.`);
   const status = await readiness(host, port);
   if (status === 200) return ok("port", `A Gatehouse on ${place} is ready.`);
   if (status === 503) {

@@ -13,6 +13,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { AppError } from "../platform/app-error.ts";
+import type { ServedCertificate } from "../platform/served-certificate.ts";
 import type { AuthorizationServer } from "./authorization-server.ts";
 import { readBodies } from "./bodies.ts";
 import type { Sessions } from "./caller.ts";
@@ -35,7 +36,6 @@ import type { ProviderSignIn } from "./provider-sign-in.ts";
 import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
 import { guardEveryResponse } from "./response-headers.ts";
 import type { Route } from "./route.ts";
-import type { TlsCertificate } from "./tls-certificate.ts";
 import { createTlsServer, replaceCertificate } from "./tls-server.ts";
 
 const defaultRequestTimeoutMs = 30_000;
@@ -65,7 +65,7 @@ export interface AppOptions
   readonly requestTimeoutMs?: number;
   readonly rateLimits: Omit<RateLimitOptions, "clock">;
   /** Terminates TLS with this certificate; undefined for plain HTTP. */
-  readonly tls?: TlsCertificate | undefined;
+  readonly tls?: ServedCertificate | undefined;
   /** The WebSocket endpoints of agents. */
   readonly links?: readonly LinkSocket[];
 }
@@ -86,7 +86,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     forceCloseConnections: "idle",
     ...(tls === undefined
       ? {}
-      : { serverFactory: (handler: RequestListener) => createTlsServer(handler, { pair: tls.pair, ...times }) }),
+      : { serverFactory: (handler: RequestListener) => createTlsServer(handler, { certificate: tls, ...times }) }),
     return503OnClosing: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     // Longer than any header. The parameter checks decide whether a parameter is an id.

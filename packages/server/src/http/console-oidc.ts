@@ -13,6 +13,7 @@ import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
 import type { ProviderSignIn, ProviderVisit } from "./provider-sign-in.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { operationHeaders } from "./response-headers.ts";
+import { firstPage, readReturnPage } from "./return-page.ts";
 import { sessionCookie, sessionTokenOf } from "./session-cookie.ts";
 
 export interface ConsoleOidcOptions {
@@ -39,7 +40,7 @@ const attributes = { httpOnly: true, sameSite: "lax", path: "/" } as const;
 export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, limits }: ConsoleOidcOptions): void {
   let exchanges = 0;
   visit("/console/oidc/:tenantId/:providerId", async (request, reply, where) => {
-    const { ticket, confirm } = request.query as { readonly ticket?: unknown; readonly confirm?: unknown }; // any query
+    const { ticket, confirm, return: page } = request.query as Readonly<Record<string, unknown>>; // any query
     const session = confirm === undefined ? undefined : await sessionToConfirm(request, where.tenantId);
     if (confirm !== undefined && session === undefined) {
       await limits.countFailure(request, undefined);
@@ -48,6 +49,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     const departure = await providers.depart(where, {
       ticket: typeof ticket === "string" ? ticket : undefined,
       session,
+      returnTo: readReturnPage(page),
     });
     if (departure === "unreachable") {
       await limits.countFailure(request, undefined);
@@ -65,7 +67,10 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     if (returned.kind === "refused") {
       await limits.countFailure(request, undefined);
       reply.header("Set-Cookie", cookies);
-      return returned.unreachable ? sendPage(reply, 502, unreachable) : sendPage(reply, 401, refused);
+      const link = returned.returnTo ?? firstPage;
+      return returned.unreachable
+        ? sendPage(reply, 502, { ...unreachable, link })
+        : sendPage(reply, 401, { ...refused, link });
     }
     if (returned.kind === "tested") {
       const title = returned.succeeded ? "The test sign-in succeeded" : "The test sign-in failed";
@@ -82,7 +87,11 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     const kept = idTokenCookie(returned.idToken ?? "", overTls);
     reply.header("Set-Cookie", [sessionCookie(returned.token, overTls), kept, ...cookies]);
     // A redirect would still be a request from the provider's site, which gets no strict cookie.
-    return sendPage(reply, 200, { title: "Signed in", lines: ["The console opens."], next: "/console/" });
+    return sendPage(reply, 200, {
+      title: "Signed in",
+      lines: ["The console opens."],
+      next: returned.returnTo ?? firstPage,
+    });
   });
 
   visit("/console/oidc/:tenantId/:providerId/sign-out", async (request, reply, where) => {

@@ -1,11 +1,14 @@
 /** Pages that the server sends to browsers on their way to and from identity providers. */
 import type { FastifyReply } from "fastify";
+import { firstPage } from "./return-page.ts";
 
 export interface Page {
   readonly title: string;
   readonly lines: readonly string[];
   /** The path that the browser opens next. */
   readonly next?: string;
+  /** The path of the link on the page, if the browser opens none. */
+  readonly link?: string;
 }
 
 export const notThere: Page = {
@@ -26,8 +29,12 @@ export const confirmed: Page = {
 };
 export const busy: Page = { title: "Too many sign-ins are under way", lines: ["Try again in a few seconds."] };
 
-export function sendPage(reply: FastifyReply, status: number, { title, lines, next }: Page): FastifyReply {
-  const refresh = next === undefined ? "" : `<meta http-equiv="refresh" content="0;url=${next}">`;
+export function sendPage(
+  reply: FastifyReply,
+  status: number,
+  { title, lines, next, link = next ?? firstPage }: Page,
+): FastifyReply {
+  const refresh = next === undefined ? "" : `<meta http-equiv="refresh" content="0;url=${html(next)}">`;
   const body = lines.map((line) => `<p>${html(line)}</p>`).join("");
   return reply
     .status(status)
@@ -39,7 +46,7 @@ export function sendPage(reply: FastifyReply, status: number, { title, lines, ne
     .header("Referrer-Policy", "no-referrer")
     .send(
       `<!doctype html><html lang="en"><head><meta charset="utf-8">${refresh}<title>${html(title)}: Gatehouse</title></head>` +
-        `<body><h1>${html(title)}</h1>${body}<p><a href="/console/">Console</a></p></body></html>`,
+        `<body><h1>${html(title)}</h1>${body}<p><a href="${html(link)}">Console</a></p></body></html>`,
     );
 }
 

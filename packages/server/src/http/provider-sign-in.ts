@@ -20,6 +20,8 @@ export type ProviderReturn =
   | {
       readonly kind: "signed-in";
       readonly token: string;
+      /** The page of the console that the person wanted to open. */
+      readonly returnTo: string | undefined;
       /** The token for the sign-out at the provider, encrypted; undefined if a cookie cannot hold it. */
       readonly idToken: string | undefined;
     }
@@ -28,12 +30,14 @@ export type ProviderReturn =
   /** A test, with lines for the administrator. */
   | { readonly kind: "tested"; readonly succeeded: boolean; readonly lines: readonly string[] }
   /** The person learns nothing about the reason, except that a provider cannot be reached. */
-  | { readonly kind: "refused"; readonly unreachable: boolean };
+  | { readonly kind: "refused"; readonly unreachable: boolean; readonly returnTo?: string | undefined };
 
 /** Why a browser goes to the provider, other than to sign in. */
 export interface DepartureReason {
   /** Permits a test. */
   readonly ticket?: string | undefined;
+  /** The page of the console to which the browser returns. */
+  readonly returnTo?: string | undefined;
   /** The session whose person proves to be present. */
   readonly session?: { readonly id: string; readonly userId: string } | undefined;
 }

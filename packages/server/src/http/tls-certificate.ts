@@ -5,6 +5,7 @@ import { createSecureContext } from "node:tls";
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
+import type { ServedCertificate, TlsPair } from "../platform/served-certificate.ts";
 import { StartError } from "../platform/start-error.ts";
 
 export interface TlsFiles {
@@ -12,11 +13,6 @@ export interface TlsFiles {
   readonly certFile: string;
   /** PEM: the private key, unencrypted. */
   readonly keyFile: string;
-}
-
-export interface TlsPair {
-  readonly cert: Buffer;
-  readonly key: Buffer;
 }
 
 export interface TlsCertificateOptions {
@@ -32,7 +28,7 @@ const warnBeforeMs = 7 * 24 * 60 * 60 * 1_000;
 
 export const tlsCertificateTask = "tls-certificate";
 
-export class TlsCertificate {
+export class TlsCertificate implements ServedCertificate {
   readonly #options: TlsCertificateOptions;
   #pair: TlsPair;
   /** A pair that was found invalid, so that it is logged once. */
@@ -78,7 +74,6 @@ export class TlsCertificate {
     return this.#pair;
   }
 
-  /** Sets the function that later pairs are passed to. */
   onReplaced(replaced: (pair: TlsPair) => void): void {
     this.#replaced = replaced;
   }

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import type { TlsPair } from "./tls-certificate.ts";
+import type { ServedCertificate, TlsPair } from "../platform/served-certificate.ts";
 
 /** The most requests of one connection at the same time. */
 const maxConcurrentStreams = 100;
@@ -12,7 +12,7 @@ const maxSessionMemory = 4;
 const handshakeTimeoutMs = 10_000;
 
 export interface TlsServerOptions {
-  readonly pair: TlsPair;
+  readonly certificate: ServedCertificate;
   /** The time limit for receiving a complete request, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** How long a connection can stay open without a request, in milliseconds. */
@@ -30,15 +30,27 @@ export function replaceCertificate(server: Server, pair: TlsPair): void {
   (server as unknown as Http2SecureServer).setSecureContext({ ...pair, ...tlsVersions });
 }
 
+/** The protocol in which certificate authorities check a proof (RFC 8737). */
+const proofProtocol = "acme-tls/1";
+
 const tlsVersions = { minVersion: "TLSv1.2" } as const;
 
 /** @returns a server with the methods of an HTTP/1.1 server that Fastify and `main.ts` call */
 export function createTlsServer(handler: RequestListener, options: TlsServerOptions): Server {
-  const { pair, requestTimeoutMs, idleTimeoutMs } = options;
+  const { certificate, requestTimeoutMs, idleTimeoutMs } = options;
   const server = createSecureServer({
-    ...pair,
+    ...certificate.pair,
     ...tlsVersions,
     allowHTTP1: true,
+    // A method, because Node passes the connection as `this`.
+    ALPNCallback(this: TLSSocket, { servername, protocols }) {
+      const proof = protocols.includes(proofProtocol) ? certificate.challengePair?.(servername) : undefined;
+      if (proof !== undefined) {
+        this.setKeyCert(proof);
+        return proofProtocol;
+      }
+      return ["h2", "http/1.1"].find((protocol) => protocols.includes(protocol));
+    },
     handshakeTimeout: handshakeTimeoutMs,
     maxSessionMemory,
     settings: { maxConcurrentStreams, enablePush: false },
@@ -61,6 +73,8 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
     const late = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestTimeoutMs);
     stream.once("end", () => clearTimeout(late)).once("close", () => clearTimeout(late));
   });
+  // The handshake is the whole proof.
+  server.on("unknownProtocol", (socket: TLSSocket) => socket.destroy());
   const sockets = new Set<TLSSocket>();
   server.on("secureConnection", (socket: TLSSocket) => {
     if (sockets.has(socket)) return;

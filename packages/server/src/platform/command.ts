@@ -45,6 +45,7 @@ export interface Secrets {
   readonly enrolmentLinks: SecretBox;
   /** The private keys that sign gateway configurations. */
   readonly signingKeys: SecretBox;
+  readonly acmeKeys: SecretBox;
   /** A known text that reveals a start with the wrong master key. */
   readonly masterKeyCheck: SecretBox;
 }

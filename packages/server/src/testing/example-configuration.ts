@@ -79,6 +79,9 @@ export const whole = {
     SITETOSITE: [{ name: "Sites", action: true, allResources: true }],
   },
   defaultInternetPolicy: { mode: "RESTRICTED", gateways: ["Cloud"], description: "The rest" },
+  identityProviders: [
+    { name: "Example sign-in", issuer: "https://login.example.com", clientId: "gatehouse", firstSignIn: "INVITED" },
+  ],
   settings: { configurationLifetime: 43_200, sessionLifetime: 28_800, deviceApproval: "administrator" },
 };
 

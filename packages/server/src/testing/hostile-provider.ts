@@ -17,6 +17,8 @@ export interface Deviations {
   readonly userInfo?: (correct: Fields) => Fields;
   /** Signs with another key than the published one. */
   readonly signingKey?: KeyObject;
+  /** Replaces the published keys. */
+  readonly keys?: (correct: Fields) => readonly Fields[];
   readonly tokenResponse?: (correct: Fields) => Fields;
   readonly tokenStatus?: number;
   /** Changes the parameters with which the browser returns. */
@@ -36,8 +38,21 @@ export interface LogoutTokenChanges {
 
 const logoutEvent = "http://schemas.openid.net/event/backchannel-logout";
 
-function newKey(): { readonly kid: string; readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
-  return { kid: randomBytes(6).toString("hex"), ...generateKeyPairSync("rsa", { modulusLength: 2048 }) };
+type Algorithm = "RS256" | "ES256";
+
+interface ProviderKey {
+  readonly kid: string;
+  readonly alg: Algorithm;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+function newKey(alg: Algorithm = "RS256"): ProviderKey {
+  const pair =
+    alg === "RS256"
+      ? generateKeyPairSync("rsa", { modulusLength: 2048 })
+      : generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return { kid: randomBytes(6).toString("hex"), alg, ...pair };
 }
 
 const accessToken = "access-token-of-the-provider";
@@ -53,6 +68,8 @@ export class HostileProvider {
   #code = "";
   /** The bodies of the requests for tokens. */
   readonly tokenRequests: URLSearchParams[] = [];
+  /** The latest header Authorization, by path. */
+  readonly authorizations = new Map<string, string | undefined>();
 
   private constructor(server: Server) {
     this.#server = server;
@@ -72,13 +89,18 @@ export class HostileProvider {
   }
 
   /** A key that signs nothing that anyone should accept. */
-  static otherKey(): KeyObject {
-    return newKey().privateKey;
+  static otherKey(alg?: Algorithm): KeyObject {
+    return newKey(alg).privateKey;
+  }
+
+  /** A key that a provider can publish beside its own one. */
+  static otherPublicKey(): Fields {
+    return { ...newKey().publicKey.export({ format: "jwk" }), use: "sig", alg: "RS256" };
   }
 
   /** Replaces the signing key. The old one is no longer published. */
-  rotateKey(): void {
-    this.#key = newKey();
+  rotateKey(alg?: Algorithm): void {
+    this.#key = newKey(alg);
   }
 
   /** Authenticates the person. @returns the address at which the browser returns */
@@ -105,11 +127,17 @@ export class HostileProvider {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = new URL(request.url ?? "/", this.issuer).pathname;
     const body = await text(request);
+    this.authorizations.set(path, request.headers.authorization);
     if (this.deviations.answer?.(path, response) === true) return;
     if (path === "/.well-known/openid-configuration") return reply(response, this.#metadata());
     if (path === "/jwks") {
       const jwk = this.#key.publicKey.export({ format: "jwk" });
-      return reply(response, { keys: [{ ...jwk, kid: this.#key.kid, use: "sig", alg: "RS256" }] });
+      const correct = { ...jwk, kid: this.#key.kid, use: "sig", alg: this.#key.alg };
+      return reply(response, { keys: this.deviations.keys?.(correct) ?? [correct] });
+    }
+    if (path === "/authorize") {
+      response.writeHead(302, { location: this.approve(new URL(request.url ?? "/", this.issuer)).href }).end();
+      return;
     }
     if (path === "/token") return this.#serveToken(new URLSearchParams(body), response);
     const correct = { sub: "subject-1", email: "ada@example.com", email_verified: true, groups: ["Engineers"] };
@@ -140,7 +168,7 @@ export class HostileProvider {
       end_session_endpoint: `${this.issuer}/end`,
       response_types_supported: ["code"],
       subject_types_supported: ["public"],
-      id_token_signing_alg_values_supported: ["RS256"],
+      id_token_signing_alg_values_supported: [this.#key.alg],
       authorization_response_iss_parameter_supported: true,
     };
     return this.deviations.metadata?.(correct) ?? correct;
@@ -159,7 +187,7 @@ export class HostileProvider {
       auth_time: now - 5,
       at_hash: hash.subarray(0, 16).toString("base64url"),
     };
-    const header = { alg: "RS256", typ: "JWT", kid: this.#key.kid };
+    const header = { alg: this.#key.alg, typ: "JWT", kid: this.#key.kid };
     const token = signToken(
       this.deviations.header?.(header) ?? header,
       this.deviations.claims?.(claims) ?? claims,
@@ -197,7 +225,7 @@ export class HostileProvider {
 
 function signToken(header: Fields, claims: Fields, key: KeyObject): string {
   const input = `${encoded(header)}.${encoded(claims)}`;
-  return `${input}.${sign("sha256", Buffer.from(input), key).toString("base64url")}`;
+  return `${input}.${sign("sha256", Buffer.from(input), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
 }
 
 function encoded(value: Fields): string {

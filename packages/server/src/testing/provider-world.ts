@@ -8,13 +8,13 @@ export const providerTestUrl = "http://localhost:8080";
 
 type Reply = Awaited<ReturnType<TestServer["app"]["inject"]>>;
 
-export class ProviderWorld {
+export class ProviderWorld<Tenant extends Pick<TestTenant, "client"> = TestTenant> {
   readonly server: TestServer;
-  readonly tenant: TestTenant;
+  readonly tenant: Tenant;
   readonly hostile: HostileProvider;
 
   /** @param server with the public address above, and the loopback network as a network of providers */
-  constructor(server: TestServer, tenant: TestTenant, hostile: HostileProvider) {
+  constructor(server: TestServer, tenant: Tenant, hostile: HostileProvider) {
     this.server = server;
     this.tenant = tenant;
     this.hostile = hostile;
@@ -90,5 +90,6 @@ export function sessionOf(reply: { readonly headers: Readonly<Record<string, unk
 }
 
 function pathOf(url: string): string {
-  return url.replace(providerTestUrl, "");
+  const { pathname, search } = new URL(url);
+  return `${pathname}${search}`;
 }

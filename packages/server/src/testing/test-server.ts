@@ -43,6 +43,7 @@ export interface TestServerOptions {
       | "consoleFolder"
       | "demoPeople"
       | "trustedProxies"
+      | "acme"
       | "tls"
       | "mail"
       | "publicUrl"

@@ -16,7 +16,7 @@ import {
   signInWithRecoveryCode,
   supportsPasskeys,
 } from "../passkeys.ts";
-import { findProviders, type OfferedProvider } from "../providers.ts";
+import { findProviders, type OfferedProvider, signInPath } from "../providers.ts";
 import { type Session, signIn } from "../session-requests.ts";
 import { enrolPath } from "./enrol-path.ts";
 
@@ -84,14 +84,14 @@ function otherPlace(place: SignInPlace | undefined): string | undefined {
 
 function PlaceNotice({ place }: { readonly place: string | undefined }) {
   if (place === undefined || (place === "" && supportsPasskeys())) return null;
-  const { pathname, hash } = globalThis.location;
+  const { pathname, search, hash } = globalThis.location;
   return (
     <p className="entrance-notice">
       {place === "" ? (
         texts.passkeys.unsupported
       ) : (
         <>
-          {texts.passkeys.elsewhere} <a href={`${place}${pathname}${hash}`}>{place}</a>
+          {texts.passkeys.elsewhere} <a href={`${place}${pathname}${search}${hash}`}>{place}</a>
         </>
       )}
     </p>
@@ -199,7 +199,7 @@ function ProviderForm() {
   const find = async () => {
     const providers = await findProviders(name.trim());
     const [only, ...others] = providers;
-    if (only !== undefined && others.length === 0) globalThis.location.assign(only.path);
+    if (only !== undefined && others.length === 0) globalThis.location.assign(signInPath(only));
     else setFound(providers);
   };
   const submit = (event: FormEvent) => {
@@ -231,7 +231,7 @@ function ProviderForm() {
         </p>
       )}
       {found?.map((provider) => (
-        <a key={provider.path} className="entrance-button entrance-default" href={provider.path}>
+        <a key={provider.path} className="entrance-button entrance-default" href={signInPath(provider)}>
           {texts.page.provider.replace("{{name}}", provider.name)}
         </a>
       ))}

@@ -90,7 +90,7 @@ describe("side by side", () => {
     const replies = await Promise.all([calls.apply(whole), calls.apply(whole), calls.apply(whole)]);
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
     const created = replies.map(({ body }) => body.summary.created).sort();
-    expect(created).toEqual([0, 0, 15]);
+    expect(created).toEqual([0, 0, 16]);
     expect(await calls.exported()).toEqual(whole);
   });
 

@@ -1,5 +1,4 @@
 import type * as operations from "@gatehouse/contract/operations/configuration.operations";
-import type { Permission } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { Configuration, ConfigurationChange, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import type { Work } from "@gatehouse/policy/work";
@@ -7,6 +6,7 @@ import { AppError, fieldSentence, reportedFields } from "../../platform/app-erro
 import type { Call } from "../../platform/call.ts";
 import { problemOfNewName } from "../../platform/change.ts";
 import { jsonBytes } from "../../platform/json-slices.ts";
+import type { AllowedNetworks } from "../../platform/outbound/outbound-networks.ts";
 import { type Outcome, type Serialized, serialized } from "../../platform/outcome.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
 import { devicesByKey, readSizes } from "./configuration.queries.ts";
@@ -16,6 +16,7 @@ import { smallRecordCost } from "./document/record-costs.ts";
 import { closedAddressProblems } from "./plan/closed-addresses.ts";
 import { readableKinds, requireOwnRights, requireReading, requireWriting } from "./plan/permitted-changes.ts";
 import { allChanges, changeView, planChanges, type RecordChanges, type TenantPlan } from "./plan/plan-changes.ts";
+import { providerProblems } from "./plan/provider-changes.ts";
 import { changedRuleProblems } from "./plan/validate-rules.ts";
 import {
   readTenantRows,
@@ -44,7 +45,9 @@ export async function planConfiguration(call: Call<typeof operations.planConfigu
   const [generation = 0, rows, devices] = await call.read((tx) =>
     Promise.all([readGeneration(tx), readTenantRows(tx), devicesByKey(tx, namedDevices(document))]),
   );
-  const planned = serialized(await call.evaluateAlways(planning(rows, document, devices, generation)));
+  const planned = serialized(
+    await call.evaluateAlways(planning(rows, document, devices, { generation, networks: call.providerNetworks })),
+  );
   // Every POST accepts an Idempotency-Key, and storing a reply takes a command. The plan itself reads one snapshot.
   return call.idempotency === undefined ? planned : call.command(async () => planned);
 }
@@ -57,7 +60,7 @@ export async function applyConfiguration(call: Call<typeof operations.applyConfi
     call.requireVersion(generation);
     requireReadable(sizes);
     const [rows, devices] = await Promise.all([readTenantRows(tx), devicesByKey(tx, namedDevices(document))]);
-    const { current, plan } = await call.evaluateAlways(planningWithRights(rows, document, devices, permissions));
+    const { current, plan } = await call.evaluateAlways(planningWithRights(rows, document, devices, call));
     const changes = allChanges(plan.changes);
     if (changes.length > 0) {
       const tokens = call.secrets.gatewayTokens;
@@ -81,10 +84,11 @@ function* planning(
   rows: TenantRows,
   document: Configuration,
   devices: ReadonlyMap<string, string>,
-  generation: number,
+  { generation, networks }: { readonly generation: number; readonly networks: AllowedNetworks },
 ): Work<Serialized> {
-  const plan = yield* planChanges(yield* tenantRecordsOf(rows), document, new Set(devices.keys()));
-  yield* requireValid(plan, document);
+  const current = yield* tenantRecordsOf(rows);
+  const plan = yield* planChanges(current, document, new Set(devices.keys()));
+  yield* requireValid(plan, document, providerProblems(plan.changes["identity-provider"], current, networks));
   return yield* viewing(plan.changes, generation);
 }
 
@@ -93,13 +97,16 @@ function* planningWithRights(
   rows: TenantRows,
   document: Configuration,
   devices: ReadonlyMap<string, string>,
-  permissions: ReadonlySet<Permission>,
+  {
+    permissions,
+    providerNetworks: networks,
+  }: Pick<Call<typeof operations.applyConfiguration>, "permissions" | "providerNetworks">,
 ): Work<{ readonly current: TenantRecords; readonly plan: TenantPlan }> {
   const current = yield* tenantRecordsOf(rows);
   const plan = yield* planChanges(current, document, new Set(devices.keys()));
   requireWriting(permissions, plan.changes);
   yield* requireOwnRights(permissions, plan.changes, plan.next);
-  yield* requireValid(plan, document);
+  yield* requireValid(plan, document, providerProblems(plan.changes["identity-provider"], current, networks));
   return { current, plan };
 }
 
@@ -109,9 +116,14 @@ function* viewing(changes: RecordChanges, generation: number): Work<Serialized> 
 }
 
 /** @throws AppError invalid_configuration, listing all problems up to the limit of one answer */
-function* requireValid({ changes, problems }: TenantPlan, document: Configuration): Work<void> {
+function* requireValid(
+  { changes, problems }: TenantPlan,
+  document: Configuration,
+  ofProviders: readonly ProblemField[],
+): Work<void> {
   const all: ProblemField[] = [
     ...problems,
+    ...ofProviders,
     ...(yield* unreadableNames(changes)),
     ...(yield* closedAddressProblems(changes, document)),
     ...(yield* changedRuleProblems(changes)),

@@ -43,6 +43,7 @@ describe("readConfiguration", () => {
         mode: "LOCAL",
         description: "What happens to internet traffic that no other policy decides.",
       },
+      identityProviders: [],
       settings: {},
     });
   });
@@ -69,7 +70,7 @@ describe("applyConfiguration", () => {
   test("creates one record of each kind, and exports the applied document", async () => {
     const { status, body, headers, text } = await calls.apply(whole);
     expect(status, text).toBe(200);
-    expect(body.summary).toEqual({ created: 15, updated: 2, deleted: 0 });
+    expect(body.summary).toEqual({ created: 16, updated: 2, deleted: 0 });
     expect(headers.etag).toBe(`"${body.generation}"`);
     expect(body.generation).toBe(await generationOf(server.database, tenant.id));
     expect(await calls.exported()).toEqual(whole);

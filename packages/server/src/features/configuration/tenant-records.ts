@@ -6,6 +6,7 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { readAllAdmissionRules } from "../admission-rules/admission-rules.api.ts";
 import { readAllGateways } from "../gateways/gateways.api.ts";
 import { readAllGroups } from "../groups/groups.api.ts";
+import { readAllProviders } from "../identity-providers/identity-providers.api.ts";
 import { readAllPolicies } from "../policies/policies.api.ts";
 import { readAllProtocols } from "../protocols/protocols.api.ts";
 import { readAllResources } from "../resources/resources.api.ts";
@@ -32,6 +33,8 @@ export type TenantRecords = { readonly [K in ConfiguredKind]: ReadonlyMap<string
   readonly deviceNames: ReadonlyMap<string, string>;
   /** The name of the built-in rule ALLOW. */
   readonly allowRule: string;
+  /** The names of the identity providers that have passed a test sign-in. */
+  readonly testedProviders: ReadonlySet<string>;
   /** The types of admission rules, by name. */
   readonly ruleTypes: ReadonlyMap<string, "ALLOW" | "DENY" | "CUSTOM">;
 };
@@ -61,6 +64,7 @@ export function readTenantRows(tx: TenantTx) {
     readAllAdmissionRules(tx),
     readAllPolicies(tx),
     readTenantSettings(tx).then((row) => (row === undefined ? [] : [{ id: tx.tenantId, row }])),
+    readAllProviders(tx),
   ]);
 }
 
@@ -68,7 +72,7 @@ export function readTenantRows(tx: TenantTx) {
 export type TenantRows = Awaited<ReturnType<typeof readTenantRows>>;
 
 export function* tenantRecordsOf(rows: TenantRows): Work<TenantRecords> {
-  const [groups, users, protocols, gateways, resources, rules, policies, tenantSettings] = rows;
+  const [groups, users, protocols, gateways, resources, rules, policies, tenantSettings, providers] = rows;
   yield policies.length * smallRecordCost;
   const deviceNames = new Map<string, string>();
   for (const { devices } of policies) for (const { publicKey, name } of devices) deviceNames.set(publicKey, name);
@@ -125,6 +129,11 @@ export function* tenantRecordsOf(rows: TenantRows): Work<TenantRecords> {
       }),
     ),
     addressIds: yield* addressIdsOf(resources),
+    "identity-provider": yield* byName(providers, ({ id, tested: _, ...provider }) => ({
+      id,
+      special: false,
+      settings: { ...provider, scopes: sortedSet(provider.scopes) },
+    })),
     "tenant-settings": yield* byName(tenantSettings, ({ id, row }) => ({
       id,
       special: true,
@@ -132,6 +141,7 @@ export function* tenantRecordsOf(rows: TenantRows): Work<TenantRecords> {
     })),
     deviceNames,
     allowRule: rules.find(({ type }) => type === "ALLOW")?.name ?? "",
+    testedProviders: new Set(providers.filter(({ tested }) => tested).map(({ name }) => name)),
     ruleTypes: new Map(rules.map(({ name, type }) => [name, type])),
   };
 }

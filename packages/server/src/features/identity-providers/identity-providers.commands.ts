@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/identity-providers.operations";
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
+import { defaultProviderSettings, maxIdentityProviders } from "@gatehouse/contract/records/identity-provider";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
@@ -12,9 +13,6 @@ import * as queries from "./identity-providers.queries.ts";
 import { type ProviderPlace, providerView, signInUrl } from "./identity-providers.view.ts";
 import { issuerProblem } from "./issuer.rules.ts";
 import { sealTestTicket } from "./provider-ceremonies.ts";
-
-/** The number of identity providers per tenant. */
-const maxProviders = 20;
 
 interface PlacedCall {
   readonly publicUrl: string;
@@ -45,13 +43,13 @@ export async function createIdentityProvider(call: Call<typeof operations.create
   return call.command(async (tx) => {
     // Held until the end, so that nobody else exceeds the limit.
     await lockGeneration(tx);
-    if ((await queries.countProviders(tx)) >= maxProviders) {
+    if ((await queries.countProviders(tx)) >= maxIdentityProviders) {
       throw new AppError("identity_provider_limit_reached", {
-        detail: `The tenant already has ${maxProviders} identity providers, which is the limit.`,
+        detail: `The tenant already has ${maxIdentityProviders} identity providers, which is the limit.`,
       });
     }
     const id = newId();
-    const { scopes = ["email", "profile"], groupsClaim = "groups", firstSignIn = "NEVER" } = body;
+    const { scopes, groupsClaim, firstSignIn, linkVerifiedEmail } = { ...defaultProviderSettings, ...body };
     const provider: queries.StoredProvider = {
       id,
       name: body.name,
@@ -59,7 +57,7 @@ export async function createIdentityProvider(call: Call<typeof operations.create
       issuer: body.issuer,
       client_id: body.clientId,
       client_secret_ciphertext: sealSecret(call, id, body.clientSecret),
-      settings: { scopes, groupsClaim, firstSignIn, linkVerifiedEmail: body.linkVerifiedEmail ?? false },
+      settings: { scopes, groupsClaim, firstSignIn, linkVerifiedEmail },
       tested_at: null,
     };
     const row = await queries.insertProvider(tx, granted, provider, now);
@@ -158,7 +156,7 @@ function connectionOf({ issuer, client_id, settings: { scopes, groupsClaim } }: 
  *
  * @throws AppError grants_exceed_caller
  */
-function requireEveryPermission(held: ReadonlySet<Permission>): void {
+export function requireEveryPermission(held: ReadonlySet<Permission>): void {
   const beyond = permissions.filter((permission) => !held.has(permission));
   if (beyond.length === 0) return;
   throw new AppError("grants_exceed_caller", {
@@ -167,7 +165,7 @@ function requireEveryPermission(held: ReadonlySet<Permission>): void {
 }
 
 /** @throws AppError last_way_in if the owner can sign in with no other provider, passkey or recovery code */
-async function requireOwnersWayIn(tx: TenantTx, id: string): Promise<void> {
+export async function requireOwnersWayIn(tx: TenantTx, id: string): Promise<void> {
   if (await queries.isOwnersLastWayIn(tx, id)) throw new AppError("last_way_in");
 }
 

@@ -243,6 +243,48 @@ describe("a sign-in", () => {
     expect((await visit(one.signInUrl, () => other)).statusCode).toBe(401);
   });
 
+  const asked = "/console/authorize?client_id=gatehouse-cli&state=a%26b%22%3E&code_challenge=c";
+
+  test.each([
+    [asked, "/console/authorize?client_id=gatehouse-cli&amp;state=a%26b%22%3E&amp;code_challenge=c"],
+    ["/console/code#WDJB-MJHT", "/console/code#WDJB-MJHT"],
+    ['/console/users/../groups?q="><script>', "/console/groups?q=%22%3E%3Cscript%3E"],
+  ])("returns to the page that asked for it: %s", async (page, next) => {
+    await user("ada@example.com");
+    const { signInUrl } = await enabledProvider({ firstSignIn: "INVITED" });
+    const opened = await visit(`${signInUrl}?return=${encodeURIComponent(page)}`);
+    expect(opened.body).toContain(`<meta http-equiv="refresh" content="0;url=${next}">`);
+  });
+
+  test("that fails leads back to the page that asked for it", async () => {
+    const { signInUrl } = await enabledProvider();
+    const refused = await visit(`${signInUrl}?return=${encodeURIComponent("/console/code")}`);
+    expect(refused.statusCode).toBe(401);
+    expect(refused.body).toContain('<a href="/console/code">');
+  });
+
+  test.each([
+    "https://other.example.com/console/",
+    "//other.example.com/console/",
+    "/\\other.example.com/console/",
+    "/console/../\\other.example.com",
+    "/console/..//other.example.com/console/",
+    "/console/oidc/a/b",
+    "/console/%6Fidc/a/b",
+    "/console/session",
+    "/tenants/users",
+    "javascript:alert(1)",
+    "console/users",
+    `/console/users?q=${"a".repeat(2_000)}`,
+    "",
+  ])("opens the first page of the console if the page is %s", async (page) => {
+    await user("ada@example.com");
+    const { signInUrl } = await enabledProvider({ firstSignIn: "INVITED" });
+    const opened = await visit(`${signInUrl}?return=${encodeURIComponent(page)}`);
+    expect(opened.statusCode).toBe(200);
+    expect(opened.body).toContain('<meta http-equiv="refresh" content="0;url=/console/">');
+  });
+
   test("at a provider that is disabled, unknown, or of another tenant looks the same", async () => {
     const { signInUrl } = await provider();
     const other = await server.newTenant();

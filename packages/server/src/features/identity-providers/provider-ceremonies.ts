@@ -14,6 +14,8 @@ export type CeremonyPurpose = "sign-in" | "test" | "confirmation";
 export interface ProviderCeremony {
   readonly purpose: CeremonyPurpose;
   readonly secrets: SignInSecrets;
+  /** The page of the console to which the browser returns. */
+  readonly returnTo?: string | undefined;
   /** The session whose person confirms the own identity; undefined for other purposes. */
   readonly session?: { readonly id: string; readonly userId: string } | undefined;
 }

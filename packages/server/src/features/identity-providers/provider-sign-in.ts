@@ -57,7 +57,7 @@ export class OpenIdSignIn implements ProviderSignIn {
 
   async depart(
     visit: ProviderVisit,
-    { ticket, session }: DepartureReason,
+    { ticket, session, returnTo }: DepartureReason,
   ): Promise<ProviderDeparture | "unreachable" | undefined> {
     const { runner } = this.#options;
     const box = runner.secrets.signInChallenges;
@@ -71,7 +71,7 @@ export class OpenIdSignIn implements ProviderSignIn {
       const asksAgain = purpose === "confirmation";
       const options = { redirectUri: this.#redirectUri(visit), asksAgain, ...(asksAgain ? { maxAgeSeconds: 0 } : {}) };
       const { url, secrets } = await startSignIn(this.#provider(visit, row), this.#access, options);
-      return { url: url.href, ceremony: sealSignIn(box, version, now, { purpose, secrets, session }) };
+      return { url: url.href, ceremony: sealSignIn(box, version, now, { purpose, secrets, session, returnTo }) };
     } catch (error) {
       this.#warn(visit, reasonOf(error));
       return "unreachable";
@@ -98,11 +98,13 @@ export class OpenIdSignIn implements ProviderSignIn {
       if (opened.purpose === "confirmation") return await this.#confirmed(visit, row, identity, opened.session);
       const now = runner.clock.now();
       const idToken = sealIdToken(box, visit, now, identity.idToken);
-      return { kind: "signed-in", token: await this.#admit(visit, row, identity), idToken };
+      const token = await this.#admit(visit, row, identity);
+      return { kind: "signed-in", token, idToken, returnTo: opened.returnTo };
     } catch (error) {
       const reason = await this.#failed(visit, row, error);
       if (opened.purpose === "test") return { kind: "tested", succeeded: false, lines: [reason] };
-      return { kind: "refused", unreachable: error instanceof SignInFailure && error.code === "provider_unreachable" };
+      const unreachable = error instanceof SignInFailure && error.code === "provider_unreachable";
+      return { kind: "refused", unreachable, returnTo: opened.returnTo };
     }
   }
 
@@ -150,7 +152,7 @@ export class OpenIdSignIn implements ProviderSignIn {
   async #confirmed(
     visit: ProviderVisit,
     row: queries.ProviderRow,
-    { issuer, subject, acr, amr, authTime }: ProviderIdentity,
+    { issuer, subject, acr, amr, authTime, sessionExpiresAt: endsBy }: ProviderIdentity,
     session: ProviderCeremony["session"],
   ): Promise<ProviderReturn> {
     await this.#run(visit, "confirmIdentity", async (tx, now) => {
@@ -160,7 +162,8 @@ export class OpenIdSignIn implements ProviderSignIn {
         throw new NotAdmitted("the account that confirmed is not the one of the session", user);
       }
       if (authTime === undefined) throw new NotAdmitted("the provider sent no time of authentication", user);
-      await reauthenticateSession(tx, held.id, authTime < now ? authTime : now, { acr: acr ?? null, amr });
+      if (endsBy !== undefined && endsBy <= now) throw new NotAdmitted("the provider's session has expired", user);
+      await reauthenticateSession(tx, held.id, authTime < now ? authTime : now, { acr: acr ?? null, amr }, endsBy);
       await this.#logAttempt(tx, visit, row, { user, reason: null, note: "the person confirmed the identity again" });
     });
     return { kind: "confirmed" };

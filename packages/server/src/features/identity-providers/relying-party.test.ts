@@ -163,6 +163,8 @@ describe("a sign-in fails closed if", () => {
     ["the token has no subject", without("sub"), /"sub"/],
     ["the subject is a number", claims({ sub: 7 }), /"sub"/],
     ["the token belongs to another access token", claims({ at_hash: "AAAAAAAAAAAAAAAAAAAAAA" }), /"at_hash"/],
+    ["the end of the session is text", claims({ session_expiry: "2027-01-15" }), /"session_expiry"/],
+    ["the end of the session is no time", claims({ session_expiry: -1 }), /"session_expiry"/],
     ["the hash of the access token is a number", claims({ at_hash: 1 }), /"at_hash"/],
     ["another key has signed the token", { signingKey: HostileProvider.otherKey() }, /signature/],
     ["the key is unknown", { header: (header) => ({ ...header, kid: "unknown" }) }, /key/],

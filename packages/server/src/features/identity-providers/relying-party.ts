@@ -134,7 +134,12 @@ export async function finishSignIn(
     const userInfo = needsUserInfo(claims, provider)
       ? await readUserInfo(configuration, tokens.access_token, claims.sub)
       : {};
-    return { ...identityOf({ ...userInfo, ...claims }, provider.groupsClaim), idToken: tokens.id_token };
+    const identity = identityOf({ ...userInfo, ...claims }, provider.groupsClaim);
+    // A limit that cannot be read must not become a session without a limit.
+    if (claims.session_expiry !== undefined && identity.sessionExpiresAt === undefined) {
+      throw new SignInFailure("token_invalid", `the ID token's "session_expiry" is not a time`);
+    }
+    return { ...identity, idToken: tokens.id_token };
   } catch (error) {
     throw failureOf(error);
   }

@@ -117,10 +117,11 @@ const touch = statement<never, [tenantId: string, id: string, at: Date]>(
 );
 const updateAuthentication = statement<
   never,
-  [tenantId: string, id: string, at: Date, acr: string | null, amr: readonly string[]]
+  [tenantId: string, id: string, at: Date, acr: string | null, amr: readonly string[], endsBy: Date | null]
 >(
   "sessions.reauthenticate",
-  "UPDATE sessions SET auth_time = greatest(auth_time, $3), acr = $4, amr = $5 WHERE tenant_id = $1 AND id = $2",
+  `UPDATE sessions SET auth_time = greatest(auth_time, $3), acr = $4, amr = $5, expires_at = least(expires_at, $6)
+   WHERE tenant_id = $1 AND id = $2`,
 );
 const lockOne = statement<PersonSessionRow, [tenantId: string, id: string]>(
   "sessions.lock_person",
@@ -191,14 +192,19 @@ export async function touchPersonSession(database: Database, tenantId: string, i
   await database.transaction({ kind: "tenant", tenantId }, (transaction) => transaction.query(touch, tenantId, id, at));
 }
 
-/** Stores that the person authenticated again. */
+/**
+ * Stores that the person authenticated again.
+ *
+ * @param endsBy the latest end of the session; undefined if the authentication does not limit it
+ */
 export async function reauthenticateSession(
   tx: TenantTx,
   id: string,
   at: Date,
   { acr, amr }: Pick<PersonSessionRow, "acr" | "amr">,
+  endsBy?: Date,
 ): Promise<void> {
-  await tx.query(updateAuthentication, tx.tenantId, id, at, acr, amr);
+  await tx.query(updateAuthentication, tx.tenantId, id, at, acr, amr, endsBy ?? null);
 }
 
 export async function lockPersonSession(tx: TenantTx, id: string): Promise<PersonSessionRow | undefined> {

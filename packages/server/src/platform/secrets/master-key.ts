@@ -17,6 +17,7 @@ export interface SecretBox {
 }
 
 export type SecretPurpose =
+  | "acme-key"
   | "audit-key"
   | "enrolment-link"
   | "gateway-token"

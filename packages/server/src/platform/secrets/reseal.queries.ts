@@ -17,6 +17,7 @@ type Replace = ReturnType<typeof statement<{ replaced: boolean }, [key: string, 
 export interface SecretTable {
   readonly name: string;
   readonly purpose:
+    | "acme-key"
     | "audit-key"
     | "enrolment-link"
     | "gateway-token"
@@ -121,6 +122,22 @@ export const tenantSecrets: readonly SecretTable[] = [
 
 /** The secrets of the installation, in the operator's scope. */
 export const installationSecrets: readonly SecretTable[] = [
+  secretTable({
+    name: "acme_accounts",
+    purpose: "acme-key",
+    from: "acme_certificates",
+    column: "account_key_ciphertext",
+    key: "(directory_url || ' ' || host)",
+    context: "('acme-account:' || directory_url || ' ' || host)",
+  }),
+  secretTable({
+    name: "acme_certificates",
+    purpose: "acme-key",
+    from: "acme_certificates",
+    column: "private_key_ciphertext",
+    key: "(directory_url || ' ' || host)",
+    context: "('acme-certificate:' || directory_url || ' ' || host)",
+  }),
   secretTable({
     name: "audit_keys",
     purpose: "audit-key",

@@ -11,6 +11,7 @@ import type {
   ConfiguredResource,
   ConfiguredUser,
 } from "@gatehouse/contract/records/configuration";
+import { defaultProviderSettings } from "@gatehouse/contract/records/identity-provider";
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
 import { defaultTenantSettings } from "@gatehouse/contract/records/tenant-settings";
 import type { Work } from "@gatehouse/policy/work";
@@ -128,6 +129,15 @@ export function* readDocument(document: Configuration, context: EntryContext): W
       hasTimeConstraint: entry.hasTimeConstraint ?? false,
     })),
     ...(yield* policySections()),
+    "identity-provider": yield* section(
+      "identity-provider",
+      "identityProviders",
+      document.identityProviders,
+      (entry) => {
+        const given = { ...defaultProviderSettings, enabled: false, ...entry };
+        return { ...given, scopes: sortedSet(given.scopes) };
+      },
+    ),
     "tenant-settings": tenantSettings(document),
   };
   return { wanted, problems };

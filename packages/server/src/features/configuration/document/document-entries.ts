@@ -1,10 +1,12 @@
 /** Settings as document entries, without values that equal the default. */
+import { isDeepStrictEqual } from "node:util";
 import type {
   AssignableRoleType,
   Configuration,
   ConfiguredKind,
   ConfiguredPolicy,
 } from "@gatehouse/contract/records/configuration";
+import { defaultProviderSettings } from "@gatehouse/contract/records/identity-provider";
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
 import { defaultTenantSettings } from "@gatehouse/contract/records/tenant-settings";
 import type { Work } from "@gatehouse/policy/work";
@@ -32,6 +34,7 @@ type Entry<K extends ConfiguredKind> = NonNullable<
     readonly resource: Configuration["resources"];
     readonly "admission-rule": Configuration["admissionRules"];
     readonly policy: ConfiguredPolicy[];
+    readonly "identity-provider": Configuration["identityProviders"];
     readonly "tenant-settings": NonNullable<Configuration["settings"]>[];
   }[K]
 >[number];
@@ -108,6 +111,19 @@ export const documentEntry: Writers = {
       ...(rule === allowRule ? {} : { rule }),
     };
   },
+  "identity-provider": ({ name, issuer, clientId, scopes, groupsClaim, firstSignIn, linkVerifiedEmail, enabled }) => {
+    const defaults = defaultProviderSettings;
+    return {
+      name,
+      issuer,
+      clientId,
+      ...(isDeepStrictEqual(scopes, defaults.scopes) ? {} : { scopes: [...scopes] }),
+      ...(groupsClaim === defaults.groupsClaim ? {} : { groupsClaim }),
+      ...(firstSignIn === defaults.firstSignIn ? {} : { firstSignIn }),
+      ...when({ linkVerifiedEmail }),
+      ...when({ enabled }),
+    };
+  },
   "tenant-settings": ({ name: _, ...settings }) => {
     const defaults: Readonly<Record<string, unknown>> = defaultTenantSettings;
     return Object.fromEntries(Object.entries(settings).filter(([name, value]) => value !== defaults[name]));
@@ -145,6 +161,7 @@ export function* documentOf(records: TenantRecords, sections: Sections): Work<Co
     ...(yield* section("resource", "resources")),
     ...(yield* section("admission-rule", "admissionRules")),
     ...(sections.has("policy") ? yield* policySections(records, context) : {}),
+    ...(yield* section("identity-provider", "identityProviders")),
     ...(sections.has("tenant-settings") ? settingsSection(records, context) : {}),
   };
 }

@@ -5,6 +5,7 @@
 import type { RoleType } from "@gatehouse/contract/permissions";
 import type { ResourceType } from "@gatehouse/contract/records/address";
 import type { ConfiguredKind } from "@gatehouse/contract/records/configuration";
+import type { FirstSignIn } from "@gatehouse/contract/records/identity-provider";
 import type { PolicyMode, PolicyType } from "@gatehouse/contract/records/policy";
 import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
 import type { LoadBalancingMode } from "@gatehouse/contract/records/resource";
@@ -91,6 +92,17 @@ export interface PolicySettings {
   readonly rule: string;
 }
 
+export interface ProviderSettings {
+  readonly name: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly groupsClaim: string;
+  readonly firstSignIn: FirstSignIn;
+  readonly linkVerifiedEmail: boolean;
+  readonly enabled: boolean;
+}
+
 /** The settings of the tenant as a whole, under a fixed name: a tenant has one record of this kind. */
 export interface NamedTenantSettings extends TenantSettings {
   readonly name: typeof tenantSettingsName;
@@ -106,6 +118,7 @@ export interface SettingsOf {
   readonly resource: ResourceSettings;
   readonly "admission-rule": RuleSettings;
   readonly policy: PolicySettings;
+  readonly "identity-provider": ProviderSettings;
   readonly "tenant-settings": NamedTenantSettings;
 }
 
@@ -118,6 +131,7 @@ export const setsOf: { readonly [K in ConfiguredKind]: readonly (keyof SettingsO
   resource: ["addresses"],
   "admission-rule": [],
   policy: ["groups", "users", "devices", "resources"],
+  "identity-provider": ["scopes"],
   "tenant-settings": [],
 };
 
@@ -151,6 +165,7 @@ export function ofEachKind<T>(of: (kind: ConfiguredKind) => T): Readonly<Record<
     resource: of("resource"),
     "admission-rule": of("admission-rule"),
     policy: of("policy"),
+    "identity-provider": of("identity-provider"),
     "tenant-settings": of("tenant-settings"),
   };
 }

@@ -37,6 +37,7 @@ export const sectionOf: Readonly<Record<ConfiguredKind, string>> = {
   resource: "resources",
   "admission-rule": "admissionRules",
   policy: "policies",
+  "identity-provider": "identityProviders",
   "tenant-settings": "settings",
 };
 
@@ -57,6 +58,7 @@ export function* planNextRecords(
     resource: yield* section("resource"),
     "admission-rule": yield* section("admission-rule"),
     policy: policies(current, wanted, document, problems),
+    "identity-provider": yield* section("identity-provider"),
     "tenant-settings": yield* section("tenant-settings"),
   };
 

@@ -3,6 +3,7 @@ import type { Permission, RoleType } from "@gatehouse/contract/permissions";
 import { type Configuration, type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
 import type { Work } from "@gatehouse/policy/work";
 import { authorize } from "../../../platform/authorization/granted.ts";
+import { requireEveryPermission } from "../../identity-providers/identity-providers.api.ts";
 import { refuseGrantsBeyond } from "../../roles/roles.api.ts";
 import type { Sections } from "../document/document-entries.ts";
 import { smallRecordCost } from "../document/record-costs.ts";
@@ -17,6 +18,7 @@ const nounOf = {
   resource: "resources",
   "admission-rule": "admission-rules",
   policy: "policies",
+  "identity-provider": "identity-providers",
   "tenant-settings": "settings",
 } as const satisfies Record<ConfiguredKind, string>;
 
@@ -39,6 +41,7 @@ function kindsIn(document: Configuration): readonly ConfiguredKind[] {
     resource: document.resources,
     "admission-rule": document.admissionRules,
     policy: document.policies ?? document.defaultInternetPolicy,
+    "identity-provider": document.identityProviders,
     "tenant-settings": document.settings,
   };
   return configuredKinds.filter((kind) => present[kind] !== undefined);
@@ -58,8 +61,8 @@ export function requireWriting(held: ReadonlySet<Permission>, changes: RecordCha
 }
 
 /**
- * Refuses to grant rights that the caller lacks: by a role, by membership in a group with a role, or by letting single
- * sign-on add users to such a group (0015).
+ * Refuses to grant rights that the caller lacks: by a role, by membership in a group with a role, by letting single
+ * sign-on add users to such a group (0015), or by a provider that decides who signs in as whom (0094).
  *
  * @throws AppError grants_exceed_caller
  */
@@ -68,6 +71,9 @@ export function* requireOwnRights(
   changes: RecordChanges,
   next: NextRecords,
 ): Work<void> {
+  if (changes["identity-provider"].some((change) => change.action !== "delete" && change.after.enabled)) {
+    requireEveryPermission(held);
+  }
   const roles = new Set<RoleType>();
   const opened = new Set<string>();
   for (const change of changes.group) {

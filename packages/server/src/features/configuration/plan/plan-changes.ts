@@ -67,6 +67,7 @@ export function* planChanges(
       resource: yield* compare("resource", current.resource, next.resource),
       "admission-rule": yield* compare("admission-rule", current["admission-rule"], next["admission-rule"]),
       policy: yield* compare("policy", current.policy, next.policy, moves),
+      "identity-provider": yield* compare("identity-provider", current["identity-provider"], next["identity-provider"]),
       "tenant-settings": yield* compare("tenant-settings", current["tenant-settings"], next["tenant-settings"]),
     },
     next,

@@ -23,6 +23,11 @@ import {
   updateGroups,
 } from "../../groups/groups.api.ts";
 import {
+  createConfiguredProvider,
+  deleteConfiguredProvider,
+  updateConfiguredProvider,
+} from "../../identity-providers/identity-providers.api.ts";
+import {
   deletePolicies,
   insertPolicies,
   placePolicies,
@@ -45,6 +50,7 @@ import { entryContext } from "../document/document-entries.ts";
 import { recordCost, smallRecordCost } from "../document/record-costs.ts";
 import { ofEachKind } from "../document/settings.ts";
 import { allChanges, type RecordChange, type TenantPlan } from "../plan/plan-changes.ts";
+import { reconnects } from "../plan/provider-changes.ts";
 import type { TenantRecords } from "../tenant-records.ts";
 import { type AddressChanges, addressChanges } from "./address-changes.ts";
 import { auditedChange } from "./audited-changes.ts";
@@ -84,6 +90,7 @@ export async function writeChanges(tx: CommandTx, toWrite: ChangesToWrite): Prom
   await writer.writeRules();
   await writer.writePolicies();
   await writer.deleteOthers();
+  await writer.writeProviders();
   await writer.writeTenantSettings();
   await toWrite.perform(writer.recording());
 }
@@ -258,6 +265,23 @@ class ChangeWriter {
     if (gateways.length > 0) await deleteGateways(tx, authorize(permissions, "gateways:write"), gateways);
     if (protocols.length > 0) await deleteProtocols(tx, authorize(permissions, "protocols:write"), protocols);
     if (rules.length > 0) await deleteAdmissionRules(tx, authorize(permissions, "admission-rules:write"), rules);
+  }
+
+  /** Providers that become enabled come first: one of them may be the owner's only way in afterwards. */
+  async writeProviders(): Promise<void> {
+    const { at, permissions } = this.#toWrite;
+    const { created, updated } = this.#written("identity-provider");
+    const deleted = this.#deleted("identity-provider");
+    if (created.length + updated.length + deleted.length === 0) return;
+    const granted = authorize(permissions, "identity-providers:write");
+    for (const change of [...updated].sort((a, b) => Number(b.after.enabled) - Number(a.after.enabled))) {
+      const provider = { id: this.#id("identity-provider", change.key), ...change.after };
+      await updateConfiguredProvider(this.#tx, granted, { ...provider, reconnects: reconnects(change) }, at);
+    }
+    for (const id of deleted) await deleteConfiguredProvider(this.#tx, granted, id);
+    for (const { key, after } of created) {
+      await createConfiguredProvider(this.#tx, granted, { id: this.#id("identity-provider", key), ...after }, at);
+    }
   }
 
   async writeTenantSettings(): Promise<void> {

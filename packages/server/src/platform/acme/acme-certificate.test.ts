@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { acmeFinding, checkDatabase } from "../../doctor/database-checks.queries.ts";
+import { firstCertificate, secondCertificate } from "../../testing/certificates.ts";
+import { TestClock } from "../../testing/test-clock.ts";
+import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
+import { testLog } from "../../testing/test-log.ts";
+import { Database } from "../db/database.ts";
+import { createSecretBox } from "../secrets/master-key.ts";
+import { AcmeCertificate } from "./acme-certificate.ts";
+import type { AcmeOrder, OrderedCertificate } from "./order-certificate.ts";
+
+const yearMs = 365 * 24 * 60 * 60_000;
+const minuteMs = 60_000;
+let own: TestDatabase;
+let database: Database;
+let clock: TestClock;
+let host: string;
+let orders: AcmeOrder[];
+let hosts = 0;
+
+beforeAll(async () => {
+  own = await createDatabase();
+  database = new Database({ connection: own.connection, poolSize: 4 });
+});
+beforeEach(() => {
+  clock = new TestClock();
+  hosts += 1;
+  host = `host-${hosts}.example.com`;
+  orders = [];
+});
+afterAll(async () => {
+  await database.close();
+  await own.drop();
+});
+
+const directoryUrl = "https://acme.example.com/directory";
+const issued = ({ cert, key }: { cert: string; key: string }): OrderedCertificate => ({
+  certificate: cert,
+  privateKey: key,
+  notBefore: clock.now(),
+  notAfter: new Date(clock.now().getTime() + yearMs),
+});
+
+async function replica(answer: () => Promise<OrderedCertificate>): Promise<AcmeCertificate> {
+  const opened = await AcmeCertificate.open({
+    directoryUrl,
+    host,
+    contact: undefined,
+    challengeType: "http-01",
+    database,
+    box: createSecretBox(Buffer.alloc(32, 7), "acme-key"),
+    clock,
+    log: testLog,
+    settleMs: 0,
+    order: (order) => {
+      orders.push(order);
+      return answer();
+    },
+  });
+  opened.listen();
+  return opened;
+}
+
+const certOf = ({ pair }: AcmeCertificate) => pair.cert.toString();
+
+test("one of several replicas orders, and all use the certificate", async () => {
+  const replicas = await Promise.all([1, 2, 3].map(() => replica(async () => issued(firstCertificate))));
+  await Promise.all(replicas.map(({ task }) => task.run()));
+  await Promise.all(replicas.map(({ task }) => task.run()));
+  expect(orders).toHaveLength(1);
+  expect(replicas.map(certOf)).toEqual(replicas.map(() => firstCertificate.cert));
+  expect(new Set(replicas.map(({ pair }) => pair.key.toString()))).toEqual(new Set([firstCertificate.key]));
+});
+
+test("a server that does not listen yet orders nothing", async () => {
+  const replicaOf = await replica(async () => issued(firstCertificate));
+  const early = await AcmeCertificate.open({
+    ...{ directoryUrl, host, contact: undefined, challengeType: "http-01", database, clock, log: testLog },
+    box: createSecretBox(Buffer.alloc(32, 7), "acme-key"),
+    order: () => expect.fail("ordered"),
+  });
+  await early.task.run();
+  await replicaOf.task.run();
+  expect(orders).toHaveLength(1);
+});
+
+test("the certificate is renewed in the last third of its validity period, and not before", async () => {
+  let next: { cert: string; key: string } = firstCertificate;
+  const server = await replica(async () => issued(next));
+  const pairs: string[] = [];
+  server.onReplaced(({ cert }) => pairs.push(cert.toString()));
+  await server.task.run();
+  next = secondCertificate;
+  // The test certificate is valid for 100 years.
+  clock.advance(60 * yearMs);
+  await server.task.run();
+  expect(orders).toHaveLength(1);
+  clock.advance(10 * yearMs);
+  await server.task.run();
+  expect(pairs).toEqual([firstCertificate.cert, secondCertificate.cert]);
+});
+
+test("a failed renewal leaves the certificate, is repeated later each time, and is shown by the doctor", async () => {
+  let fails = false;
+  const server = await replica(async () => {
+    if (fails) throw new Error("the authority\nis closed");
+    return issued(firstCertificate);
+  });
+  await server.task.run();
+  fails = true;
+  clock.advance(70 * yearMs);
+  await server.task.run();
+  await server.task.run();
+  expect(orders).toHaveLength(2);
+  clock.advance(5 * minuteMs);
+  await server.task.run();
+  clock.advance(5 * minuteMs);
+  await server.task.run();
+  expect(orders).toHaveLength(3);
+  expect(certOf(server)).toBe(firstCertificate.cert);
+
+  const found = await checkDatabase(own.connection, { acme: { directoryUrl, host } });
+  expect(found.find(({ check }) => check === "tls")).toMatchObject({
+    status: "warning",
+    message: expect.stringContaining("The last order failed: the authority is closed."),
+  });
+  fails = false;
+  clock.advance(5 * minuteMs);
+  await server.task.run();
+  const renewed = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
+  expect(renewed.find(({ check }) => check === "tls")?.status).toBe("ok");
+});
+
+test("an order of a replica that is lost is taken over after 15 minutes", async () => {
+  let lost: (error: Error) => void = () => undefined;
+  const first = await replica(() => new Promise((_resolve, reject) => (lost = reject)));
+  const run = first.task.run();
+  const second = await replica(async () => issued(firstCertificate));
+  await second.task.run();
+  expect(certOf(second)).not.toBe(firstCertificate.cert);
+  clock.advance(15 * minuteMs);
+  await second.task.run();
+  expect(certOf(second)).toBe(firstCertificate.cert);
+  lost(new Error("late"));
+  await run;
+  const found = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
+  expect(found.find(({ check }) => check === "tls")?.status).toBe("ok");
+});
+
+test("a proof is known on every replica while the order runs, and on none afterwards", async () => {
+  let second: AcmeCertificate | undefined;
+  const seen: (string | undefined)[] = [];
+  const first = await AcmeCertificate.open({
+    ...{ directoryUrl, host, contact: undefined, challengeType: "http-01", database, clock, log: testLog, settleMs: 0 },
+    box: createSecretBox(Buffer.alloc(32, 7), "acme-key"),
+    order: async ({ present }) => {
+      await present({ token: `token-${host}`, keyAuthorization: "proof" });
+      await second?.task.run();
+      seen.push(first.keyAuthorization(`token-${host}`), second?.keyAuthorization(`token-${host}`));
+      return issued(firstCertificate);
+    },
+  });
+  second = await replica(async () => expect.fail("ordered twice"));
+  first.listen();
+  await first.task.run();
+  await second.task.run();
+  seen.push(first.keyAuthorization(`token-${host}`), second.keyAuthorization(`token-${host}`));
+  expect(seen).toEqual(["proof", "proof", undefined, undefined]);
+});
+
+test.each([
+  [undefined, "skipped"],
+  [{ not_before: null, not_after: null, error: "closed", next_attempt_at: null }, "problem"],
+  [{ not_before: new Date(0), not_after: new Date(90), error: null, next_attempt_at: null }, "ok"],
+  [{ not_before: new Date(0), not_after: new Date(60), error: null, next_attempt_at: null }, "warning"],
+  [{ not_before: new Date(0), not_after: new Date(50), error: null, next_attempt_at: null }, "problem"],
+])("the doctor reports the state %#", (state, status) => {
+  expect(acmeFinding(state, "gatehouse.example.com", new Date(50)).status).toBe(status);
+});

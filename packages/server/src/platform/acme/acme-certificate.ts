@@ -1,0 +1,199 @@
+/**
+ * A certificate that the server gets by ACME, and renews (docs/decisions/0133). All replicas share it through the
+ * database, and one of them orders at a time.
+ */
+import { X509Certificate } from "node:crypto";
+import type { BackgroundTask } from "../background-task.ts";
+import type { Clock } from "../clock.ts";
+import type { Database } from "../db/database.ts";
+import type { Log } from "../log.ts";
+import type { SecretBox } from "../secrets/master-key.ts";
+import type { ServedCertificate, TlsPair } from "../served-certificate.ts";
+import * as queries from "./acme.queries.ts";
+import {
+  type AcmeChallengeType,
+  challengeCertificate,
+  createAccountKey,
+  orderCertificate,
+  orderProblem,
+} from "./order-certificate.ts";
+
+export interface AcmeCertificateOptions extends queries.AcmeName {
+  readonly contact: string | undefined;
+  readonly challengeType: AcmeChallengeType;
+  readonly database: Database;
+  readonly box: SecretBox;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long the other replicas have to read a proof, in milliseconds. */
+  readonly settleMs?: number;
+  readonly order?: typeof orderCertificate;
+}
+
+export const acmeTask = "acme-certificate";
+
+const operator = { kind: "operator" } as const;
+/** How often a replica reads the certificate and the proofs, in milliseconds. */
+const pollMs = 5_000;
+/** Longer than two polls. */
+const defaultSettleMs = 12_000;
+/** Longer than any order. Afterwards, the replica that ordered is considered lost. */
+const orderMs = 15 * 60_000;
+const challengeMs = 60 * 60_000;
+const firstRetryMs = 5 * 60_000;
+const longestRetryMs = 24 * 60 * 60_000;
+
+export class AcmeCertificate implements ServedCertificate {
+  readonly #options: AcmeCertificateOptions;
+  #pair: TlsPair;
+  #certificate: string | null = null;
+  #validity: { readonly from: number; readonly to: number } | undefined;
+  #proofs: ReadonlyMap<string, { readonly keyAuthorization: string; readonly pair: TlsPair | undefined }> = new Map();
+  /** Whether the server answers certificate authorities. */
+  #listens = false;
+  #replaced: (pair: TlsPair) => void = () => undefined;
+
+  private constructor(options: AcmeCertificateOptions, pair: TlsPair) {
+    this.#options = options;
+    this.#pair = pair;
+  }
+
+  /** Reads the certificate. Without one, the server presents a self-signed certificate until the first order succeeds. */
+  static async open(options: AcmeCertificateOptions): Promise<AcmeCertificate> {
+    const { database, box, host } = options;
+    const known = await database.transaction(operator, (tx) => queries.readAcme(tx, options));
+    if (known === undefined) {
+      const sealed = box.seal(await createAccountKey(), accountContext(options));
+      await database.transaction(operator, (tx) => queries.insertAcmeAccount(tx, options, sealed));
+    }
+    const opened = new AcmeCertificate(options, await challengeCertificate(host, "none"));
+    await opened.#read();
+    return opened;
+  }
+
+  get pair(): TlsPair {
+    return this.#pair;
+  }
+
+  onReplaced(replaced: (pair: TlsPair) => void): void {
+    this.#replaced = replaced;
+  }
+
+  challengePair(host: string): TlsPair | undefined {
+    if (host !== this.#options.host) return undefined;
+    return [...this.#proofs.values()].find(({ pair }) => pair !== undefined)?.pair;
+  }
+
+  /** The answer to HTTP-01. @returns undefined for an unknown token */
+  keyAuthorization(token: string): string | undefined {
+    return this.#proofs.get(token)?.keyAuthorization;
+  }
+
+  /** Permits orders, when the server listens and can prove its control of the host. */
+  listen(): void {
+    this.#listens = true;
+  }
+
+  get task(): BackgroundTask {
+    return { name: acmeTask, intervalMs: pollMs, run: () => this.#run() };
+  }
+
+  async #run(): Promise<void> {
+    await this.#read();
+    if (!this.#listens || !this.#isDue()) return;
+    const { database, clock } = this.#options;
+    const now = clock.now();
+    const until = new Date(now.getTime() + orderMs);
+    const claimed = await database.transaction(operator, (tx) => queries.claimAcmeOrder(tx, this.#options, now, until));
+    if (claimed === undefined) return;
+    // Another replica may have finished its order since the certificate was read.
+    if (claimed.certificate === this.#certificate) await this.#order(claimed, until);
+    else await database.transaction(operator, (tx) => queries.releaseAcmeOrder(tx, this.#options, until));
+    await this.#read();
+  }
+
+  /** Whether less than a third of the validity period is left. */
+  #isDue(): boolean {
+    if (this.#validity === undefined) return true;
+    const { from, to } = this.#validity;
+    return this.#options.clock.now().getTime() >= to - (to - from) / 3;
+  }
+
+  async #order({ account_key_ciphertext: sealedKey, failures }: queries.AcmeRow, until: Date): Promise<void> {
+    const { database, box, log, clock, host, order = orderCertificate } = this.#options;
+    const fields = { host, directory: this.#options.directoryUrl };
+    try {
+      const accountKey = box.open(sealedKey, accountContext(this.#options));
+      const { certificate, privateKey, notBefore, notAfter } = await order({
+        ...this.#options,
+        accountKey,
+        present: (challenge) => this.#present(challenge),
+      });
+      const sealed = box.seal(privateKey, keyContext(this.#options));
+      await database.transaction(operator, (tx) =>
+        queries.storeAcmeCertificate(tx, this.#options, { certificate, privateKey: sealed, notBefore, notAfter }),
+      );
+      log.info({ ...fields, validTo: notAfter.toISOString() }, "TLS certificate issued");
+    } catch (error) {
+      const at = clock.now();
+      const nextAttemptAt = new Date(at.getTime() + Math.min(firstRetryMs * 2 ** failures, longestRetryMs));
+      const reason = orderProblem(error);
+      await database.transaction(operator, (tx) =>
+        queries.storeAcmeFailure(tx, this.#options, { at, error: reason, nextAttemptAt, until }),
+      );
+      const state = { ...fields, reason, nextAttemptAt: nextAttemptAt.toISOString(), validTo: this.#validTo() };
+      log.error(state, "failed to get a TLS certificate; the present one remains, and the order is repeated");
+    }
+  }
+
+  async #present(challenge: queries.AcmeChallenge): Promise<void> {
+    const { database, clock, host, settleMs = defaultSettleMs } = this.#options;
+    const expiresAt = new Date(clock.now().getTime() + challengeMs);
+    await database.transaction(operator, (tx) => queries.presentAcmeChallenge(tx, host, challenge, expiresAt));
+    await this.#read();
+    // The authority asks any replica, and the others poll.
+    await new Promise((resolve) => setTimeout(resolve, settleMs));
+  }
+
+  /** Reads the certificate and the proofs of all replicas. */
+  async #read(): Promise<void> {
+    const { database, box, clock, host } = this.#options;
+    const [row, challenges] = await database.transaction(operator, (tx) =>
+      Promise.all([queries.readAcme(tx, this.#options), queries.readAcmeChallenges(tx, host, clock.now())]),
+    );
+    await this.#replaceProofs(challenges);
+    if (row === undefined || row.certificate === null || row.private_key_ciphertext === null) return;
+    if (row.certificate === this.#certificate) return;
+    const key = Buffer.from(box.open(row.private_key_ciphertext, keyContext(this.#options)));
+    const isFirst = this.#certificate === null;
+    this.#pair = { cert: Buffer.from(row.certificate), key };
+    this.#certificate = row.certificate;
+    const { validFrom, validTo } = new X509Certificate(row.certificate);
+    this.#validity = { from: Date.parse(validFrom), to: Date.parse(validTo) };
+    this.#replaced(this.#pair);
+    if (!isFirst) this.#options.log.info({ host, validTo }, "TLS certificate replaced");
+  }
+
+  async #replaceProofs(challenges: readonly queries.AcmeChallenge[]): Promise<void> {
+    const { challengeType, host } = this.#options;
+    const proofs = challenges.map(async ({ token, keyAuthorization }) => {
+      const known = this.#proofs.get(token);
+      if (known?.keyAuthorization === keyAuthorization) return [token, known] as const;
+      const pair = challengeType === "tls-alpn-01" ? await challengeCertificate(host, keyAuthorization) : undefined;
+      return [token, { keyAuthorization, pair }] as const;
+    });
+    this.#proofs = new Map(await Promise.all(proofs));
+  }
+
+  #validTo(): string | undefined {
+    return this.#validity === undefined ? undefined : new Date(this.#validity.to).toISOString();
+  }
+}
+
+function accountContext({ directoryUrl, host }: queries.AcmeName): string {
+  return `acme-account:${directoryUrl} ${host}`;
+}
+
+function keyContext({ directoryUrl, host }: queries.AcmeName): string {
+  return `acme-certificate:${directoryUrl} ${host}`;
+}

@@ -1,0 +1,150 @@
+/** The certificate that all replicas share, and the proofs of orders that are under way. */
+import type { Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+
+/** Names a certificate: the directory of the certificate authority, and the host. */
+export interface AcmeName {
+  readonly directoryUrl: string;
+  readonly host: string;
+}
+
+export interface AcmeRow {
+  readonly account_key_ciphertext: Buffer;
+  readonly certificate: string | null;
+  readonly private_key_ciphertext: Buffer | null;
+  readonly not_before: string | null;
+  readonly not_after: string | null;
+  readonly failures: number;
+  readonly next_attempt_at: string | null;
+}
+
+/** What an authority asks for to prove control of the host. */
+export interface AcmeChallenge {
+  readonly token: string;
+  readonly keyAuthorization: string;
+}
+
+export interface IssuedCertificate {
+  readonly certificate: string;
+  readonly privateKey: Buffer;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+type Name = [directoryUrl: string, host: string];
+const columns =
+  "account_key_ciphertext, certificate, private_key_ciphertext, not_before, not_after, failures, next_attempt_at";
+
+const select = statement<AcmeRow, Name>(
+  "acme.read",
+  `SELECT ${columns} FROM acme_certificates WHERE directory_url = $1 AND host = $2`,
+);
+const insert = statement<never, [...Name, accountKey: Buffer]>(
+  "acme.insert",
+  `INSERT INTO acme_certificates (directory_url, host, account_key_ciphertext) VALUES ($1, $2, $3)
+   ON CONFLICT (directory_url, host) DO NOTHING`,
+);
+const claim = statement<AcmeRow, [...Name, now: Date, until: Date]>(
+  "acme.claim",
+  `UPDATE acme_certificates SET ordering_until = $4
+   WHERE directory_url = $1 AND host = $2 AND (ordering_until IS NULL OR ordering_until <= $3)
+     AND (next_attempt_at IS NULL OR next_attempt_at <= $3)
+   RETURNING ${columns}`,
+);
+const store = statement<never, [...Name, certificate: string, privateKey: Buffer, notBefore: Date, notAfter: Date]>(
+  "acme.store",
+  `UPDATE acme_certificates
+   SET certificate = $3, private_key_ciphertext = $4, not_before = $5, not_after = $6, ordering_until = NULL,
+       failures = 0, failed_at = NULL, error = NULL, next_attempt_at = NULL
+   WHERE directory_url = $1 AND host = $2`,
+);
+const fail = statement<never, [...Name, at: Date, error: string, nextAttemptAt: Date, until: Date]>(
+  "acme.fail",
+  `UPDATE acme_certificates
+   SET ordering_until = NULL, failures = failures + 1, failed_at = $3, error = $4, next_attempt_at = $5
+   WHERE directory_url = $1 AND host = $2 AND ordering_until = $6`,
+);
+const release = statement<never, [...Name, until: Date]>(
+  "acme.release",
+  "UPDATE acme_certificates SET ordering_until = NULL WHERE directory_url = $1 AND host = $2 AND ordering_until = $3",
+);
+const selectChallenges = statement<AcmeChallenge, [host: string, now: Date]>(
+  "acme.challenges",
+  `SELECT token, key_authorization AS "keyAuthorization" FROM acme_challenges WHERE host = $1 AND expires_at > $2
+   ORDER BY expires_at DESC, token`,
+);
+const insertChallenge = statement<never, [token: string, host: string, keyAuthorization: string, expiresAt: Date]>(
+  "acme.present",
+  `INSERT INTO acme_challenges (token, host, key_authorization, expires_at) VALUES ($1, $2, $3, $4)
+   ON CONFLICT (token) DO UPDATE SET key_authorization = excluded.key_authorization, expires_at = excluded.expires_at`,
+);
+const deleteChallenges = statement<never, [host: string]>(
+  "acme.withdraw",
+  "DELETE FROM acme_challenges WHERE host = $1",
+);
+
+/** @returns undefined before the first start with this authority and host */
+export async function readAcme(tx: Transaction, { directoryUrl, host }: AcmeName): Promise<AcmeRow | undefined> {
+  return (await tx.query(select, directoryUrl, host))[0];
+}
+
+/** Stores the key of an account, unless another replica was first. */
+export async function insertAcmeAccount(tx: Transaction, name: AcmeName, accountKey: Buffer): Promise<void> {
+  await tx.query(insert, name.directoryUrl, name.host, accountKey);
+}
+
+/** @returns undefined if another replica orders, or the time of the next attempt has not come */
+export async function claimAcmeOrder(
+  tx: Transaction,
+  { directoryUrl, host }: AcmeName,
+  now: Date,
+  until: Date,
+): Promise<AcmeRow | undefined> {
+  return (await tx.query(claim, directoryUrl, host, now, until))[0];
+}
+
+/** Ends a claim without an order. @param until the end of the claim */
+export async function releaseAcmeOrder(tx: Transaction, { directoryUrl, host }: AcmeName, until: Date): Promise<void> {
+  await tx.query(release, directoryUrl, host, until);
+}
+
+export async function storeAcmeCertificate(
+  tx: Transaction,
+  { directoryUrl, host }: AcmeName,
+  { certificate, privateKey, notBefore, notAfter }: IssuedCertificate,
+): Promise<void> {
+  await tx.query(store, directoryUrl, host, certificate, privateKey, notBefore, notAfter);
+  await tx.query(deleteChallenges, host);
+}
+
+export interface AcmeFailure {
+  readonly at: Date;
+  readonly error: string;
+  readonly nextAttemptAt: Date;
+  /** The end of the claim. */
+  readonly until: Date;
+}
+
+/** Stores why an order failed, unless another replica has taken the order over. */
+export async function storeAcmeFailure(
+  tx: Transaction,
+  { directoryUrl, host }: AcmeName,
+  { at, error, nextAttemptAt, until }: AcmeFailure,
+): Promise<void> {
+  await tx.query(fail, directoryUrl, host, at, error, nextAttemptAt, until);
+  await tx.query(deleteChallenges, host);
+}
+
+/** The proofs, newest first. */
+export function readAcmeChallenges(tx: Transaction, host: string, now: Date): Promise<AcmeChallenge[]> {
+  return tx.query(selectChallenges, host, now);
+}
+
+export async function presentAcmeChallenge(
+  tx: Transaction,
+  host: string,
+  { token, keyAuthorization }: AcmeChallenge,
+  expiresAt: Date,
+): Promise<void> {
+  await tx.query(insertChallenge, token, host, keyAuthorization, expiresAt);
+}
