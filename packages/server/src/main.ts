@@ -160,6 +160,7 @@ async function composeWithMasterKey(
       trustedProxies: config.trustedProxies ?? [],
       tls: tlsFiles(config),
       consoleFolder,
+      agentsFolder: config.agentsDir,
       metrics: config.metricsPort !== undefined,
       tracing: await startTracing(process.env),
       rateLimits: {

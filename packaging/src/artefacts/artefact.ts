@@ -7,6 +7,8 @@ import type { CommandHelp } from "../pages/command-help.ts";
 export interface Artefact extends Pick<DebControl, "section" | "recommends" | "summary" | "description"> {
   /** Name of the package and of the command. */
   readonly name: string;
+  /** Whether servers offer the package to other machines. */
+  readonly isAgent: boolean;
   readonly application: Application;
   /** Module that the command runs. */
   readonly main: string;

@@ -7,6 +7,7 @@ const main = "packages/cli/dist/device-main.js";
 /** The agent of a device, with the command that enrols it. */
 export const device: Artefact = {
   name: "gatehouse-device",
+  isAgent: true,
   section: "net",
   summary: "device agent of Gatehouse",
   description: [

@@ -6,6 +6,7 @@ import type { Artefact } from "./artefact.ts";
 /** The server with its console, its command line and its own PostgreSQL. */
 export const gatehouse: Artefact = {
   name: "gatehouse",
+  isAgent: false,
   section: "net",
   summary: "control plane for Zero Trust network access",
   description: [
@@ -28,7 +29,7 @@ export const gatehouse: Artefact = {
   environmentFile: "/etc/gatehouse/gatehouse.conf",
   includesPostgres: true,
   depends: ["systemd | systemd-standalone-sysusers"],
-  recommends: ["ca-certificates"],
+  recommends: ["ca-certificates", "gatehouse-agents"],
   service: {
     unit: "gatehouse",
     sysusers: "gatehouse.conf",

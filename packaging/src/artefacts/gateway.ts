@@ -8,6 +8,7 @@ const main = "packages/gateway/dist/main.js";
 /** The agent of a gateway. */
 export const gateway: Artefact = {
   name: "gatehouse-gateway",
+  isAgent: true,
   section: "net",
   summary: "gateway agent of Gatehouse",
   description: [
