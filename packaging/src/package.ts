@@ -9,6 +9,7 @@ import { artefacts } from "./artefacts/all.ts";
 import { billOfMaterials } from "./bill-of-materials.ts";
 import { readReleaseKey, signChecksums, writeChecksums } from "./checksums.ts";
 import { buildDebianPackage } from "./debian/debian-package.ts";
+import { buildImage } from "./images/build-image.ts";
 import { releaseTime, releaseVersion } from "./release.ts";
 
 const workspace = fileURLToPath(new URL("../../", import.meta.url));
@@ -21,6 +22,7 @@ Builds the packages of this version into dist/packages, with checksums and a bil
   --package NAME        build only this package; can be repeated
   --key FILE            sign the checksums with this Ed25519 key, in PEM format, and build gatehouse-agents, the
                         repository of agents that servers offer, which apt accepts only with a signature
+  --images              also build container images of the server and the gateway; needs root, mmdebstrap and buildah
   --output FOLDER       write to this folder, which is emptied first
   --compression LEVEL   level of xz from 0 to 9 (default 6)
   --help                show this help
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     architecture: { type: "string", multiple: true, default: architectures.map(({ name }) => name) },
     package: { type: "string", multiple: true, default: artefacts.map(({ name }) => name) },
     key: { type: "string" },
+    images: { type: "boolean", default: false },
     output: { type: "string", default: path.join(workspace, "dist/packages") },
     compression: { type: "string", default: "6" },
     help: { type: "boolean", default: false },
@@ -65,6 +68,12 @@ async function buildAll(): Promise<void> {
       );
       if (artefact.isAgent) agents.push({ file, architecture: architecture.name });
       await printSize(file);
+      if (values.images && artefact.image !== undefined) {
+        const { name, summary } = artefact;
+        const { includes } = artefact.image;
+        const image = { name, summary, includes, architecture: architecture.name, packageFile: file };
+        await printSize(await buildImage({ ...image, workspace, version, time, output }));
+      }
     }
   }
   if (key !== undefined && agents.length > 0) {

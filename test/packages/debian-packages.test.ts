@@ -3,12 +3,13 @@ import { type ChildProcess, spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { access, appendFile, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { version } from "@gatehouse/contract/version";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DebianRoot, must, rootObstacle } from "./debian-root.ts";
+import { freePort } from "./free-port.ts";
 
 const workspace = fileURLToPath(new URL("../../", import.meta.url));
 const obstacle = rootObstacle();
@@ -53,7 +54,7 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
       },
     );
     const files = (await readdir(again)).filter((file) => file !== "SHA256SUMS");
-    expect(files).toEqual(["gatehouse_0.1.0_amd64.cdx.json", "gatehouse_0.1.0_amd64.deb"]);
+    expect(files).toEqual([`gatehouse_${version}_amd64.cdx.json`, `gatehouse_${version}_amd64.deb`]);
     for (const file of files) {
       expect((await readFile(path.join(again, file))).equals(await readFile(path.join(built, file))), file).toBe(true);
     }
@@ -78,7 +79,7 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
   );
 
   test("install, with settings that only root can read", async () => {
-    await install("0.1.0");
+    await install(version);
 
     expect((await stat(root.path("etc/gatehouse/gatehouse.conf"))).mode & 0o777).toBe(0o640);
     expect(await root.run("id", "-un", "gatehouse")).toBe("gatehouse\n");
@@ -102,7 +103,7 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
     await first.stop();
     await appendFile(root.path("etc/gatehouse/gatehouse.conf"), "# kept\n");
 
-    await install("0.1.1");
+    await install(`${version}+1`);
 
     expect(await readFile(root.path("etc/gatehouse/gatehouse.conf"), "utf8")).toMatch(/# kept\n$/);
     const second = await serve();
@@ -129,7 +130,7 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
 
   test("agents install from the server, with nothing but the server", async () => {
     for (const name of ["gatehouse", "gatehouse-agents"]) {
-      const file = `${name}_0.1.0_${name === "gatehouse" ? "amd64" : "all"}.deb`;
+      const file = `${name}_${version}_${name === "gatehouse" ? "amd64" : "all"}.deb`;
       await copyFile(path.join(built, file), root.path(`tmp/${file}`));
       await root.run("apt-get", "install", "-y", "-q", "--no-install-recommends", `/tmp/${file}`);
     }
@@ -174,12 +175,12 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
   }
 
   /** Installs all packages with apt. Another version than this one has the same files. */
-  async function install(version: string): Promise<void> {
+  async function install(wanted: string): Promise<void> {
     const files: string[] = [];
     for (const name of names) {
-      const file = `${name}_${version}_amd64.deb`;
-      if (version === "0.1.0") await copyFile(path.join(built, file), root.path(`tmp/${file}`));
-      else await repack(path.join(built, `${name}_0.1.0_amd64.deb`), version, root.path(`tmp/${file}`));
+      const file = `${name}_${wanted}_amd64.deb`;
+      if (wanted === version) await copyFile(path.join(built, file), root.path(`tmp/${file}`));
+      else await repack(path.join(built, `${name}_${version}_amd64.deb`), wanted, root.path(`tmp/${file}`));
       files.push(`/tmp/${file}`);
     }
     await root.run("apt-get", "install", "-y", "-q", "--no-install-recommends", ...files);
@@ -243,14 +244,4 @@ async function repack(file: string, version: string, target: string): Promise<vo
   await writeFile(control, (await readFile(control, "utf8")).replace(/^Version: .*$/m, `Version: ${version}`));
   await must("dpkg-deb", ["--root-owner-group", "-Zxz", "-z0", "--build", folder, target]);
   await rm(folder, { recursive: true });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

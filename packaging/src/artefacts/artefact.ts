@@ -9,6 +9,8 @@ export interface Artefact extends Pick<DebControl, "section" | "recommends" | "s
   readonly name: string;
   /** Whether servers offer the package to other machines. */
   readonly isAgent: boolean;
+  /** The container image, with packages of Debian that it needs; undefined if there is none. */
+  readonly image: { readonly includes: readonly string[] } | undefined;
   readonly application: Application;
   /** Module that the command runs. */
   readonly main: string;

@@ -14,6 +14,7 @@ export const device: Artefact = {
     "The agent makes this machine a device of a user. It connects the device over WireGuard to the gateways of a Gatehouse control plane, and follows every change.",
     "Enrol the machine with gatehouse-device enrol, and then start the service gatehouse-device.",
   ],
+  image: undefined,
   application: { entries: [main], assets: [] },
   main,
   nodeOptions: [],

@@ -13,6 +13,7 @@ export const gatehouse: Artefact = {
     "Gatehouse decides who may reach which resource, and configures the gateways that enforce it. This package contains the server, its web console, the command gatehouse, and a PostgreSQL for a single machine.",
     "The service starts after the installation, on http://127.0.0.1:8080. Its settings are in /etc/gatehouse/gatehouse.conf.",
   ],
+  image: { includes: [] },
   application: {
     entries: ["packages/cli/dist/main.js"],
     assets: [

@@ -15,6 +15,7 @@ export const gateway: Artefact = {
     "The agent makes this machine a gateway of a Gatehouse control plane. It terminates the WireGuard tunnels of devices, forwards only what a signed configuration allows, and drops everything else.",
     "The package enables forwarding. The service starts when /etc/gatehouse/gateway.conf names the control plane and /etc/gatehouse/gateway-token has the gateway's token.",
   ],
+  image: { includes: ["wireguard-tools", "nftables", "iproute2", "conntrack"] },
   application: { entries: [main], assets: [] },
   main,
   nodeOptions: [],
