@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { signChecksums, writeChecksums } from "./checksums.ts";
+import { readReleaseKey, signChecksums, writeChecksums } from "./checksums.ts";
 
 async function folderWithKeys() {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-checksums-"));
@@ -29,7 +29,7 @@ test("sha256sum and openssl verify a release, and refuse a changed one", async (
   await writeFile(path.join(folder, "b.deb"), "two");
   await writeFile(path.join(folder, "a.deb"), "one");
   await writeChecksums(folder);
-  await signChecksums(folder, keyFile);
+  await signChecksums(folder, await readReleaseKey(keyFile));
 
   expect(execFileSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: folder, encoding: "utf8" })).toBe(
     "a.deb: OK\nb.deb: OK\n",
@@ -41,9 +41,8 @@ test("sha256sum and openssl verify a release, and refuse a changed one", async (
 });
 
 test("a key of another type is refused", async () => {
-  const { folder, keyFile } = await folderWithKeys();
+  const { keyFile } = await folderWithKeys();
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   await writeFile(keyFile, privateKey.export({ format: "pem", type: "pkcs8" }));
-  await writeChecksums(folder);
-  await expect(signChecksums(folder, keyFile)).rejects.toThrow("has a key of the type ec. Use an Ed25519 key.");
+  await expect(readReleaseKey(keyFile)).rejects.toThrow("has a key of the type ec. Use an Ed25519 key.");
 });

@@ -1,5 +1,5 @@
 /** The list of checksums of a release, and its signature. */
-import { createHash, createPrivateKey, sign } from "node:crypto";
+import { createHash, createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -20,15 +20,18 @@ export async function writeChecksums(folder: string): Promise<void> {
 }
 
 /**
- * Signs SHA256SUMS with Ed25519. `openssl pkeyutl` verifies the signature; docs/releasing.md shows the command.
+ * Reads the release key.
  *
- * @param key file with the private key: PEM, as `openssl genpkey -algorithm ed25519` writes it
+ * @param file with the private key: PEM, as `openssl genpkey -algorithm ed25519` writes it
  */
-export async function signChecksums(folder: string, key: string): Promise<void> {
-  const privateKey = createPrivateKey(await readFile(key, "utf8"));
-  if (privateKey.asymmetricKeyType !== "ed25519") {
-    throw new Error(`${key} has a key of the type ${privateKey.asymmetricKeyType}. Use an Ed25519 key.`);
-  }
+export async function readReleaseKey(file: string): Promise<KeyObject> {
+  const key = createPrivateKey(await readFile(file, "utf8"));
+  if (key.asymmetricKeyType === "ed25519") return key;
+  throw new Error(`${file} has a key of the type ${key.asymmetricKeyType}. Use an Ed25519 key.`);
+}
+
+/** Signs SHA256SUMS with Ed25519. `openssl pkeyutl` verifies the signature; docs/releasing.md shows the command. */
+export async function signChecksums(folder: string, privateKey: KeyObject): Promise<void> {
   const text = await readFile(path.join(folder, list));
   await writeFile(path.join(folder, signatureFile), sign(null, text, privateKey));
 }

@@ -1,13 +1,15 @@
-/** The Debian packages of this version, on a fresh Debian: from the installation to the purge. */
-import type { ChildProcess } from "node:child_process";
+/** The Debian packages of this version on a fresh Debian: from the installation to the purge, and from the server. */
+import { type ChildProcess, spawnSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
-import { access, appendFile, copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { access, appendFile, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { version } from "@gatehouse/contract/version";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DebianRoot, must, rootObstacle } from "./debian-root.ts";
+import { freePort } from "./free-port.ts";
 
 const workspace = fileURLToPath(new URL("../../", import.meta.url));
 const obstacle = rootObstacle();
@@ -15,6 +17,7 @@ if (obstacle !== undefined) console.warn(obstacle);
 
 /** The builds must not depend on the time of the last commit, which may change meanwhile. */
 const time = { SOURCE_DATE_EPOCH: "1764000000" };
+const hasLintian = spawnSync("which", ["lintian"]).status === 0;
 const names = ["gatehouse", "gatehouse-gateway", "gatehouse-device"];
 
 describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
@@ -25,7 +28,11 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
   beforeAll(async () => {
     built = await mkdtemp(path.join(tmpdir(), "gatehouse-packages-"));
     await must("npm", ["run", "--silent", "build"]);
-    await build(built, ["--architecture", "amd64", "--compression", "0"]);
+    const key = path.join(built, "..", `${path.basename(built)}.pem`);
+    const { privateKey } = generateKeyPairSync("ed25519");
+    await writeFile(key, privateKey.export({ format: "pem", type: "pkcs8" }), { mode: 0o600 });
+    await build(built, ["--architecture", "amd64", "--compression", "0", "--key", key]);
+    await rm(key);
     root = await DebianRoot.make();
   }, 1_800_000);
 
@@ -47,15 +54,32 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
       },
     );
     const files = (await readdir(again)).filter((file) => file !== "SHA256SUMS");
-    expect(files).toEqual(["gatehouse_0.1.0_amd64.cdx.json", "gatehouse_0.1.0_amd64.deb"]);
+    expect(files).toEqual([`gatehouse_${version}_amd64.cdx.json`, `gatehouse_${version}_amd64.deb`]);
     for (const file of files) {
       expect((await readFile(path.join(again, file))).equals(await readFile(path.join(built, file))), file).toBe(true);
     }
     await rm(again, { recursive: true });
   }, 900_000);
 
+  test.skipIf(!hasLintian)(
+    "have no findings of lintian that have no reason",
+    async () => {
+      const files = (await readdir(built)).filter((file) => file.endsWith(".deb"));
+      expect(files).toHaveLength(4);
+      expect(
+        await must("lintian", [
+          "--allow-root",
+          "--fail-on",
+          "error,warning",
+          ...files.map((file) => path.join(built, file)),
+        ]),
+      ).toBe("");
+    },
+    1_800_000,
+  );
+
   test("install, with settings that only root can read", async () => {
-    await install("0.1.0");
+    await install(version);
 
     expect((await stat(root.path("etc/gatehouse/gatehouse.conf"))).mode & 0o777).toBe(0o640);
     expect(await root.run("id", "-un", "gatehouse")).toBe("gatehouse\n");
@@ -79,7 +103,7 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
     await first.stop();
     await appendFile(root.path("etc/gatehouse/gatehouse.conf"), "# kept\n");
 
-    await install("0.1.1");
+    await install(`${version}+1`);
 
     expect(await readFile(root.path("etc/gatehouse/gatehouse.conf"), "utf8")).toMatch(/# kept\n$/);
     const second = await serve();
@@ -104,17 +128,59 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
     }
   }, 600_000);
 
+  test("agents install from the server, with nothing but the server", async () => {
+    for (const name of ["gatehouse", "gatehouse-agents"]) {
+      const file = `${name}_${version}_${name === "gatehouse" ? "amd64" : "all"}.deb`;
+      await copyFile(path.join(built, file), root.path(`tmp/${file}`));
+      await root.run("apt-get", "install", "-y", "-q", "--no-install-recommends", `/tmp/${file}`);
+    }
+    // No other source is left.
+    await rm(root.path("etc/apt/sources.list"), { force: true });
+    await rm(root.path("etc/apt/sources.list.d"), { recursive: true, force: true });
+    await mkdir(root.path("etc/apt/sources.list.d"));
+    const server = await serve();
+    await writeFile(root.path("root/token"), "the-token\n", { mode: 0o600 });
+
+    const installed = await installAgent("gateway", "--token-file", "/root/token");
+    expect(installed).toContain("gatehouse-gateway is installed. systemd does not run here");
+    expect(await root.run("gatehouse-gateway", "--help")).toContain("Usage: gatehouse-gateway");
+    const settings = await readFile(root.path("etc/gatehouse/gateway.conf"), "utf8");
+    expect(settings.match(/^GATEHOUSE_URL=.*$/gm)).toEqual([`GATEHOUSE_URL=${server.url}`]);
+    expect(await readFile(root.path("etc/gatehouse/gateway-token"), "utf8")).toBe("the-token\n");
+    expect((await stat(root.path("etc/gatehouse/gateway-token"))).mode & 0o777).toBe(0o600);
+    expect(await root.run("apt-cache", "policy", "gatehouse-gateway")).toContain(`${server.url}/apt stable/main`);
+
+    // Again, without a token: the first one stays.
+    expect(await installAgent("gateway")).toContain("The token of this gateway is in place");
+    expect(await readFile(root.path("etc/gatehouse/gateway-token"), "utf8")).toBe("the-token\n");
+    expect(await installAgent("device", "--no-enrol")).toContain(`gatehouse-device enrol --url ${server.url}`);
+    expect(await root.run("gatehouse-device", "--help")).toContain("Usage: gatehouse-device");
+
+    // apt refuses a repository that was changed after it was signed.
+    const index = root.path("usr/share/gatehouse/agents/dists/stable/InRelease");
+    await writeFile(index, (await readFile(index, "utf8")).replace("Label: Gatehouse", "Label: Gatehose"));
+    await rm(root.path("var/lib/apt/lists"), { recursive: true });
+    await expect(installAgent("device", "--no-enrol")).rejects.toThrow(/signature|signed/);
+    await server.stop();
+
+    async function installAgent(agent: string, ...options: readonly string[]): Promise<string> {
+      const script = await (await fetch(`${server.url}/install/${agent}`)).text();
+      await writeFile(root.path("root/install.sh"), script);
+      return root.run("sh", "-c", 'sh -s -- "$@" </root/install.sh', "sh", ...options);
+    }
+  }, 900_000);
+
   function build(output: string, options: readonly string[]): Promise<string> {
     return must("node", [path.join(workspace, "packaging/dist/package.js"), "--output", output, ...options], time);
   }
 
   /** Installs all packages with apt. Another version than this one has the same files. */
-  async function install(version: string): Promise<void> {
+  async function install(wanted: string): Promise<void> {
     const files: string[] = [];
     for (const name of names) {
-      const file = `${name}_${version}_amd64.deb`;
-      if (version === "0.1.0") await copyFile(path.join(built, file), root.path(`tmp/${file}`));
-      else await repack(path.join(built, `${name}_0.1.0_amd64.deb`), version, root.path(`tmp/${file}`));
+      const file = `${name}_${wanted}_amd64.deb`;
+      if (wanted === version) await copyFile(path.join(built, file), root.path(`tmp/${file}`));
+      else await repack(path.join(built, `${name}_${version}_amd64.deb`), wanted, root.path(`tmp/${file}`));
       files.push(`/tmp/${file}`);
     }
     await root.run("apt-get", "install", "-y", "-q", "--no-install-recommends", ...files);
@@ -134,6 +200,7 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
     const child = root.start(
       ...["setpriv", "--reuid=gatehouse", "--regid=gatehouse", "--clear-groups", "--no-new-privs"],
       ...["env", "--chdir=/var/lib/gatehouse", "GATEHOUSE_DATA_DIR=/var/lib/gatehouse", `GATEHOUSE_PORT=${port}`],
+      `GATEHOUSE_PUBLIC_URL=http://127.0.0.1:${port}`,
       ...["/usr/bin/gatehouse", "serve", "--keys-file", "/var/lib/gatehouse/first-keys"],
     );
     running.push(child);
@@ -177,14 +244,4 @@ async function repack(file: string, version: string, target: string): Promise<vo
   await writeFile(control, (await readFile(control, "utf8")).replace(/^Version: .*$/m, `Version: ${version}`));
   await must("dpkg-deb", ["--root-owner-group", "-Zxz", "-z0", "--build", folder, target]);
   await rm(folder, { recursive: true });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

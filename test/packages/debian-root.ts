@@ -15,7 +15,12 @@ const included = [
 /** Why no root can be made here; undefined if one can. */
 export function rootObstacle(): string | undefined {
   if (process.getuid?.() !== 0) return "Packages are not installed: chroot needs root.";
-  const missing = ["mmdebstrap", "dpkg-deb", "unshare"].find((name) => spawnSync("which", [name]).status !== 0);
+  return missingPrograms(["mmdebstrap", "dpkg-deb", "unshare"]);
+}
+
+/** Why a test cannot run without the programs; undefined if it can. */
+export function missingPrograms(names: readonly string[]): string | undefined {
+  const missing = names.find((name) => spawnSync("which", [name]).status !== 0);
   return missing === undefined ? undefined : `Packages are not installed: ${missing} is missing.`;
 }
 

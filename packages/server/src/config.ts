@@ -71,6 +71,11 @@ export const settings = {
   ),
   acmeCa: optional(file, "PEM file of the certificates that sign the ACME authority's own one, if it is private."),
   dataDir: setting(folder, "./gatehouse-data", "Folder for the master key and the embedded PostgreSQL."),
+  agentsDir: setting(
+    folder,
+    "/usr/share/gatehouse/agents",
+    "Folder with the agents' packages that the server offers at /apt/, from the package gatehouse-agents.",
+  ),
   databaseUrl: secret(databaseUrl, "URL of a PostgreSQL 15 or newer to use instead of the embedded one."),
   databasePoolSize: setting(wholeNumber("number", 2, 500), "10", "Maximum number of database connections, 2 to 500."),
   cacheMemory: setting(

@@ -176,6 +176,7 @@ async function composeWithMasterKey(
       tls: tlsFiles(config),
       acme: acmeSettings(config),
       consoleFolder,
+      agentsFolder: config.agentsDir,
       metrics: config.metricsPort !== undefined,
       tracing: await startTracing(process.env),
       rateLimits: {

@@ -7,6 +7,10 @@ import type { CommandHelp } from "../pages/command-help.ts";
 export interface Artefact extends Pick<DebControl, "section" | "recommends" | "summary" | "description"> {
   /** Name of the package and of the command. */
   readonly name: string;
+  /** Whether servers offer the package to other machines. */
+  readonly isAgent: boolean;
+  /** The container image, with packages of Debian that it needs; undefined if there is none. */
+  readonly image: { readonly includes: readonly string[] } | undefined;
   readonly application: Application;
   /** Module that the command runs. */
   readonly main: string;

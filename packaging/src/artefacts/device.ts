@@ -7,12 +7,14 @@ const main = "packages/cli/dist/device-main.js";
 /** The agent of a device, with the command that enrols it. */
 export const device: Artefact = {
   name: "gatehouse-device",
+  isAgent: true,
   section: "net",
   summary: "device agent of Gatehouse",
   description: [
     "The agent makes this machine a device of a user. It connects the device over WireGuard to the gateways of a Gatehouse control plane, and follows every change.",
     "Enrol the machine with gatehouse-device enrol, and then start the service gatehouse-device.",
   ],
+  image: undefined,
   application: { entries: [main], assets: [] },
   main,
   nodeOptions: [],

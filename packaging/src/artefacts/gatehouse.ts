@@ -6,12 +6,14 @@ import type { Artefact } from "./artefact.ts";
 /** The server with its console, its command line and its own PostgreSQL. */
 export const gatehouse: Artefact = {
   name: "gatehouse",
+  isAgent: false,
   section: "net",
   summary: "control plane for Zero Trust network access",
   description: [
     "Gatehouse decides who may reach which resource, and configures the gateways that enforce it. This package contains the server, its web console, the command gatehouse, and a PostgreSQL for a single machine.",
     "The service starts after the installation, on http://127.0.0.1:8080. Its settings are in /etc/gatehouse/gatehouse.conf.",
   ],
+  image: { includes: [] },
   application: {
     entries: ["packages/cli/dist/main.js"],
     assets: [
@@ -28,7 +30,7 @@ export const gatehouse: Artefact = {
   environmentFile: "/etc/gatehouse/gatehouse.conf",
   includesPostgres: true,
   depends: ["systemd | systemd-standalone-sysusers"],
-  recommends: ["ca-certificates"],
+  recommends: ["ca-certificates", "gatehouse-agents"],
   service: {
     unit: "gatehouse",
     sysusers: "gatehouse.conf",

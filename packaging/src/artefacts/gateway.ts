@@ -8,12 +8,14 @@ const main = "packages/gateway/dist/main.js";
 /** The agent of a gateway. */
 export const gateway: Artefact = {
   name: "gatehouse-gateway",
+  isAgent: true,
   section: "net",
   summary: "gateway agent of Gatehouse",
   description: [
     "The agent makes this machine a gateway of a Gatehouse control plane. It terminates the WireGuard tunnels of devices, forwards only what a signed configuration allows, and drops everything else.",
     "The package enables forwarding. The service starts when /etc/gatehouse/gateway.conf names the control plane and /etc/gatehouse/gateway-token has the gateway's token.",
   ],
+  image: { includes: ["wireguard-tools", "nftables", "iproute2", "conntrack"] },
   application: { entries: [main], assets: [] },
   main,
   nodeOptions: [],

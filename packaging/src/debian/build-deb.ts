@@ -73,7 +73,7 @@ function controlFile(control: DebControl, installedSize: number): string {
     `Architecture: ${architecture}`,
     `Maintainer: ${maintainer}`,
     `Installed-Size: ${installedSize}`,
-    `Depends: ${depends.join(", ")}`,
+    ...(depends.length === 0 ? [] : [`Depends: ${depends.join(", ")}`]),
     ...(recommends.length === 0 ? [] : [`Recommends: ${recommends.join(", ")}`]),
     `Section: ${section}`,
     "Priority: optional",

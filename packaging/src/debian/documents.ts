@@ -35,7 +35,7 @@ export async function writeDocuments(tree: StagedTree, options: DocumentOptions)
     const text = await licenseIn(path.join(workspace, each.folder));
     texts.push(licenseText(`${each.name} ${each.version}`, `License: ${each.license}\n`, text));
   }
-  await tree.writeCompressed(`${folder}/THIRD-PARTY-LICENSES`, texts.join("\n"));
+  if (texts.length > 0) await tree.writeCompressed(`${folder}/THIRD-PARTY-LICENSES`, texts.join("\n"));
 }
 
 function licenseText(title: string, license: string, text: string): string {

@@ -1,5 +1,11 @@
 import type { Artefact } from "../artefacts/artefact.ts";
 
+const postgresFindings = [
+  "custom-library-search-path",
+  "library-not-linked-against-libc",
+  "shared-library-lacks-prerequisites",
+];
+
 /** Findings of lintian that follow from decisions, with the reason as a comment. */
 export function lintianOverrides({ name, includesPostgres, environmentFile }: Artefact): string {
   const program = `usr/lib/${name}`;
@@ -8,7 +14,13 @@ export function lintianOverrides({ name, includesPostgres, environmentFile }: Ar
     `${name}: unstripped-binary-or-object *${program}/*`,
     `${name}: embedded-library *${program}/*`,
     `${name}: hardening-no-pie *${program}/*`,
-    ...(includesPostgres ? [`${name}: custom-library-search-path *${program}/*`] : []),
+    ...(includesPostgres ? postgresFindings.map((tag) => `${name}: ${tag} *${program}/*`) : []),
+    ...(name === "gatehouse"
+      ? [
+          "# One function, which csv-stringify names so.",
+          `${name}: embedded-javascript-library please use libjs-underscore *csv-stringify/lib/utils/underscore.js*`,
+        ]
+      : []),
     ...(environmentFile === undefined
       ? []
       : [

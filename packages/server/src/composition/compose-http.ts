@@ -47,6 +47,8 @@ export interface HttpSettings {
   readonly demoPeople?: readonly string[] | undefined;
   /** The folder of the built console; undefined if it is not served. */
   readonly consoleFolder?: string;
+  /** The folder with the repository of agents; undefined if it is not served. */
+  readonly agentsFolder?: string;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
   /** No limits if absent. */
@@ -103,6 +105,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
     tls,
     trustedProxies: settings.trustedProxies,
     consoleFolder: settings.consoleFolder,
+    agentsFolder: settings.agentsFolder,
     ...(settings.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: settings.requestTimeoutMs }),
     awaitApplied: (...request) => waiting.wait(...request),
     authenticator: {

@@ -14,6 +14,7 @@ import Fastify, {
 } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import type { ServedCertificate } from "../platform/served-certificate.ts";
+import { mountAgentPackages } from "./agent-packages.ts";
 import type { AuthorizationServer } from "./authorization-server.ts";
 import { readBodies } from "./bodies.ts";
 import type { Sessions } from "./caller.ts";
@@ -59,6 +60,8 @@ export interface AppOptions
   readonly authorizations: AuthorizationServer;
   /** The folder of the built console; undefined to serve none. */
   readonly consoleFolder?: string | undefined;
+  /** The folder with the repository of agents; undefined to serve none. */
+  readonly agentsFolder?: string | undefined;
   /** Addresses and CIDRs of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
   /** The time limit for receiving a complete request, in milliseconds. */
@@ -129,6 +132,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   mountConsoleAuthorization(app, { ...options, limits });
   mountOAuth(app, { ...options, limits });
   mountConsole(app, options.consoleFolder);
+  mountAgentPackages(app, { folder: options.agentsFolder, publicUrl: options.runner.publicUrl });
   mountLinks(app, limits, options.links ?? []);
   mountHealth(app, options);
   mountDecisionPoint(app);

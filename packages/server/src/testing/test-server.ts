@@ -41,6 +41,7 @@ export interface TestServerOptions {
       | "streams"
       | "poolSize"
       | "consoleFolder"
+      | "agentsFolder"
       | "demoPeople"
       | "trustedProxies"
       | "acme"

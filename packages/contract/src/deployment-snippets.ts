@@ -1,0 +1,68 @@
+/**
+ * Commands and files that deploy a gateway. The console, the documents and the tests use these texts, so that every
+ * place shows what is tested.
+ */
+import { version } from "./version.ts";
+
+export const snippetKinds = ["debian", "cloudInit", "container", "compose", "helm"] as const;
+export type SnippetKind = (typeof snippetKinds)[number];
+
+export interface SnippetOptions {
+  /** Address of the control plane, such as https://gatehouse.example.com. */
+  readonly url: string;
+  /** The gateway's token. */
+  readonly token: string;
+}
+
+const tokenFile = "gatehouse-gateway.token";
+/** Where containers find the token. */
+const mountedToken = "/run/secrets/gatehouse-token";
+const image = `localhost/gatehouse-gateway:${version}`;
+
+/** Writes the token to a file that only its owner can read. */
+const writeToken = (token: string) => `(umask 077 && printf %s '${token}' > ${tokenFile})`;
+
+export const gatewaySnippets: Readonly<Record<SnippetKind, (options: SnippetOptions) => string>> = {
+  debian: ({ url, token }) => `${writeToken(token)} &&
+  curl -fsS ${url}/install/gateway | sudo sh -s -- --token-file ${tokenFile}`,
+
+  cloudInit: ({ url, token }) => `#cloud-config
+packages: [curl, ca-certificates]
+write_files:
+  - path: /etc/gatehouse/gateway-token
+    permissions: "0600"
+    content: "${token}"
+runcmd:
+  - curl -fsS ${url}/install/gateway | sh -s -- --token-file /etc/gatehouse/gateway-token
+`,
+
+  container: ({ url, token }) => `${writeToken(token)} &&
+  sudo podman run --detach --name gatehouse-gateway --restart always --network host --read-only \\
+    --cap-drop ALL --cap-add NET_ADMIN --cap-add NET_BIND_SERVICE --security-opt no-new-privileges \\
+    --device /dev/net/tun --volume gatehouse-gateway:/var/lib/gatehouse-gateway \\
+    --volume "$PWD/${tokenFile}:${mountedToken}:ro" \\
+    ${image} --url ${url} --token-file ${mountedToken}`,
+
+  compose: ({ url, token }) => `# First: ${writeToken(token)}
+services:
+  gateway:
+    image: ${image}
+    command: [--url, "${url}", --token-file, ${mountedToken}]
+    restart: always
+    network_mode: host
+    read_only: true
+    cap_drop: [ALL]
+    cap_add: [NET_ADMIN, NET_BIND_SERVICE]
+    security_opt: ["no-new-privileges:true"]
+    devices: [/dev/net/tun]
+    volumes:
+      - gateway:/var/lib/gatehouse-gateway
+      - ./${tokenFile}:${mountedToken}:ro
+volumes:
+  gateway:
+`,
+
+  helm: ({ url, token }) => `kubectl create secret generic gatehouse-gateway --from-literal=token='${token}' &&
+  helm upgrade --install gatehouse-gateway ./gatehouse --set server.enabled=false,gateway.enabled=true \\
+    --set gateway.url=${url} --set gateway.tokenSecret=gatehouse-gateway`,
+};

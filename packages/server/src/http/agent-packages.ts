@@ -1,0 +1,64 @@
+/**
+ * Serves the apt repository of this version's agents at `/apt/`, and at `/install/` the scripts that set it up on a
+ * machine (docs/decisions/0136-packages-from-the-server.md).
+ */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance } from "fastify";
+import { deviceScript, gatewayScript, missingAgentsScript } from "./install-scripts.ts";
+
+interface AgentPackages {
+  /** The folder with the repository; undefined, or a folder without one, if there is none. */
+  readonly folder: string | undefined;
+  readonly publicUrl: () => string;
+}
+
+/** The files of a repository, so that nothing else in the folder is served. */
+const repositoryFile =
+  /^\/(gatehouse\.asc|dists\/stable\/InRelease|dists\/stable\/main\/binary-[a-z0-9]+\/Packages(\.gz)?|pool\/main\/[\w+~-][\w.+~-]*\.deb)$/;
+
+const scripts = { gateway: gatewayScript, device: deviceScript } as const;
+
+export function mountAgentPackages(app: FastifyInstance, { folder, publicUrl }: AgentPackages): void {
+  const repository = folder === undefined ? undefined : readRepository(folder);
+  for (const name of ["gateway", "device"] as const) {
+    app.get(`/install/${name}`, (_request, reply) =>
+      reply
+        .header("Content-Type", "text/x-shellscript; charset=utf-8")
+        .header("Cache-Control", "no-store")
+        // A script, so that the reason appears where the script would have run.
+        .send(repository === undefined ? missingAgentsScript : scripts[name]({ url: publicUrl(), ...repository })),
+    );
+  }
+  if (folder === undefined || repository === undefined) return;
+  void app.register(fastifyStatic, {
+    root: folder,
+    prefix: "/apt/",
+    decorateReply: false,
+    index: false,
+    redirect: false,
+    cacheControl: false,
+    allowedPath: (file) => repositoryFile.test(file),
+    setHeaders: (reply) => {
+      reply.setHeader("X-Content-Type-Options", "nosniff");
+      // An upgrade of the server replaces all files at once.
+      reply.setHeader("Cache-Control", "no-cache");
+    },
+  });
+}
+
+interface Repository {
+  /** The key that signs the repository, in OpenPGP's armour. */
+  readonly signingKey: string;
+  /** Debian's names of the architectures that the repository has. */
+  readonly architectures: readonly string[];
+}
+
+function readRepository(folder: string): Repository | undefined {
+  const keyFile = path.join(folder, "gatehouse.asc");
+  const releaseFile = path.join(folder, "dists/stable/InRelease");
+  if (!existsSync(keyFile) || !existsSync(releaseFile)) return undefined;
+  const [, listed = ""] = /^Architectures: ([a-z0-9 ]+)$/m.exec(readFileSync(releaseFile, "utf8")) ?? [];
+  return { signingKey: readFileSync(keyFile, "utf8"), architectures: listed.split(" ") };
+}

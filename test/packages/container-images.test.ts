@@ -1,0 +1,122 @@
+/** The container images: their contents, and the server with a read-only root and an unprivileged user. */
+import type { ChildProcess } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { access, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { version } from "@gatehouse/contract/version";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ContainerImage } from "./container-image.ts";
+import { missingPrograms, must, rootObstacle } from "./debian-root.ts";
+import { freePort } from "./free-port.ts";
+
+const workspace = fileURLToPath(new URL("../../", import.meta.url));
+const obstacle = rootObstacle() ?? missingPrograms(["buildah"]);
+if (obstacle !== undefined) console.warn(obstacle);
+
+describe.skipIf(obstacle !== undefined)("the container images", () => {
+  let built: string;
+  let server: ContainerImage;
+  let gateway: ContainerImage;
+  const running: ChildProcess[] = [];
+
+  beforeAll(async () => {
+    built = await mkdtemp(path.join(tmpdir(), "gatehouse-images-"));
+    await must("npm", ["run", "--silent", "build"]);
+    await build(built, "gatehouse", "gatehouse-gateway");
+    server = await ContainerImage.unpack(path.join(built, `gatehouse_${version}_amd64.image.tar.gz`));
+    gateway = await ContainerImage.unpack(path.join(built, `gatehouse-gateway_${version}_amd64.image.tar.gz`));
+  }, 1_800_000);
+
+  afterAll(async () => {
+    for (const child of running) child.kill("SIGKILL");
+    await server?.remove();
+    await gateway?.remove();
+    await rm(built, { recursive: true, force: true });
+  });
+
+  test("are the same bytes when they are built again", async () => {
+    const again = await mkdtemp(path.join(tmpdir(), "gatehouse-images-"));
+    await build(again, "gatehouse-gateway");
+    const file = `gatehouse-gateway_${version}_amd64.image.tar.gz`;
+    expect(await hashOf(path.join(again, file))).toBe(await hashOf(path.join(built, file)));
+    await rm(again, { recursive: true });
+  }, 900_000);
+
+  test("name their version, an unprivileged user and a health check", () => {
+    expect(server.tags).toEqual([`localhost/gatehouse:${version}`]);
+    expect(server.configuration).toMatchObject({
+      User: "10001:10001",
+      Labels: { "org.opencontainers.image.version": version, "org.opencontainers.image.licenses": "Apache-2.0" },
+      Volumes: { "/var/lib/gatehouse": {} },
+    });
+    expect(gateway.tags).toEqual([`localhost/gatehouse-gateway:${version}`]);
+    expect(gateway.configuration.Healthcheck.Test[0]).toBe("CMD");
+  });
+
+  test("the server serves from a read-only root, and its health check notices", async () => {
+    const { Entrypoint, Cmd = [], Healthcheck } = server.configuration;
+    const [, ...check] = Healthcheck.Test;
+    const port = await freePort();
+    const options = { environment: [`GATEHOUSE_PORT=${port}`, "GATEHOUSE_HOST=127.0.0.1"] };
+    await expect(server.run(check, options)).rejects.toThrow();
+
+    const child = server.start([...Entrypoint, ...Cmd], options);
+    running.push(child);
+    let printed = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (text) => {
+        printed += String(text);
+      });
+    }
+    const ready = () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    await expect.poll(ready, { timeout: 240_000 }).toBe(200);
+    await server.run(check, options);
+    expect((await fetch(`http://127.0.0.1:${port}/console/`)).status).toBe(200);
+    expect(await readFile(server.path("var/lib/gatehouse/first-keys"), "utf8")).toContain("API key");
+    await expect(server.run(["touch", "/usr/lib/gatehouse/file"])).rejects.toThrow("Read-only file system");
+    expect(await server.run(["id", "-u"])).toBe("10001\n");
+
+    const closed = once(child, "close");
+    await must("pkill", ["-TERM", "--parent", String(child.pid)]);
+    await closed;
+    expect(printed).not.toContain("failed");
+  }, 600_000);
+
+  test("the gateway has the programs that its agent calls, and no shell account", async () => {
+    expect(await gateway.run([...gateway.configuration.Entrypoint, "--help"])).toContain("Usage: gatehouse-gateway");
+    for (const command of [
+      ["nft", "--version"],
+      ["wg", "--version"],
+      ["ip", "-V"],
+      ["conntrack", "--version"],
+    ]) {
+      await gateway.run(command);
+    }
+    await expect(access(gateway.path("usr/bin/apt-get"))).rejects.toThrow("ENOENT");
+    expect(await readFile(gateway.path("etc/passwd"), "utf8")).not.toContain("/bin/sh");
+  }, 120_000);
+
+  function build(output: string, ...packages: readonly string[]): Promise<string> {
+    return must(
+      "node",
+      [
+        ...[path.join(workspace, "packaging/dist/package.js"), "--output", output, "--architecture", "amd64"],
+        ...["--compression", "0", "--images", ...packages.flatMap((name) => ["--package", name])],
+      ],
+      { SOURCE_DATE_EPOCH: "1764000000" },
+    );
+  }
+});
+
+async function hashOf(file: string): Promise<string> {
+  return createHash("sha256")
+    .update(await readFile(file))
+    .digest("hex");
+}
