@@ -23,7 +23,6 @@ export const myAccessStates = [
   /** A policy for the person exists, but something else is missing. */
   "blocked",
 ] as const;
-export type MyAccessState = (typeof myAccessStates)[number];
 
 export const MyResource = component("MyResource", "A resource of the signed-in person.", {
   id: Uuid,
@@ -57,7 +56,6 @@ export const myAccessReasons = [
   /** A condition of the administrator is not met. */
   "condition",
 ] as const;
-export type MyAccessReason = (typeof myAccessReasons)[number];
 
 export const MyMissingFact = component("MyMissingFact", "Something that the signed-in person lacks for access.", {
   kind: oneOf(myAccessReasons),

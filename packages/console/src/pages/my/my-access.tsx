@@ -101,7 +101,7 @@ function ResourceRow({ resource, device }: OfDevice & { readonly resource: MyRes
   const explanation = useId();
   const { id, name, state, addresses } = resource;
   return (
-    <li>
+    <li className="my-resource-row">
       <div className="my-resource">
         <div>
           <Text fw={600} style={{ overflowWrap: "anywhere" }}>

@@ -9,7 +9,7 @@ import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { type Outcome, report } from "../../platform/outcome.ts";
 import type { TenantModel } from "../../platform/tenancy/tenant-models.ts";
 import { readDevicesOfUser } from "../devices/devices.api.ts";
-import { myAnswer, myResource } from "./my-access.view.ts";
+import { myAnswer, myResource, type OwnDevice } from "./my-access.view.ts";
 
 export async function listMyAccess(call: Call<typeof operations.listMyAccess>): Promise<Outcome> {
   const { tenant, subject, devices, sourceIp } = await asking(call, call.queryParameter("device"));
@@ -43,13 +43,6 @@ interface Asking {
   /** The person's devices: names and whether they wait for an approval, by id. */
   readonly devices: ReadonlyMap<string, OwnDevice>;
   readonly sourceIp: string | undefined;
-}
-
-export interface OwnDevice {
-  readonly name: string;
-  readonly isPending: boolean;
-  /** Whether the question is about this device. */
-  readonly asks: boolean;
 }
 
 /** @throws AppError not_found for a device that is not the person's */

@@ -4,7 +4,15 @@ import type { DecisionReason } from "@gatehouse/policy/decisions/decision";
 import type { OwnAccess, OwnExplanation } from "@gatehouse/policy/decisions/explain-own";
 import type { MissingFact } from "@gatehouse/policy/decisions/missing-facts";
 import type { ConditionTrace } from "@gatehouse/policy/decisions/rule-trace";
-import type { OwnDevice } from "./my-access.commands.ts";
+
+/** A device of the person. */
+export interface OwnDevice {
+  readonly name: string;
+  /** Whether the device waits for an approval. */
+  readonly isPending: boolean;
+  /** Whether the question is about this device. */
+  readonly asks: boolean;
+}
 
 const shownEntries = 20;
 const shownCharacters = 500;
