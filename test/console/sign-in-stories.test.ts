@@ -171,8 +171,8 @@ describe.runIf(hasBrowser)("the owner", () => {
     await context.addCookies([{ name, value, domain: "localhost", path: "/", httpOnly: true, sameSite: "Strict" }]);
     visit.expectFailures(401);
     await page.getByRole("button", { name: "Account" }).click();
-    await page.getByRole("menuitem", { name: "My account" }).click();
-    await heading(visit, "My account").waitFor();
+    await page.getByRole("menuitem", { name: "My access and devices" }).click();
+    await heading(visit, "My access and devices").waitFor();
     expect(await seriousProblems(page)).toEqual([]);
     await page.getByRole("button", { name: "Create recovery code" }).click();
     await page.getByRole("button", { name: "Confirm with passkey" }).click();

@@ -8,10 +8,11 @@ import type { ListDeclaration } from "./list.ts";
 import type { Permission } from "./permissions.ts";
 
 /**
- * The required caller: a tenant key with the permission, any tenant key, or the operator of the installation. An
- * operation for any key authorizes its parts one by one.
+ * The required caller: a tenant key with the permission, any tenant key, a person in a session, or the operator of the
+ * installation. An operation for any key authorizes its parts one by one. An operation for a person concerns only the
+ * person's own records, and needs no permission.
  */
-export type Access = Permission | "any-key" | "operator";
+export type Access = Permission | "any-key" | "person" | "operator";
 
 /**
  * The kind of a path parameter. A malformed `uuid` is an invalid request (400); a `string` that is not the id of a
@@ -156,12 +157,12 @@ export function isPreviewable(declaration: Operation): boolean {
 
 /** Whether the operation has a permission of its own in the caller's tenant. */
 function isInTenant({ access }: Operation): boolean {
-  return access !== "operator" && access !== "any-key";
+  return access !== "operator" && access !== "any-key" && access !== "person";
 }
 
-/** Whether the operation can be rejected because of access tests, unless the caller gives a reason to override them. */
-export function takesOverrideReason({ changesAccess, overridable }: Operation): boolean {
-  return changesAccess === true || overridable === true;
+/** Whether a caller can give a reason to override access tests. Only administrators can. */
+export function takesOverrideReason({ changesAccess, overridable, access }: Operation): boolean {
+  return access !== "person" && (changesAccess === true || overridable === true);
 }
 
 /**
@@ -228,7 +229,8 @@ export function errorsOf(declaration: Operation): readonly ErrorCode[] {
     if (refusesOtherMediaTypes(declaration)) codes.add("unsupported_media_type");
   }
   if (takesName(declaration)) codes.add("invalid_name");
-  if (takesOverrideReason(declaration)) codes.add("access_tests_broken");
+  if (declaration.changesAccess === true || takesOverrideReason(declaration)) codes.add("access_tests_broken");
+  if (declaration.access === "person") codes.add("person_required");
   for (const code of declaration.errors ?? []) codes.add(code);
   return [...codes].sort();
 }

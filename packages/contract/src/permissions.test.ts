@@ -16,7 +16,7 @@ function permissionTables(): string {
       roleTypes.map((role) => (rolePermissions[role].includes(permission) ? "x" : "-")),
     ),
   );
-  const uses = [...permissions, "any-key" as const, "operator" as const].flatMap((access) => {
+  const uses = [...permissions, "any-key" as const, "person" as const, "operator" as const].flatMap((access) => {
     const users = operations.filter((operation) => operation.access === access);
     return ["", access, ...users.map(({ id, method, path }) => `  ${id.padEnd(24)} ${method.padEnd(6)} ${path}`)];
   });
@@ -31,6 +31,7 @@ function permissionTables(): string {
     "",
     "The operations of each permission. No operation requires gateways:token: it reveals the tokens of gateways in records.",
     "`any-key` is every key of the tenant: each part of the request requires the permission of its own operation.",
+    "`person` is every person in a session, also without any role: the operation concerns the person's own records.",
     "`operator` is the operator's key, which belongs to no tenant and has none of the permissions.",
     ...uses,
   ].join("\n")}\n`;
@@ -44,7 +45,7 @@ describe("roles and permissions", () => {
   test("every operation requires an existing permission: a read permission for reads, a write permission for writes", () => {
     for (const operation of operations) {
       const { id, access, method } = operation;
-      if (access === "operator" || access === "any-key") continue;
+      if (access === "operator" || access === "any-key" || access === "person") continue;
       expect(permissions, id).toContain(access);
       // Its parts require write permissions of their own.
       if (operation.composite === true) continue;

@@ -14,6 +14,7 @@ import { eventRoutes } from "./features/events/events.routes.ts";
 import { gatewayRoutes } from "./features/gateways/gateways.routes.ts";
 import { groupRoutes } from "./features/groups/groups.routes.ts";
 import { identityProviderRoutes } from "./features/identity-providers/identity-providers.routes.ts";
+import { myRoutes } from "./features/my/my.routes.ts";
 import { passkeyRoutes } from "./features/passkeys/passkeys.routes.ts";
 import { policyRoutes } from "./features/policies/policies.routes.ts";
 import { previewRoutes } from "./features/previews/previews.routes.ts";
@@ -52,6 +53,7 @@ export const routes: readonly Route[] = [
   ...revertRoutes,
   ...webhookRoutes,
   ...sessionRoutes,
+  ...myRoutes,
   ...passkeyRoutes,
   ...signInRoutes,
   ...enrolmentLinkRoutes,

@@ -2224,6 +2224,122 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/my": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read who is signed in
+         * @description Requires the session of a person, and no permission.
+         */
+        readonly get: operations["readMyself"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/my/devices": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List own devices
+         * @description Requires the session of a person, and no permission.
+         */
+        readonly get: operations["listMyDevices"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/my/devices/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an own device
+         * @description Requires the session of a person, and no permission.
+         */
+        readonly get: operations["readMyDevice"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Remove an own device
+         * @description Cuts the device off and deletes its record. Removes the device from every policy that refers to it.
+         *
+         *     Requires the session of a person, and no permission.
+         */
+        readonly delete: operations["removeMyDevice"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Rename an own device
+         * @description Rules can read the name, so that access tests are checked. A person cannot override them.
+         *
+         *     Requires the session of a person, and no permission.
+         */
+        readonly patch: operations["renameMyDevice"];
+        readonly trace?: never;
+    };
+    readonly "/tenants/my/access": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List own access
+         * @description The resources that the person can reach now from the source address of the request, and those that a policy for the person allows in other circumstances. Other resources are not listed. Results are ordered by name.
+         *
+         *     Requires the session of a person, and no permission.
+         */
+        readonly get: operations["listMyAccess"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/my/access/explanation": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Explain own access to one resource
+         * @description A resource that no policy for the person allows gets the same answer as one that does not exist.
+         *
+         *     Requires the session of a person, and no permission.
+         */
+        readonly post: operations["explainMyAccess"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/users/{id}/enrolment-links": {
         readonly parameters: {
             readonly query?: never;
@@ -3759,6 +3875,69 @@ export interface components {
             readonly condition?: components["schemas"]["RuleCondition"];
             /** @description Whether the condition would have to be false. */
             readonly negated?: boolean;
+        };
+        /** @description Whether the signed-in person can reach something, and why. */
+        readonly MyAccessAnswer: {
+            readonly reachable: boolean;
+            /** @description Omitted if nothing gives the person access to it, so that names of resources stay confidential. */
+            readonly resource?: {
+                readonly id: string;
+                readonly name: string;
+            };
+            /** @description Empty if the resource can be reached. */
+            readonly missing: readonly components["schemas"]["MyMissingFact"][];
+            /**
+             * Format: date-time
+             * @description Until this time, the answer does not change through the passage of time alone.
+             */
+            readonly validUntil?: string;
+        };
+        /** @description Something that the signed-in person lacks for access. */
+        readonly MyMissingFact: {
+            /** @enum {string} */
+            readonly kind: "not_granted" | "denied" | "no_gateway" | "device_required" | "other_device" | "device_pending" | "device_deactivated" | "person_inactive" | "network" | "port" | "condition";
+            /** @description For `other_device`: names of the person's devices that may connect. */
+            readonly devices?: readonly string[];
+            /** @description For `network`: addresses and blocks from which access is allowed. */
+            readonly networks?: readonly string[];
+            /**
+             * @description For `condition`: what it is about.
+             * @enum {string}
+             */
+            readonly about?: "device" | "time" | "place" | "person";
+            /** @description The text of the condition. Omitted if it could name other persons or their devices. */
+            readonly condition?: string;
+            /** @description Whether the condition would have to be false. */
+            readonly negated?: boolean;
+        };
+        /** @description A resource of the signed-in person. */
+        readonly MyResource: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            /**
+             * @description `unavailable`: the person may connect, but no gateway can carry the traffic now. `blocked`: the person could connect in other circumstances, or from another device.
+             * @enum {string}
+             */
+            readonly state: "available" | "unavailable" | "blocked";
+            /** @description Addresses of the resource; at most 20. */
+            readonly addresses: readonly string[];
+        };
+        /** @description The signed-in person. */
+        readonly Myself: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly email: string;
+            readonly firstName?: string;
+            readonly lastName?: string;
+            /** @description The name of the tenant. */
+            readonly organisation: string;
+            /** @description Number of the person's devices, including deactivated ones. */
+            readonly devices: number;
+            /** @description Number of devices that the person may have. */
+            readonly deviceLimit: number;
+            /** @description The address from which the request came. */
+            readonly sourceAddress?: string;
         };
         /** @description A record that a response refers to. */
         readonly NamedRecord: {
@@ -10568,6 +10747,284 @@ export interface operations {
             };
         };
     };
+    readonly readMyself: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Myself"];
+                };
+            };
+        };
+    };
+    readonly listMyDevices: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The complete list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Device"][];
+                };
+            };
+        };
+    };
+    readonly readMyDevice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Device"];
+                };
+            };
+        };
+    };
+    readonly removeMyDevice: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly renameMyDevice: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Device"];
+                };
+            };
+        };
+    };
+    readonly listMyAccess: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Id of the own device that connects; none by default. */
+                readonly device?: string;
+                /** @description Part of the name or of an address. */
+                readonly search?: string;
+                /** @description The most items on a page; values above 100 are reduced to 100. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: . */
+                readonly sort?: readonly string[];
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of the list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["MyResource"][];
+                        /** @description Number of matching items on all pages. */
+                        readonly total: number;
+                        /** @description The page number, from 0: floor(offset / limit). */
+                        readonly page: number;
+                        /** @description The most items on a page: the requested limit, but at most 100. */
+                        readonly limit: number;
+                        readonly hasNext: boolean;
+                        readonly hasPrevious: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly explainMyAccess: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Id or name of a resource, an IP address, or a host name. */
+                    readonly to: string;
+                    /** @description Id of the own device that connects; none by default. */
+                    readonly device?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MyAccessAnswer"];
+                };
+            };
+        };
+    };
     readonly listEnrolmentLinks: {
         readonly parameters: {
             readonly query?: {
@@ -11290,12 +11747,14 @@ export const pagedPaths: readonly string[] = [
   "/tenants/webhooks/{id}/deliveries",
   "/tenants/sessions",
   "/tenants/sign-ins",
+  "/tenants/my/access",
   "/operator/tenants",
 ];
 
 /** Paginated lists whose items have no ids. */
 export const countedPaths: readonly string[] = [
   "/tenants/access",
+  "/tenants/my/access",
 ];
 
 /** Operators of `filter[field][operator]`. The description of each parameter lists the supported ones. */

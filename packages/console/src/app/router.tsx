@@ -1,19 +1,23 @@
 /** The route of every page. The code of a page is loaded when the page is first shown. */
 import { Button, Stack, Text, Title } from "@mantine/core";
-import { createRootRoute, createRoute, createRouter, Link, redirect } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Link, Navigate, redirect } from "@tanstack/react-router";
 import { t } from "../messages/i18n.ts";
 import { lazyPage } from "./lazy-page.tsx";
 import type { PageSet } from "./page-set.ts";
 import { ProblemNotice } from "./problem-notice.tsx";
+import { useIsVisitor } from "./session.ts";
 import { Shell } from "./shell.tsx";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: Failed });
 
-const start = createRoute({
+const start = createRoute({ getParentRoute: () => root, path: "/", component: Start });
+
+/** The page that people signed in on before it became a part of `/my`. */
+const account = createRoute({
   getParentRoute: () => root,
-  path: "/",
+  path: "/account",
   beforeLoad: () => {
-    throw redirect({ to: "/overview" });
+    throw redirect({ to: "/my" });
   },
 });
 
@@ -25,7 +29,7 @@ export function createConsoleRouter(pageSets: readonly PageSet[]) {
       : [createRoute({ getParentRoute: () => root, path: `/${path}/$id`, component: lazyPage(detail) })]),
   ]);
   return createRouter({
-    routeTree: root.addChildren([start, ...routes]),
+    routeTree: root.addChildren([start, account, ...routes]),
     basepath: "/console",
     defaultPreload: "intent",
     scrollRestoration: false,
@@ -37,6 +41,11 @@ export function createConsoleRouter(pageSets: readonly PageSet[]) {
       return text === "" ? "" : `?${text}`;
     },
   });
+}
+
+/** People without permissions land on their own page: they could read nothing on the others. */
+function Start() {
+  return <Navigate to={useIsVisitor() ? "/my" : "/overview"} replace />;
 }
 
 function NotFound() {

@@ -21,6 +21,12 @@ export function usePermissions(): readonly Permission[] {
   return useQuery(sessionQuery).data?.permissions ?? [];
 }
 
+/** Whether a person without any permission is signed in, who sees only the own page. */
+export function useIsVisitor(): boolean {
+  const { user, permissions } = useSession();
+  return user !== undefined && permissions.length === 0;
+}
+
 /** Whether the key has a permission. Pages hide actions that the key cannot perform. */
 export function usePermission(permission: Permission | undefined): boolean {
   const { permissions } = useSession();

@@ -26,7 +26,7 @@ import { sections } from "./page-set.ts";
 import { usePageSets } from "./page-sets.ts";
 import { providerSignOutPath } from "./providers.ts";
 import { RouteFocus } from "./route-focus.tsx";
-import { sessionQuery, useSession } from "./session.ts";
+import { sessionQuery, useIsVisitor, useSession } from "./session.ts";
 import { signOut } from "./session-requests.ts";
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
@@ -37,11 +37,12 @@ export function Shell() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the menu
   useEffect(close, [pathname]);
   useLiveUpdates();
+  const isVisitor = useIsVisitor();
   const [Palette, openPalette] = usePalette();
   return (
     <AppShell
       header={{ height: 56 }}
-      navbar={{ width: 232, breakpoint: "sm", collapsed: { mobile: !opened } }}
+      {...(isVisitor ? {} : { navbar: { width: 232, breakpoint: "sm", collapsed: { mobile: !opened } } })}
       padding={{ base: "sm", sm: "lg" }}
     >
       <a className="skip" href="#page">
@@ -50,41 +51,47 @@ export function Shell() {
       <AppShell.Header px="md">
         <Group h="100%" justify="space-between" wrap="nowrap" gap="sm">
           <Group gap="sm" wrap="nowrap">
-            <Burger
-              opened={opened}
-              onClick={toggle}
-              hiddenFrom="sm"
-              size="sm"
-              aria-label={t("app.navigation.toggle")}
-            />
+            {!isVisitor && (
+              <Burger
+                opened={opened}
+                onClick={toggle}
+                hiddenFrom="sm"
+                size="sm"
+                aria-label={t("app.navigation.toggle")}
+              />
+            )}
             <img src={iconUrl} alt="" width={28} height={28} />
             <Text fw={600} visibleFrom="xs">
               Gatehouse
             </Text>
           </Group>
-          <Button
-            variant="default"
-            fw={400}
-            leftSection={<Search size={16} aria-hidden />}
-            rightSection={<Kbd visibleFrom="sm">{isApple ? "⌘ K" : "Ctrl K"}</Kbd>}
-            onClick={openPalette}
-            maw={320}
-            style={{ flex: 1 }}
-            styles={{ label: { flex: 1 } }}
-          >
-            {t("app.palette.search")}
-          </Button>
+          {!isVisitor && (
+            <Button
+              variant="default"
+              fw={400}
+              leftSection={<Search size={16} aria-hidden />}
+              rightSection={<Kbd visibleFrom="sm">{isApple ? "⌘ K" : "Ctrl K"}</Kbd>}
+              onClick={openPalette}
+              maw={320}
+              style={{ flex: 1 }}
+              styles={{ label: { flex: 1 } }}
+            >
+              {t("app.palette.search")}
+            </Button>
+          )}
           <Group gap="xs" wrap="nowrap">
             <ThemeToggle />
             <Account />
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label={t("app.navigation.label")}>
-        <ScrollArea>
-          <Navigation pathname={pathname} />
-        </ScrollArea>
-      </AppShell.Navbar>
+      {!isVisitor && (
+        <AppShell.Navbar p="xs" aria-label={t("app.navigation.label")}>
+          <ScrollArea>
+            <Navigation pathname={pathname} />
+          </ScrollArea>
+        </AppShell.Navbar>
+      )}
       <AppShell.Main id="page" tabIndex={-1}>
         <DemoNotice />
         <Outlet />
@@ -165,6 +172,7 @@ function ThemeToggle() {
 function Account() {
   const session = useSession();
   const { apiKey, user, tenant } = session;
+  const isVisitor = useIsVisitor();
   const signOutPath = providerSignOutPath(session);
   const queryClient = useQueryClient();
   const endSession = async (next?: string) => {
@@ -193,13 +201,15 @@ function Account() {
         </Text>
         <Menu.Divider />
         {user !== undefined && (
-          <Menu.Item component={Link} to="/account">
-            {t("signIn.account.title")}
+          <Menu.Item component={Link} to="/my">
+            {t("my.account")}
           </Menu.Item>
         )}
-        <Menu.Item component="a" href="/docs" target="_blank">
-          {t("app.account.apiReference")}
-        </Menu.Item>
+        {!isVisitor && (
+          <Menu.Item component="a" href="/docs" target="_blank">
+            {t("app.account.apiReference")}
+          </Menu.Item>
+        )}
         <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void endSession()}>
           {t("app.account.signOut")}
         </Menu.Item>

@@ -13,6 +13,7 @@ import { eventPages } from "./events/events.pages.ts";
 import { gatewayPages } from "./gateways/gateways.pages.ts";
 import { groupPages } from "./groups/groups.pages.ts";
 import { identityProviderPages } from "./identity-providers/identity-providers.pages.ts";
+import { myPages } from "./my/my.pages.ts";
 import { overviewPages } from "./overview/overview.pages.ts";
 import { policyPages } from "./policies/policies.pages.ts";
 import { protocolPages } from "./protocols/protocols.pages.ts";
@@ -20,7 +21,7 @@ import { publishPages } from "./publish/publish.pages.ts";
 import { resourcePages } from "./resources/resources.pages.ts";
 import { rolePages } from "./roles/roles.pages.ts";
 import { settingsPages } from "./settings/settings.pages.ts";
-import { accountPages, signInPages } from "./sign-in/sign-in.pages.ts";
+import { signInPages } from "./sign-in/sign-in.pages.ts";
 import { userPages } from "./users/users.pages.ts";
 import { webhookPages } from "./webhooks/webhooks.pages.ts";
 
@@ -47,6 +48,6 @@ export const pageSets: readonly PageSet[] = [
   signInPages,
   configurationPages,
   settingsPages,
-  accountPages,
+  myPages,
   designPages,
 ];

@@ -62,6 +62,17 @@ class MockApi {
     };
   }
 
+  /** Starts the session of a person, by default of one without any role. */
+  signInPerson(held: readonly Permission[] = []): void {
+    this.#permissions = held;
+    this.#session = {
+      user: { id: "01980000-0000-7000-8000-00000000bbbb", email: "ann@example.com", name: "Ann" },
+      tenant: { id: "01980000-0000-7000-8000-00000000aaaa", name: "Example Ltd" },
+      permissions: held,
+      expiresAt: "2026-12-01T00:00:00.000Z",
+    };
+  }
+
   /** Ends the session: every request is refused with 401 until the next sign-in. */
   endSession(): void {
     this.#session = undefined;

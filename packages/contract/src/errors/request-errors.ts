@@ -60,7 +60,7 @@ export const requestErrors = {
     status: 403,
     title: "The request requires a person's session",
     explanation:
-      "Passkeys and recovery codes belong to a person. API keys, and sessions that represent one, have none.",
+      "Passkeys, recovery codes and everything below `/tenants/my` belong to a person. API keys, and sessions that represent one, have none.",
     remedy: "Sign in as the person.",
   },
   passkey_not_accepted: {

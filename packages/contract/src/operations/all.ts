@@ -14,6 +14,7 @@ import * as events from "./events.operations.ts";
 import * as gateways from "./gateways.operations.ts";
 import * as groups from "./groups.operations.ts";
 import * as identityProviders from "./identity-providers.operations.ts";
+import * as my from "./my.operations.ts";
 import * as policies from "./policies.operations.ts";
 import * as previews from "./previews.operations.ts";
 import * as protocols from "./protocols.operations.ts";
@@ -46,6 +47,7 @@ const families = [
   reverts,
   webhooks,
   signIn,
+  my,
   enrolmentLinks,
   identityProviders,
   domains,

@@ -40,7 +40,7 @@ const nextMillisecond: Horizon = ({ now }) => now.getTime() + 1;
 const never: Horizon = () => Number.POSITIVE_INFINITY;
 
 function collect(node: ASTNode, bound: BoundNames, horizons: Horizon[]): void {
-  const known = comparisonHorizon(node, bound) ?? partHorizon(node, bound);
+  const known = comparisonHorizon(node, bound) ?? minuteHorizon(node, bound) ?? partHorizon(node, bound);
   if (known !== undefined) {
     horizons.push(known);
     return;
@@ -159,6 +159,52 @@ function partHorizon(node: ASTNode, bound: BoundNames): Horizon | undefined {
     }
     return Number.POSITIVE_INFINITY;
   };
+}
+
+/**
+ * The horizon of a comparison of `now.getHours(zone) * 60 + now.getMinutes(zone)` with a constant, in which the console
+ * writes windows with minutes. Without it, each of these windows would be evaluated every minute.
+ */
+function minuteHorizon(node: ASTNode, bound: BoundNames): Horizon | undefined {
+  if (node.op !== ">=" && node.op !== "<" && node.op !== "<=" && node.op !== ">") return undefined;
+  const [left, right] = node.args;
+  const zone = zoneOfMinute(left, bound);
+  if (zone === undefined || right.op !== "value" || typeof right.args !== "bigint") return undefined;
+  // The first minute that has another result than the minutes before it.
+  const edge = Number(right.args) + (node.op === "<=" || node.op === ">" ? 1 : 0);
+  const minuteNow = preparePart(left);
+  return (context) => {
+    const now = context.now.getTime();
+    let minute: number;
+    try {
+      minute = Number(minuteNow(context));
+    } catch {
+      // An invalid zone is invalid at any time.
+      return Number.POSITIVE_INFINITY;
+    }
+    // Also the next clock change.
+    const nextHour = nextLocalBoundary(zone, now, hourMs);
+    const minutes = edge - minute;
+    if (minutes <= 0 || minutes > 60) return nextHour;
+    return Math.min(nextHour, nextLocalBoundary(zone, now, minuteMs) + (minutes - 1) * minuteMs);
+  };
+}
+
+/** The zone of `now.getHours(zone) * 60 + now.getMinutes(zone)`. Undefined for any other node. */
+function zoneOfMinute(node: ASTNode, bound: BoundNames): string | undefined {
+  if (node.op !== "+") return undefined;
+  const [product, minutes] = node.args;
+  if (product.op !== "*") return undefined;
+  const [hours, factor] = product.args;
+  if (factor.op !== "value" || factor.args !== 60n) return undefined;
+  const zone = zoneOfPart(hours, "getHours", bound);
+  return zone !== undefined && zone === zoneOfPart(minutes, "getMinutes", bound) ? zone : undefined;
+}
+
+function zoneOfPart(node: ASTNode, part: string, bound: BoundNames): string | undefined {
+  if (node.op !== "rcall") return undefined;
+  const [method, receiver, [zone]] = node.args;
+  return method === part && asFreeVariable(receiver, bound) === TIME_VARIABLE ? asLiteralText(zone) : undefined;
 }
 
 function zoneOf(zone: ASTNode, bound: BoundNames): Evaluation | undefined {

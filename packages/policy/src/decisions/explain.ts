@@ -53,7 +53,7 @@ export function* explaining(model: Model, request: AccessRequest): Work<Explanat
 }
 
 /** Resolves the principal. If the subject may reach nothing, returns the principal as if it could, and the reason. */
-function hypotheticalPrincipal(
+export function hypotheticalPrincipal(
   model: Model,
   subject: Subject,
 ): { readonly principal?: Principal; readonly reason?: DecisionReason } {

@@ -57,6 +57,9 @@ const timeConditions = fc.oneof(
   fc.tuple(instant, comparison).map(([at, op]) => `now + duration('36h') ${op} ${at}`),
   instant.map((at) => `(now - ${at}).getHours() == 2`),
   zone.map((z) => `now.getMinutes(${z}) < 30`),
+  fc
+    .tuple(zone, comparison, fc.integer({ min: 0, max: 1440 }))
+    .map(([z, op, minute]) => `now.getHours(${z}) * 60 + now.getMinutes(${z}) ${op} ${minute}`),
   zoneOrNone.map((z) => `now.getDate(${z}) == 29 || now.getDayOfMonth(${z}) == 0`),
   zoneOrNone.map((z) => `now.getDayOfYear(${z}) in [0, 14, 59, 364]`),
   zoneOrNone.map((z) => `now.getFullYear(${z}) == 2026 && now.getMonth(${z}) != 2`),

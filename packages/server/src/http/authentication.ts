@@ -4,7 +4,7 @@ import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize } from "../platform/authorization/granted.ts";
-import { requireRecentAuthentication } from "../platform/authorization/recent-authentication.ts";
+import { requirePerson, requireRecentAuthentication } from "../platform/authorization/recent-authentication.ts";
 import type { Clock } from "../platform/clock.ts";
 import { tokenPrefixes } from "../platform/secrets/tokens.ts";
 import { type Authenticator, type Caller, type Credential, presentedCredential, presentedKey } from "./caller.ts";
@@ -62,6 +62,7 @@ export async function authenticate(
   const exceeded = await limits.countRequest(request, reply);
   // Rejected requests count too. A missing permission is reported before an exceeded limit.
   if (isPermission(access)) authorize(caller.permissions, access);
+  if (access === "person") requirePerson(caller);
   if (exceeded !== undefined) throw exceeded;
   if (isDangerous(request, operation)) requireRecentAuthentication(caller, clock.now());
 
@@ -91,10 +92,11 @@ export async function authorizeAgain(
 ): Promise<void> {
   const caller = await identify(request, credentialOf(request, access), access, authenticator);
   if (isPermission(access)) authorize(caller.permissions, access);
+  if (access === "person") requirePerson(caller);
 }
 
 function isPermission(access: AuthenticationAsk["access"]): access is Permission {
-  return access !== "operator" && access !== "any-key" && access !== "sign-in";
+  return access !== "operator" && access !== "any-key" && access !== "person" && access !== "sign-in";
 }
 
 /** Sessions represent tenant keys. The operator, and a caller that signs in, must present the key itself. */

@@ -44,6 +44,7 @@ const notBuilt = `<!doctype html>
 export function mountConsole(app: FastifyInstance, folder: string | undefined): void {
   app.get("/", (_request, reply) => reply.redirect(prefix));
   app.get("/console", (_request, reply) => reply.redirect(prefix));
+  for (const own of ["/my", "/my/", "/console/my/"]) app.get(own, (_request, reply) => reply.redirect(`${prefix}my`));
   const page = folder === undefined ? undefined : readPage(folder);
   if (folder === undefined || page === undefined) {
     app.get(`${prefix}*`, (_request, reply) => pageReply(reply, undefined).status(503).send(notBuilt));

@@ -219,8 +219,8 @@ function describeProof(reply: FastifyReply, { generation, gateways, missing }: A
 
 function grantedTo(operation: Operation, caller: Caller): Granted<Permission> {
   // Operator operations have no tenant permission, and their queries require none. Operations for any key authorize
-  // their parts.
-  return operation.access === "operator" || operation.access === "any-key"
+  // their parts, and operations for a person concern the person's own records.
+  return operation.access === "operator" || operation.access === "any-key" || operation.access === "person"
     ? (undefined as unknown as Granted<Permission>)
     : authorize(caller.permissions, operation.access);
 }

@@ -226,7 +226,7 @@ function describeOperation(operation: Operation, schemas: Json): Json {
     summary: operation.summary,
     description: [operation.description, accessText(operation)].filter(Boolean).join("\n\n"),
     ...(operation.access === "operator" ? { security: [{ operatorKey: [] }, { bearerOperatorKey: [] }] } : {}),
-    ...(operation.access === "operator" || operation.access === "any-key" ? {} : { "x-permission": operation.access }),
+    ...(isPermission(operation.access) ? { "x-permission": operation.access } : {}),
     parameters: parametersOf(operation),
     ...(operation.body === undefined
       ? {}
@@ -240,8 +240,13 @@ function describeOperation(operation: Operation, schemas: Json): Json {
   };
 }
 
+function isPermission(access: Operation["access"]): boolean {
+  return access !== "operator" && access !== "any-key" && access !== "person";
+}
+
 function accessText(operation: Operation): string {
   if (operation.access === "operator") return "Requires the operator key.";
+  if (operation.access === "person") return "Requires the session of a person, and no permission.";
   return operation.access === "any-key"
     ? "Requires a key of the tenant. Each change also requires the permission of its own operation."
     : `Requires a key with the permission \`${operation.access}\`.`;

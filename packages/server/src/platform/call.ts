@@ -150,7 +150,7 @@ export class Call<O extends Operation> {
    */
   inner(operation: Operation, checked: CheckedRequest, batch: CommandBatch, reverts?: string): Call<Operation> {
     const { access } = operation;
-    if (access === "operator" || access === "any-key")
+    if (access === "operator" || access === "any-key" || access === "person")
       throw new Error(`${operation.id} is not an operation inside a tenant`);
     const granted = authorize(this.permissions, access);
     const request = { operation, ...checked, listQuery: undefined, flags: new Set<string>(), query: {} };

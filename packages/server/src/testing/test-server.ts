@@ -75,7 +75,7 @@ export interface TestServer extends Composition {
   readonly operator: TestClient;
   /** Creates a tenant for the test. */
   newTenant(): Promise<TestTenant>;
-  client(key: string | undefined): TestClient;
+  client(key: string | undefined, headers?: Headers): TestClient;
   /** Listens on a free port of the loopback address. Repeated calls return the same URL. */
   listen(): Promise<string>;
 }
@@ -131,7 +131,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   });
   await composition.app.ready();
   const requires = options.mayFail === true ? "nothing" : "service";
-  const client = (key: string | undefined) => new TestClient(composition, key, requires);
+  const client = (key: string | undefined, headers?: Headers) => new TestClient(composition, key, requires, headers);
   let url: Promise<string> | undefined;
   return {
     ...composition,
@@ -181,16 +181,19 @@ export class TestClient {
   readonly #composition: Composition;
   readonly #key: string | undefined;
   readonly #requires: Requirement;
+  readonly #headers: Headers;
 
-  constructor(composition: Composition, key: string | undefined, requires: Requirement) {
+  /** @param headers of each request, such as the cookie of a person's session */
+  constructor(composition: Composition, key: string | undefined, requires: Requirement, headers: Headers = {}) {
     this.#composition = composition;
     this.#key = key;
     this.#requires = requires;
+    this.#headers = headers;
   }
 
   /** The same client, but it throws unless a call succeeds: for steps whose reply the test does not check. */
   get must(): TestClient {
-    return new TestClient(this.#composition, this.#key, "success");
+    return new TestClient(this.#composition, this.#key, "success", this.#headers);
   }
 
   get(path: string, headers: Headers = {}): Promise<TestReply> {
@@ -220,6 +223,7 @@ export class TestClient {
       headers: {
         ...(this.#key === undefined ? {} : { apikey: this.#key }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...this.#headers,
         ...headers,
       },
       ...(body === undefined ? {} : { payload: typeof body === "string" ? body : JSON.stringify(body) }),

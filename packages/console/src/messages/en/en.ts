@@ -17,6 +17,7 @@ import { graph } from "./graph.ts";
 import { groups } from "./groups.ts";
 import { identityProviders } from "./identity-providers.ts";
 import { lists } from "./lists.ts";
+import { my } from "./my.ts";
 import { overview } from "./overview.ts";
 import { policies } from "./policies.ts";
 import { protocols } from "./protocols.ts";
@@ -48,6 +49,7 @@ export const en = {
   groups,
   identityProviders,
   lists,
+  my,
   overview,
   policies,
   protocols,

@@ -5,7 +5,6 @@ export const signIn = {
     endAllDone: "All your sessions have ended",
     endSession: "End session",
     endSessionDone: "Session ended",
-    key: "This session represents the API key {{name}}. Sign in with a passkey to manage your own account.",
     passkeys: "Passkeys",
     passkeysEmpty: "You have no passkey.",
     recovery: "Recovery code",
@@ -14,7 +13,6 @@ export const signIn = {
     renewRecovery: "Create recovery code",
     sessions: "Sessions",
     thisSession: "This session",
-    title: "My account",
   },
   authorize: {
     approve: "Approve",

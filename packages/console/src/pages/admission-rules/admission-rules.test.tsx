@@ -33,6 +33,21 @@ describe("the builder of conditions", () => {
     expect(body?.rule).toMatch(/^\(now\.getHours\(".+"\) >= 22 \|\| now\.getHours\(".+"\) < 6\)$/);
   });
 
+  test("stores minutes over midnight, shows the week, and reads them again from the text", async () => {
+    const user = await openForm();
+    await addCondition(user, kinds("hours"));
+    await choose(user, t("admissionRules.builder.from"), "22:30");
+    const until = await screen.findByRole("combobox", { name: t("admissionRules.builder.until") });
+    await user.clear(until);
+    await user.type(until, "6:10");
+    await user.keyboard("{ArrowDown}{Enter}");
+    expect((await screen.findAllByText("00:00–06:10, 22:30–24:00")).length).toBe(7);
+    await create(user);
+    await waitFor(() => expect(mockApi.received("createAdmissionRule")).toHaveLength(1));
+    const [body] = mockApi.bodies("createAdmissionRule") as { readonly rule: string }[];
+    expect(body?.rule).toMatch(/^\(now\.getHours\(".+"\) \* 60 \+ now\.getMinutes\(".+"\) >= 1350 \|\| .* < 370\)$/);
+  });
+
   test.each([
     ["country", t("admissionRules.problems.country")],
     ["group", t("admissionRules.problems.group")],

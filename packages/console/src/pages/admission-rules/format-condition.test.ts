@@ -11,6 +11,12 @@ test.each([
   ['now.getHours("Europe/Berlin") >= 7', "it is 07:00 or later in Europe/Berlin"],
   ['now.getHours("Europe/Berlin") < 20', "it is before 20:00 in Europe/Berlin"],
   ['now.getHours("UTC") <= 19', "it is before 20:00 in UTC"],
+  ['now.getHours("UTC") * 60 + now.getMinutes("UTC") >= 510', "it is 08:30 or later in UTC"],
+  ['now.getHours("UTC") * 60 + now.getMinutes("UTC") <= 1049', "it is before 17:30 in UTC"],
+  [
+    '(now.getHours("UTC") * 60 + now.getMinutes("UTC") >= 1350 || now.getHours("UTC") * 60 + now.getMinutes("UTC") < 375)',
+    "it is between 22:30 and 06:15 on the next day in UTC",
+  ],
   ['now.getHours("UTC") > 6', "it is 07:00 or later in UTC"],
   ['now.getDayOfWeek("UTC") >= 1', "it is Monday or later in the week, starting on Sunday, in UTC"],
   ['now.getDayOfWeek("UTC") < 6', "it is Friday or earlier in the week, starting on Sunday, in UTC"],

@@ -1,6 +1,6 @@
 /** Conditions of admission rules in words. */
 import { t } from "../../messages/i18n.ts";
-import { type Comparison, type Condition, readRule } from "./rule-conditions.ts";
+import { type Comparison, type Condition, readBound, readRule } from "./rule-conditions.ts";
 
 export const dayNames = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"] as const;
 
@@ -9,8 +9,6 @@ export const comparisonKeys = { "==": "is", "!=": "isNot", ">=": "atLeast", "<="
   Comparison,
   string
 >;
-
-const bound = /^now\.get(Hours|DayOfWeek)\("([^"\\]*)"\) (>=|<=|<|>) (\d{1,2})$/;
 
 export interface RuleInWords {
   /** Whether all of the conditions must be met, or any. */
@@ -55,8 +53,8 @@ function formatOne(condition: Condition): string {
       });
     case "hours":
       return t(`admissionRules.conditions.${condition.from > condition.to ? "hoursOvernight" : "hours"}`, {
-        from: formatHour(condition.from),
-        to: formatHour(condition.to),
+        from: formatTimeOfDay(condition.from),
+        to: formatTimeOfDay(condition.to),
         zone: condition.zone,
       });
     case "group":
@@ -79,13 +77,11 @@ function formatOne(condition: Condition): string {
 
 /** One bound of a range of hours or days, as it appears in an explanation that lists the parts of a rule. */
 function formatBound(text: string): string | undefined {
-  const [, part, zone = "", sign, number] = bound.exec(text) ?? [];
-  if (sign === undefined) return undefined;
-  // The first hour or day that is inside the range, or the first that is outside.
-  const edge = Number(number) + (sign === ">" || sign === "<=" ? 1 : 0);
-  const isFrom = sign.startsWith(">");
-  if (part === "Hours") {
-    const values = { hour: formatHour(edge), zone };
+  const found = readBound(text);
+  if (found === undefined) return undefined;
+  const { part, zone, isFrom, edge } = found;
+  if (part === "hours") {
+    const values = { hour: formatTimeOfDay(edge), zone };
     return isFrom ? t("admissionRules.conditions.hourFrom", values) : t("admissionRules.conditions.hourUntil", values);
   }
   const day = formatDay(isFrom ? edge : edge - 1);
@@ -107,8 +103,10 @@ function formatAlternatives(items: readonly string[]): string {
   return t("admissionRules.conditions.or", { names: items.slice(0, -1).join(", "), last: items.at(-1) ?? "" });
 }
 
-function formatHour(hour: number): string {
-  return `${String(hour).padStart(2, "0")}:00`;
+/** @param minutes since midnight, up to 1440 for 24:00 */
+export function formatTimeOfDay(minutes: number): string {
+  const parts = [Math.floor(minutes / 60), minutes % 60];
+  return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
 
 /** Formats a name such as `diskEncrypted` as separate words. */

@@ -1,10 +1,13 @@
-/** The hours of a week at which the time conditions of a rule are met. */
-import type { BuiltRule, Condition } from "./rule-conditions.ts";
+/** The times of a week at which the time conditions of a rule are met. */
+import { type BuiltRule, type Condition, minutesPerDay } from "./rule-conditions.ts";
+
+/** Minutes since midnight: `from` is included, `until` is not. */
+type Range = readonly [from: number, until: number];
 
 interface OpenHours {
   readonly zone: string;
-  /** The 24 hours of each day from Monday to Sunday. */
-  readonly days: readonly (readonly boolean[])[];
+  /** The open ranges of each day from Monday to Sunday. */
+  readonly days: readonly (readonly Range[])[];
   /** Whether other conditions have to be met too, or can be met instead. */
   readonly isPartial: boolean;
 }
@@ -13,7 +16,6 @@ type TimeCondition = Extract<Condition, { readonly kind: "days" | "hours" }>;
 
 /** Monday first. Day 0 is Sunday. */
 const weekdays = [1, 2, 3, 4, 5, 6, 0] as const;
-const hours = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** @returns undefined for a rule without time conditions, and for one with several time zones */
 export function openHoursOf({ match, conditions }: BuiltRule): OpenHours | undefined {
@@ -22,31 +24,37 @@ export function openHoursOf({ match, conditions }: BuiltRule): OpenHours | undef
   );
   const [first] = timed;
   if (first === undefined || timed.some(({ zone }) => zone !== first.zone)) return undefined;
-  const isMet = (day: number, hour: number) => {
-    const met = (condition: TimeCondition) => isMetAt(condition, day, hour);
+  const isMet = (day: number, minute: number) => {
+    const met = (condition: TimeCondition) => isMetAt(condition, day, minute);
     return match === "all" ? timed.every(met) : timed.some(met);
   };
+  const edges = [
+    0,
+    ...timed.flatMap((condition) => (condition.kind === "hours" ? [condition.from, condition.to] : [])),
+  ];
+  const starts = [...new Set(edges)].filter((minute) => minute < minutesPerDay).sort((a, b) => a - b);
   return {
     zone: first.zone,
-    days: weekdays.map((day) => hours.map((hour) => isMet(day, hour))),
+    days: weekdays.map((day) => openRanges(starts, (minute) => isMet(day, minute))),
     isPartial: timed.length < conditions.length,
   };
 }
 
-function isMetAt(condition: TimeCondition, day: number, hour: number): boolean {
+function isMetAt(condition: TimeCondition, day: number, minute: number): boolean {
   if (condition.kind === "days") return condition.days.includes(day);
   const { from, to } = condition;
-  return from <= to ? hour >= from && hour < to : hour >= from || hour < to;
+  return from <= to ? minute >= from && minute < to : minute >= from || minute < to;
 }
 
-/** Open hours of one day as ranges, such as `[[8, 18]]`. */
-export function rangesOf(day: readonly boolean[]): readonly (readonly [from: number, until: number])[] {
+/** @param starts the minutes at which the result can change, in order */
+function openRanges(starts: readonly number[], isOpen: (minute: number) => boolean): readonly Range[] {
   const ranges: [number, number][] = [];
-  for (const [hour, isOpen] of day.entries()) {
+  for (const [index, from] of starts.entries()) {
+    if (!isOpen(from)) continue;
+    const until = starts[index + 1] ?? minutesPerDay;
     const last = ranges.at(-1);
-    if (!isOpen) continue;
-    if (last?.[1] === hour) last[1] = hour + 1;
-    else ranges.push([hour, hour + 1]);
+    if (last?.[1] === from) last[1] = until;
+    else ranges.push([from, until]);
   }
   return ranges;
 }

@@ -14,10 +14,19 @@ import {
   Text,
 } from "@mantine/core";
 import { Plus, X } from "lucide-react";
+import { useState } from "react";
 import { t } from "../../messages/i18n.ts";
 import { FactName, FactValue, GroupName, MetNow } from "./condition-pickers.tsx";
 import { countries } from "./countries.ts";
-import { type BuiltRule, type Comparison, type Condition, type Plain, writeRule } from "./rule-conditions.ts";
+import { formatTimeOfDay } from "./format-condition.ts";
+import {
+  type BuiltRule,
+  type Comparison,
+  type Condition,
+  minutesPerDay,
+  type Plain,
+  writeRule,
+} from "./rule-conditions.ts";
 import { conditionProblem } from "./rule-problems.ts";
 import { WeekStrip } from "./week-strip.tsx";
 
@@ -37,7 +46,10 @@ const kinds: readonly { readonly label: string; readonly condition: Condition }[
     label: t("admissionRules.builder.kinds.days"),
     condition: { kind: "days", zone: ownTimeZone, days: [1, 2, 3, 4, 5] },
   },
-  { label: t("admissionRules.builder.kinds.hours"), condition: { kind: "hours", zone: ownTimeZone, from: 8, to: 18 } },
+  {
+    label: t("admissionRules.builder.kinds.hours"),
+    condition: { kind: "hours", zone: ownTimeZone, from: 8 * 60, to: 18 * 60 },
+  },
   {
     label: t("admissionRules.builder.kinds.posture"),
     condition: { kind: "posture", name: "diskEncrypted", comparison: "==", value: true },
@@ -185,16 +197,18 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
     case "hours":
       return (
         <>
-          <Hour
+          <TimeOfDay
             label={t("admissionRules.builder.from")}
             value={condition.from}
-            hours={hoursFrom.filter((hour) => hour !== condition.to)}
+            first={0}
+            other={condition.to}
             set={(from) => set({ ...condition, from })}
           />
-          <Hour
+          <TimeOfDay
             label={t("admissionRules.builder.until")}
             value={condition.to}
-            hours={hoursUntil.filter((hour) => hour !== condition.from)}
+            first={1}
+            other={condition.from}
             set={(to) => set({ ...condition, to })}
             {...(condition.from > condition.to ? { note: t("admissionRules.builder.nextDay") } : {})}
           />
@@ -285,25 +299,37 @@ function Is({ label, not, yes, no, set }: IsProps) {
   );
 }
 
-interface HourProps {
+interface TimeOfDayProps {
   readonly label: string;
+  /** Minutes since midnight. */
   readonly value: number;
-  readonly hours: readonly number[];
-  readonly set: (hour: number) => void;
+  /** The first minute that can be chosen: 0, or 1 for the end of a window, which can be 24:00. */
+  readonly first: 0 | 1;
+  /** The other end of the window, which cannot be chosen. */
+  readonly other: number;
+  readonly set: (minutes: number) => void;
   readonly note?: string;
 }
 
-const hoursFrom = Array.from({ length: 24 }, (_, hour) => hour);
-const hoursUntil = Array.from({ length: 24 }, (_, hour) => hour + 1);
+const halfHours = Array.from({ length: 49 }, (_, index) => index * 30);
 
-/** Choices, because a number that is corrected while it is typed becomes another one than was meant. */
-function Hour({ label, value, hours, set, note }: HourProps) {
+/**
+ * Choices, because a time that is corrected while it is typed becomes another one than was meant. A complete time that
+ * is typed becomes a choice.
+ */
+function TimeOfDay({ label, value, first, other, set, note }: TimeOfDayProps) {
+  const [typed, setTyped] = useState("");
+  const minutes = [...halfHours, value, ...minutesOf(typed)].filter(
+    (minute) => minute >= first && minute < minutesPerDay + first && minute !== other,
+  );
+  const choices = [...new Set(minutes)].sort((a, b) => a - b);
   return (
     <Select
       label={label}
-      data={hours.map((hour) => ({ value: String(hour), label: `${String(hour).padStart(2, "0")}:00` }))}
+      data={choices.map((minute) => ({ value: String(minute), label: formatTimeOfDay(minute) }))}
       value={String(value)}
-      onChange={(hour) => set(Number(hour ?? value))}
+      onChange={(minute) => set(Number(minute ?? value))}
+      onSearchChange={setTyped}
       allowDeselect={false}
       searchable
       maxDropdownHeight={240}
@@ -311,6 +337,12 @@ function Hour({ label, value, hours, set, note }: HourProps) {
       {...(note === undefined ? {} : { description: note, inputWrapperOrder: ["label", "input", "description"] })}
     />
   );
+}
+
+/** The time that is typed, such as 8:10, in minutes since midnight. */
+function minutesOf(typed: string): readonly number[] {
+  const [, hour, minute] = /^(\d{1,2}):([0-5]\d)$/.exec(typed.trim()) ?? [];
+  return hour === undefined ? [] : [Number(hour) * 60 + Number(minute)];
 }
 
 /** Keeps codes that the list does not have, such as those of a rule that was written as text. */

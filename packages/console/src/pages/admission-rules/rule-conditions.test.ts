@@ -6,6 +6,13 @@ const zone = fc.constantFrom("Europe/Berlin", "UTC", "America/New_York");
 const name = fc.stringMatching(/^[a-z][A-Za-z0-9_]{0,8}$/);
 const plain = fc.oneof(fc.string(), fc.boolean(), fc.integer({ min: -9_999, max: 9_999 }));
 
+/** Often a whole hour, for which another text is written. */
+const minuteOfDay = (min: number, max: number) =>
+  fc.oneof(
+    fc.integer({ min, max }),
+    fc.integer({ min: Math.ceil(min / 60), max: Math.floor(max / 60) }).map((hour) => hour * 60),
+  );
+
 const condition: fc.Arbitrary<Condition> = fc.oneof(
   fc.record({
     kind: fc.constant("country" as const),
@@ -14,7 +21,7 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
   }),
   fc.record({ kind: fc.constant("days" as const), zone, days: fc.array(fc.integer({ min: 0, max: 6 })) }),
   fc
-    .tuple(zone, fc.integer({ min: 0, max: 23 }), fc.integer({ min: 1, max: 24 }))
+    .tuple(zone, minuteOfDay(0, 1439), minuteOfDay(1, 1440))
     .filter(([, from, to]) => from !== to)
     .map(([inZone, from, to]) => ({ kind: "hours" as const, zone: inZone, from, to })),
   fc.record({
@@ -49,9 +56,17 @@ test("parses rules that people write by hand", () => {
     match: "all",
     conditions: [
       { kind: "days", zone: "Europe/Berlin", days: [1, 2, 3, 4, 5] },
-      { kind: "hours", zone: "Europe/Berlin", from: 7, to: 20 },
+      { kind: "hours", zone: "Europe/Berlin", from: 420, to: 1200 },
     ],
   });
+  expect(
+    readRule(
+      'now.getHours("UTC") * 60 + now.getMinutes("UTC") >= 510 && now.getHours("UTC") * 60 + now.getMinutes("UTC") <= 1049',
+    )?.conditions,
+  ).toEqual([{ kind: "hours", zone: "UTC", from: 510, to: 1050 }]);
+  expect(
+    readRule('(now.getHours("UTC") >= 22 || now.getHours("UTC") * 60 + now.getMinutes("UTC") < 375)')?.conditions,
+  ).toEqual([{ kind: "hours", zone: "UTC", from: 1320, to: 375 }]);
   expect(readRule("")).toEqual({ match: "all", conditions: [] });
 });
 
@@ -66,6 +81,9 @@ test.each([
   "!(user.a == 1)",
   'now.getHours("UTC") >= 20 && now.getHours("UTC") < 7',
   'now.getHours("UTC") >= 7 && now.getHours("Europe/Berlin") < 20',
+  'now.getHours("UTC") * 60 + now.getMinutes("Europe/Berlin") >= 510',
+  'now.getHours("UTC") * 60 + now.getMinutes("UTC") >= 510 && now.getHours("UTC") * 60 + now.getMinutes("UTC") < 1441',
+  'now.getHours("UTC") * 60 + now.getMinutes("UTC") >= 510 && now.getDayOfWeek("UTC") < 6',
   'now.getDayOfWeek("UTC") in [7]',
   "user.a == 1 // with a remark",
 ])("leaves an unknown rule as text: %s", (text) => {

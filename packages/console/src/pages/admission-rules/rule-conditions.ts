@@ -3,6 +3,9 @@
  * A rule is stored as text only. A rule that the builder cannot parse remains text.
  */
 
+const minutesPerHour = 60;
+export const minutesPerDay = 1440;
+
 export type Plain = string | number | boolean;
 export type Comparison = "==" | "!=" | ">=" | "<=";
 
@@ -10,7 +13,9 @@ export type Condition =
   | { readonly kind: "country"; readonly not: boolean; readonly countries: readonly string[] }
   /** Day 0 is Sunday. */
   | { readonly kind: "days"; readonly zone: string; readonly days: readonly number[] }
-  /** Whole hours: `from` is included, `to` is not. If `from` is later than `to`, the window spans midnight. */
+  /**
+   * Minutes since midnight: `from` is included, `to` is not. If `from` is later than `to`, the window spans midnight.
+   */
   | { readonly kind: "hours"; readonly zone: string; readonly from: number; readonly to: number }
   | {
       readonly kind: "posture" | "user";
@@ -42,11 +47,8 @@ function writeCondition(condition: Condition): string {
       return negated(condition.not, `source.country in [${condition.countries.map(quote).join(", ")}]`);
     case "days":
       return `now.getDayOfWeek(${quote(condition.zone)}) in [${condition.days.join(", ")}]`;
-    case "hours": {
-      const hours = `now.getHours(${quote(condition.zone)})`;
-      if (condition.from > condition.to) return `(${hours} >= ${condition.from} || ${hours} < ${condition.to})`;
-      return `${hours} >= ${condition.from} && ${hours} < ${condition.to}`;
-    }
+    case "hours":
+      return writeWindow(condition);
     case "posture":
       return `device.posture.${condition.name} ${condition.comparison} ${JSON.stringify(condition.value)}`;
     case "user":
@@ -54,6 +56,15 @@ function writeCondition(condition: Condition): string {
     case "group":
       return negated(condition.not, `${quote(condition.group)} in user.groups`);
   }
+}
+
+/** Whole hours need no minutes, and are easier to read without them. */
+function writeWindow({ zone, from, to }: Extract<Condition, { readonly kind: "hours" }>): string {
+  const hours = `now.getHours(${quote(zone)})`;
+  const isWhole = from % minutesPerHour === 0 && to % minutesPerHour === 0;
+  const clock = isWhole ? hours : `${hours} * 60 + now.getMinutes(${quote(zone)})`;
+  const [low, high] = isWhole ? [from / minutesPerHour, to / minutesPerHour] : [from, to];
+  return from > to ? `(${clock} >= ${low} || ${clock} < ${high})` : `${clock} >= ${low} && ${clock} < ${high}`;
 }
 
 const quote = (text: string): string => JSON.stringify(text);
@@ -95,24 +106,54 @@ function readAll(text: string): readonly Condition[] | undefined {
   return found;
 }
 
-const bound = /^now\.get(Hours|DayOfWeek)\(("[^"\\]*")\) (>=|<=|<) (\d{1,2})$/;
+/** One end of a range of days or of times of day. */
+export interface Bound {
+  readonly part: "days" | "hours";
+  readonly zone: string;
+  /** Whether the range begins or ends there. */
+  readonly isFrom: boolean;
+  /** The first day or minute of the day that is inside the range, or the first that is outside. */
+  readonly edge: number;
+}
+
+const dayOrHour = /^now\.get(Hours|DayOfWeek)\(("[^"\\]*")\) (>=|<=|<|>) (\d{1,2})$/;
+const minute = /^now\.getHours\(("[^"\\]*")\) \* 60 \+ now\.getMinutes\(("[^"\\]*")\) (>=|<=|<|>) (\d{1,4})$/;
+
+/** Reads a comparison with the day, the hour or the minute of the day. */
+export function readBound(text: string): Bound | undefined {
+  const [, part, quotedZone, sign, number] = dayOrHour.exec(text) ?? [];
+  if (sign !== undefined) {
+    const edge = edgeOf(sign, number);
+    const [kind, unit] = part === "Hours" ? (["hours", minutesPerHour] as const) : (["days", 1] as const);
+    return boundAt(kind, quotedZone, sign, edge * unit);
+  }
+  const [, zone, sameZone, minuteSign, minutes] = minute.exec(text) ?? [];
+  if (minuteSign === undefined || zone !== sameZone) return undefined;
+  return boundAt("hours", zone, minuteSign, edgeOf(minuteSign, minutes));
+}
+
+function edgeOf(sign: string, number = ""): number {
+  return Number(number) + (sign === ">" || sign === "<=" ? 1 : 0);
+}
+
+function boundAt(part: Bound["part"], quotedZone = "", sign: string, edge: number): Bound | undefined {
+  const zone = readQuoted(quotedZone);
+  if (zone === undefined || edge > (part === "hours" ? minutesPerDay : 7)) return undefined;
+  return { part, zone, isFrom: sign.startsWith(">"), edge };
+}
 
 function readRange(first: string, second: string): Condition | undefined {
-  const low = bound.exec(first.trim());
-  const high = bound.exec(second.trim());
-  if (low?.[3] !== ">=" || high === null || low[1] !== high[1] || low[2] !== high[2]) return undefined;
-  const zone = readQuoted(low[2] ?? "");
-  const [from, to] = [Number(low[4]), Number(high[4]) + (high[3] === "<=" ? 1 : 0)];
-  if (zone === undefined || high[3] === ">=" || from >= to) return undefined;
-  if (low[1] === "Hours") return to > 24 ? undefined : { kind: "hours", zone, from, to };
-  return to > 7 ? undefined : { kind: "days", zone, days: Array.from({ length: to - from }, (_, day) => from + day) };
+  const [low, high] = [readBound(first.trim()), readBound(second.trim())];
+  if (low === undefined || high === undefined || low.part !== high.part || low.zone !== high.zone) return undefined;
+  const { zone, edge: from } = low;
+  const { edge: to } = high;
+  if (!low.isFrom || high.isFrom || from >= to) return undefined;
+  if (low.part === "hours") return { kind: "hours", zone, from, to };
+  return { kind: "days", zone, days: Array.from({ length: to - from }, (_, day) => from + day) };
 }
 
 const literal = String.raw`("(?:[^"\\]|\\.)*"|true|false|-?\d{1,15}(?:\.\d+)?)`;
 const comparing = new RegExp(String.raw`^(user|device\.posture)\.([A-Za-z_]\w*|) (==|!=|>=|<=) ${literal}$`);
-/** A window that spans midnight. */
-const overnight = /^now\.getHours\(("[^"\\]*")\) >= (\d{1,2}) \|\| now\.getHours\(("[^"\\]*")\) < (\d{1,2})$/;
-
 function readCondition(text: string): Condition | undefined {
   const part = unwrapped(text);
   const not = /^!\s*\(([\s\S]*)\)$/.exec(part);
@@ -120,8 +161,8 @@ function readCondition(text: string): Condition | undefined {
     const inner = readCondition(not[1] ?? "");
     return inner !== undefined && "not" in inner && !inner.not ? { ...inner, not: true } : undefined;
   }
-  const night = overnight.exec(part);
-  if (night !== null) return readOvernight(night);
+  const night = readOvernight(part);
+  if (night !== undefined) return night;
   const country = /^source\.country in (\[.*\])$/.exec(part);
   if (country !== null) {
     const countries = readList(country[1] ?? "", (value): value is string => typeof value === "string");
@@ -152,11 +193,16 @@ function readCondition(text: string): Condition | undefined {
   };
 }
 
-function readOvernight([, first = "", from, second, to]: RegExpExecArray): Condition | undefined {
-  const zone = readQuoted(first);
-  const condition = { kind: "hours", zone: zone ?? "", from: Number(from), to: Number(to) } as const;
-  const isValid = zone !== undefined && first === second && condition.to > 0 && condition.from < 24;
-  return isValid && condition.from > condition.to ? condition : undefined;
+/** Reads a window that spans midnight. */
+function readOvernight(text: string): Condition | undefined {
+  const [first = "", second = "", ...others] = split(text, "||") ?? [];
+  const [low, high] = [readBound(first), readBound(second)];
+  if (low?.part !== "hours" || high?.part !== "hours" || low.zone !== high.zone || others.length > 0) return undefined;
+  const { zone, edge: from } = low;
+  const { edge: to } = high;
+  return low.isFrom && !high.isFrom && to > 0 && from > to && from < minutesPerDay
+    ? { kind: "hours", zone, from, to }
+    : undefined;
 }
 
 function readJson(text: string): unknown {

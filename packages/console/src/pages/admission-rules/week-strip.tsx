@@ -1,14 +1,13 @@
-/** A week in hours, which shows when the time conditions of a rule are met. */
+/** A week, which shows when the time conditions of a rule are met. */
 import { Text } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
-import { openHoursOf, rangesOf } from "./open-hours.ts";
-import type { BuiltRule } from "./rule-conditions.ts";
+import { formatTimeOfDay } from "./format-condition.ts";
+import { openHoursOf } from "./open-hours.ts";
+import { type BuiltRule, minutesPerDay } from "./rule-conditions.ts";
 
 const days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 
-function formatHour(hour: number): string {
-  return `${String(hour).padStart(2, "0")}:00`;
-}
+const shareOfDay = (minutes: number): string => `${(100 * minutes) / minutesPerDay}%`;
 
 export function WeekStrip({ rule }: { readonly rule: BuiltRule }) {
   const open = openHoursOf(rule);
@@ -18,17 +17,16 @@ export function WeekStrip({ rule }: { readonly rule: BuiltRule }) {
       <table>
         <caption>{t("admissionRules.week.title", { zone: open.zone })}</caption>
         <tbody>
-          {open.days.map((hours, index) => {
-            const ranges = rangesOf(hours).map(([from, until]) => `${formatHour(from)}–${formatHour(until)}`);
-            const text = ranges.length === 0 ? t("admissionRules.week.closed") : ranges.join(", ");
+          {open.days.map((ranges, index) => {
+            const words = ranges.map(([from, until]) => `${formatTimeOfDay(from)}–${formatTimeOfDay(until)}`);
+            const text = words.length === 0 ? t("admissionRules.week.closed") : words.join(", ");
             return (
               <tr key={days[index]}>
                 <th scope="row">{t(`admissionRules.builder.weekdays.${days[index] ?? "monday"}`)}</th>
                 <td>
                   <span className="week-bar" aria-hidden>
-                    {hours.map((isOpen, hour) => (
-                      // biome-ignore lint/suspicious/noArrayIndexKey: the hours of a day
-                      <span key={hour} data-open={isOpen} />
+                    {ranges.map(([from, until]) => (
+                      <span key={from} style={{ left: shareOfDay(from), width: shareOfDay(until - from) }} />
                     ))}
                   </span>
                 </td>

@@ -1,4 +1,4 @@
-import { CircleUser, LogIn } from "lucide-react";
+import { LogIn } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
 import { t } from "../../messages/i18n.ts";
 
@@ -9,13 +9,4 @@ export const signInPages: PageSet = {
   section: "administration",
   permission: "events:read",
   list: async () => (await import("./sign-ins.page.tsx")).SignInsPage,
-};
-
-export const accountPages: PageSet = {
-  path: "account",
-  title: t("signIn.account.title"),
-  icon: CircleUser,
-  section: "start",
-  isHidden: true,
-  list: async () => (await import("./account.page.tsx")).AccountPage,
 };

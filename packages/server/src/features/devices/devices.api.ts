@@ -3,7 +3,17 @@
 export { type DeviceKeyRow, lockDeviceKeys, storeDeviceKeys } from "./device-keys.queries.ts";
 export { issueDeviceToken } from "./device-token.commands.ts";
 export { type DeviceIdentity, findPresentedDevice, identitiesOfDevices } from "./device-token.queries.ts";
-export { countDevicesOfUser, type DeviceRow, insertDevice, lockDevice, readDevices } from "./devices.queries.ts";
+export {
+  countDevicesOfUser,
+  type DeviceRow,
+  deleteDevice,
+  insertDevice,
+  type LockedDevice,
+  lockDevice,
+  readDevices,
+  readDevicesOfUser,
+  setDeviceName,
+} from "./devices.queries.ts";
 export { deviceLimit } from "./devices.rules.ts";
 export {
   type DeviceJson,

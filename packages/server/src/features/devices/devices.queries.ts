@@ -53,6 +53,11 @@ const selectOfUsers = statement<DeviceRow, [tenantId: string, userIds: readonly 
   `SELECT ${wholeDevice} FROM devices AS item
    WHERE item.tenant_id = $1 AND item.user_id = ANY ($2::uuid[]) ORDER BY item.id FOR UPDATE OF item`,
 );
+const selectOfUser = statement<DeviceRow, [tenantId: string, userId: string]>(
+  "devices.read_of_user",
+  `SELECT ${wholeDevice} FROM devices AS item
+   WHERE item.tenant_id = $1 AND item.user_id = $2 ORDER BY item.name_key, item.id`,
+);
 const selectForChange = statement<LockedDevice, [tenantId: string, id: string]>(
   "devices.lock",
   // FOR UPDATE reads the latest committed row: after waiting for the user's deletion, the row has no user.
@@ -62,6 +67,10 @@ const setActive = statement<never, [tenantId: string, id: string, at: Date, acti
   "devices.set_active",
   `UPDATE devices SET updated_at = $3, version = version + 1, active = $4, approval_pending = approval_pending AND NOT $4
    WHERE tenant_id = $1 AND id = $2`,
+);
+const setName = statement<never, [tenantId: string, id: string, at: Date, name: string]>(
+  "devices.set_name",
+  "UPDATE devices SET updated_at = $3, version = version + 1, name = $4 WHERE tenant_id = $1 AND id = $2",
 );
 const setPosture = statement<never, [tenantId: string, id: string, at: Date, posture: string]>(
   "devices.set_posture",
@@ -113,6 +122,11 @@ export function listDevices(
 /** The devices that exist, ordered by id. */
 export function readDevices(tx: TenantTx, ids: readonly string[]): Promise<DeviceRow[]> {
   return ids.length === 0 ? Promise.resolve([]) : tx.query(selectMany, tx.tenantId, ids);
+}
+
+/** The devices of a user, ordered by name. */
+export function readDevicesOfUser(tx: TenantTx, userId: string): Promise<DeviceRow[]> {
+  return tx.query(selectOfUser, tx.tenantId, userId);
 }
 
 /** Reads the device. Nobody else can change it, or refer to it, before the transaction ends. */
@@ -198,6 +212,16 @@ export async function setDeviceActive(
   at: Date,
 ): Promise<void> {
   await tx.query(setActive, tx.tenantId, id, at, active);
+}
+
+export async function setDeviceName(
+  tx: TenantTx,
+  _granted: Granted<"devices:write">,
+  id: string,
+  name: string,
+  at: Date,
+): Promise<void> {
+  await tx.query(setName, tx.tenantId, id, at, name);
 }
 
 export async function setDevicePosture(

@@ -10,5 +10,13 @@ export {
   requireEnrollable,
 } from "./user-enrolment.ts";
 export { createOwner } from "./users.built-in.ts";
-export { deleteUsers, insertUsers, readAllUsers, readUsers, type StoredUser, updateUsers } from "./users.queries.ts";
+export {
+  deleteUsers,
+  insertUsers,
+  readAllUsers,
+  readDeviceLimitOfUser,
+  readUsers,
+  type StoredUser,
+  updateUsers,
+} from "./users.queries.ts";
 export { type PolicyUserJson, policyUserJson, policyUserView, userView } from "./users.view.ts";

@@ -314,3 +314,13 @@ export async function deleteUsers(
 ): Promise<void> {
   await tx.query(remove, tx.tenantId, ids);
 }
+
+const selectDeviceLimit = statement<{ limit: number | null }, [tenantId: string, id: string]>(
+  "users.device_limit",
+  `SELECT max_devices AS "limit" FROM users WHERE tenant_id = $1 AND id = $2`,
+);
+
+/** The user's own device limit; null if the groups determine the limit. */
+export async function readDeviceLimitOfUser(tx: TenantTx, id: string): Promise<number | null> {
+  return (await tx.query(selectDeviceLimit, tx.tenantId, id))[0]?.limit ?? null;
+}

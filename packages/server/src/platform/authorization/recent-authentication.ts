@@ -28,7 +28,11 @@ function isRecent({ authenticatedAt }: Authenticated, now: Date, maxSeconds: num
 }
 
 /** @throws AppError person_required */
-export function requirePerson<Session>({ session }: { readonly session?: Session }): Session {
+export function requirePerson<Session extends object>({
+  session,
+}: {
+  readonly session?: Session | undefined;
+}): Session {
   if (session === undefined) throw new AppError("person_required");
   return session;
 }

@@ -64,6 +64,13 @@ describe.each(operations)("$id", (operation) => {
     });
 
     if (access === "any-key") return;
+    if (access === "person") {
+      test("answers 403 to a key with every permission", async () => {
+        const { status, body } = await call(tenant.key);
+        expect({ status, code: body.code }).toEqual({ status: 403, code: "person_required" });
+      });
+      return;
+    }
     test(`answers 403 to a key with every permission except ${access}`, async () => {
       const { status, body } = await call(await keyWithout(access));
       expect({ status, code: body.code }).toEqual({ status: 403, code: "permission_denied" });

@@ -1,6 +1,7 @@
 /** Test cases of operations: how to call an operation so that it succeeds. */
 import type { ErrorCode } from "@gatehouse/contract/errors";
 import type { Operation } from "@gatehouse/contract/operation";
+import { activeUser, signInAs } from "../signed-in-person.ts";
 import type { TestClient, TestServer, TestTenant } from "../test-server.ts";
 import type { RecordNoun } from "./test-records.ts";
 
@@ -8,7 +9,15 @@ import type { RecordNoun } from "./test-records.ts";
 export interface Actors {
   readonly tenant: TestTenant;
   readonly operator: TestClient;
+  /** A person of the tenant without roles. */
+  readonly person: TestPerson;
   readonly server: TestServer;
+}
+
+/** A person who is signed in. */
+export interface TestPerson {
+  readonly id: string;
+  readonly client: TestClient;
 }
 
 /** Path parameters, query and body of a request. */
@@ -62,6 +71,7 @@ export const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 /** The client with the key that an operation requires. */
 export function callerOf(operation: Operation, actors: Actors): TestClient {
+  if (operation.access === "person") return actors.person.client;
   return operation.access === "operator" ? actors.operator : actors.tenant.client;
 }
 
@@ -73,6 +83,17 @@ export interface TestWorld {
 }
 
 export async function createWorld(server: TestServer): Promise<TestWorld> {
-  const actors = async (): Promise<Actors> => ({ tenant: await server.newTenant(), operator: server.operator, server });
+  const actors = async (): Promise<Actors> => {
+    const tenant = await server.newTenant();
+    return { tenant, operator: server.operator, server, person: await personOf(server, tenant) };
+  };
   return { server, ours: await actors(), theirs: await actors() };
+}
+
+/** Signs in a new person without roles, who may have many devices. */
+async function personOf(server: TestServer, tenant: TestTenant): Promise<TestPerson> {
+  const { id } = await activeUser(server, tenant, "person@example.com");
+  await tenant.client.must.patch(`/tenants/users/${id}`, { maxDevices: 1_000 });
+  const session = await signInAs(server, tenant.id, id);
+  return { id, client: server.client(undefined, session) };
 }

@@ -9,6 +9,7 @@ import { changeCases } from "./changes.cases.ts";
 import { configurationCases } from "./configuration.cases.ts";
 import { domainCases } from "./domains.cases.ts";
 import { identityProviderCases } from "./identity-providers.cases.ts";
+import { myCases } from "./my.cases.ts";
 import { networkCases } from "./network.cases.ts";
 import type { OperationCase } from "./operation-case.ts";
 import { peopleCases } from "./people.cases.ts";
@@ -30,6 +31,7 @@ export const operationCases: readonly OperationCase[] = [
   ...configurationCases,
   ...revertCases,
   ...signInCases,
+  ...myCases,
   ...webhookCases,
   ...identityProviderCases,
   ...domainCases,

@@ -63,7 +63,7 @@ test("no operation leaks any of them, whether it succeeds or fails", async () =>
 });
 
 /** The same actors, with clients that record requests and replies. */
-function spyOn({ tenant, operator, server }: Actors): Actors {
+function spyOn({ tenant, operator, person, server }: Actors): Actors {
   const noting = (client: TestClient): TestClient => {
     const spy: TestClient = Object.create(client);
     spy.send = async (method, path, body, headers): Promise<TestReply> => {
@@ -73,5 +73,10 @@ function spyOn({ tenant, operator, server }: Actors): Actors {
     };
     return Object.defineProperty(spy, "must", { get: () => noting(client.must) });
   };
-  return { tenant: { ...tenant, client: noting(tenant.client) }, operator: noting(operator), server };
+  return {
+    tenant: { ...tenant, client: noting(tenant.client) },
+    operator: noting(operator),
+    person: { ...person, client: noting(person.client) },
+    server,
+  };
 }

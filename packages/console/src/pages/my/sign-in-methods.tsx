@@ -1,40 +1,17 @@
-/** "My account": the person's own passkeys, recovery code and sessions. */
-import { Badge, Button, Group, Stack, Table, Text, TextInput, Title } from "@mantine/core";
+/** The person's own passkeys, recovery code and sessions. */
+import { Badge, Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { api, inSession } from "../../app/api.ts";
 import { PasskeyNotice, usePasskeysWork } from "../../app/passkey-notice.tsx";
 import { registerPasskey, renewRecoveryCode, suggestedName } from "../../app/passkeys.ts";
-import { useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { useAction } from "../../records/use-record.ts";
 
-export function AccountPage() {
-  const { user, apiKey } = useSession();
-  useEffect(() => {
-    document.title = t("common.documentTitle", { title: t("signIn.account.title") });
-  }, []);
-  return (
-    <Stack>
-      <Title order={1}>{t("signIn.account.title")}</Title>
-      {user === undefined ? (
-        <Text>{t("signIn.account.key", { name: apiKey?.name ?? "" })}</Text>
-      ) : (
-        <>
-          <Text c="dimmed">{user.email}</Text>
-          <Passkeys userId={user.id} />
-          <RecoveryCode />
-          <Sessions userId={user.id} />
-        </>
-      )}
-    </Stack>
-  );
-}
-
-function Passkeys({ userId }: { readonly userId: string }) {
+export function Passkeys({ userId }: { readonly userId: string }) {
   const { data = [] } = useQuery({
     queryKey: ["/tenants/users/{id}/passkeys", userId],
     queryFn: () => api.get("/tenants/users/{id}/passkeys", { path: { id: userId } }),
@@ -89,7 +66,7 @@ function Passkeys({ userId }: { readonly userId: string }) {
   );
 }
 
-function RecoveryCode() {
+export function RecoveryCode() {
   const [code, setCode] = useState<string>();
   const renew = useAction({
     run: async () => setCode(await inSession(renewRecoveryCode)),
@@ -112,7 +89,7 @@ function RecoveryCode() {
   );
 }
 
-function Sessions({ userId }: { readonly userId: string }) {
+export function Sessions({ userId }: { readonly userId: string }) {
   const query = { "filter[user.id]": userId, sort: ["-lastUsedAt"], limit: 100 };
   const { data } = useQuery({
     queryKey: ["/tenants/sessions", userId],

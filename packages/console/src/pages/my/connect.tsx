@@ -1,0 +1,42 @@
+/** How a person adds a computer. */
+import { Anchor, Code, Group, List, Stack, Text } from "@mantine/core";
+import { CopyText } from "../../app/copy.tsx";
+import { t } from "../../messages/i18n.ts";
+import { Panel } from "../../records/record-page.tsx";
+
+export function Connect() {
+  return (
+    <Panel title={t("my.connect.title")}>
+      <ConnectSteps />
+    </Panel>
+  );
+}
+
+export function ConnectSteps() {
+  const command = `sudo gatehouse device enrol --url ${globalThis.location.origin}`;
+  return (
+    <Stack>
+      <Text>{t("my.connect.intro")}</Text>
+      <List type="ordered" spacing="sm" pr="md">
+        <List.Item>
+          {t("my.connect.stepRun")}
+          <Group mt={6} gap="xs" align="center">
+            <Code className="value" aria-label={t("my.connect.command")} style={{ overflowWrap: "anywhere" }}>
+              {command}
+            </Code>
+            <CopyText text={command} size="xs" variant="default">
+              {t("my.connect.copy")}
+            </CopyText>
+          </Group>
+        </List.Item>
+        <List.Item>
+          {t("my.connect.stepApprove")}{" "}
+          <Anchor href="/console/code" inherit underline="always">
+            {t("my.connect.haveCode")}
+          </Anchor>
+        </List.Item>
+        <List.Item>{t("my.connect.stepDone")}</List.Item>
+      </List>
+    </Stack>
+  );
+}

@@ -1,0 +1,223 @@
+/** The person's devices: add, rename and remove, within the limit. */
+import type { ItemAt } from "@gatehouse/client/calls";
+import { Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { api } from "../../app/api.ts";
+import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { t } from "../../messages/i18n.ts";
+import { Dialog } from "../../records/dialog.tsx";
+import { Panel } from "../../records/record-page.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
+import { Status, type Tone } from "../../records/status.tsx";
+import { useAction } from "../../records/use-record.ts";
+import { ConnectSteps } from "./connect.tsx";
+
+export type MyDevice = ItemAt<"/tenants/my/devices">;
+
+const devicesKey = ["/tenants/my/devices"];
+
+export function useMyDevices() {
+  return useQuery({
+    queryKey: devicesKey,
+    queryFn: ({ signal }) => api.get("/tenants/my/devices", { signal }),
+    refetchInterval: 15_000,
+  });
+}
+
+export function useMyself() {
+  return useQuery({ queryKey: ["/tenants/my"], queryFn: ({ signal }) => api.get("/tenants/my", { signal }) });
+}
+
+type Open = { readonly kind: "add" } | { readonly kind: "rename" | "remove"; readonly device: MyDevice };
+
+export function MyDevices() {
+  const { data: devices, error, refetch } = useMyDevices();
+  const { data: myself } = useMyself();
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const isFull = myself !== undefined && devices !== undefined && devices.length >= myself.deviceLimit;
+  return (
+    <Panel
+      title={t("my.devices.title")}
+      actions={
+        <Button size="xs" disabled={isFull} onClick={() => setOpen({ kind: "add" })}>
+          {t("my.devices.add")}
+        </Button>
+      }
+    >
+      <Stack>
+        {error !== null && <ProblemNotice error={error} retry={refetch} />}
+        {devices?.length === 0 && <Text c="dimmed">{t("my.devices.empty")}</Text>}
+        {devices !== undefined && devices.length > 0 && <DeviceTable devices={devices} open={setOpen} />}
+        {isFull && <Text>{t("my.devices.full")}</Text>}
+        {myself !== undefined && devices !== undefined && (
+          <Text size="sm" c="dimmed">
+            {t("my.devices.count", { count: devices.length, limit: myself.deviceLimit })}
+          </Text>
+        )}
+      </Stack>
+      {open?.kind === "add" && (
+        <Dialog title={t("my.devices.add")} onClose={close}>
+          <ConnectSteps />
+        </Dialog>
+      )}
+      {open?.kind === "rename" && <RenameDialog device={open.device} close={close} />}
+      {open?.kind === "remove" && <RemoveDialog device={open.device} close={close} />}
+    </Panel>
+  );
+}
+
+function DeviceTable({
+  devices,
+  open,
+}: {
+  readonly devices: readonly MyDevice[];
+  readonly open: (open: Open) => void;
+}) {
+  return (
+    <Table className="record-table">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{t("my.devices.name")}</Table.Th>
+          <Table.Th visibleFrom="sm">{t("my.devices.lastSeen")}</Table.Th>
+          <Table.Th />
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {devices.map((device) => (
+          <Table.Tr key={device.id}>
+            <Table.Td>
+              <Text span inherit fw={600} style={{ overflowWrap: "anywhere" }}>
+                <bdi>{device.name}</bdi>
+              </Text>
+              <div>
+                <DeviceState device={device} />
+              </div>
+            </Table.Td>
+            <Table.Td visibleFrom="sm">
+              <RelativeTime at={device.lastConnection} never={t("my.devices.never")} />
+            </Table.Td>
+            <Table.Td ta="right">
+              <Group gap="xs" justify="flex-end">
+                <Button
+                  size="xs"
+                  variant="default"
+                  aria-label={t("my.devices.renameLabel", { name: device.name })}
+                  onClick={() => open({ kind: "rename", device })}
+                >
+                  {t("my.devices.rename")}
+                </Button>
+                <Button
+                  size="xs"
+                  variant="default"
+                  aria-label={t("my.devices.removeLabel", { name: device.name })}
+                  onClick={() => open({ kind: "remove", device })}
+                >
+                  {t("my.devices.remove")}
+                </Button>
+              </Group>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+const tones = { connected: "good", idle: "idle", off: "idle", pending: "waiting" } as const satisfies Record<
+  string,
+  Tone
+>;
+
+function DeviceState({ device }: { readonly device: MyDevice }) {
+  const state =
+    device.approval === "pending"
+      ? "pending"
+      : device.status === "Online"
+        ? "connected"
+        : device.status === "Offline"
+          ? "idle"
+          : "off";
+  return <Status tone={tones[state]}>{t(`my.devices.states.${state}`)}</Status>;
+}
+
+interface DeviceDialogProps {
+  readonly device: MyDevice;
+  readonly close: () => void;
+}
+
+function RenameDialog({ device, close }: DeviceDialogProps) {
+  const [name, setName] = useState(device.name);
+  const rename = useAction({
+    run: async () => {
+      await api.patch("/tenants/my/devices/{id}", { path: { id: device.id }, body: { name: name.trim() } });
+      close();
+    },
+    done: t("my.devices.renameDone"),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    rename.mutate();
+  };
+  return (
+    <Dialog title={t("my.devices.renameTitle", { name: device.name })} onClose={close}>
+      <form onSubmit={submit}>
+        <Stack>
+          <TextInput
+            label={t("my.devices.name")}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            maxLength={120}
+            required
+            data-autofocus
+          />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              {t("common.cancel")}
+            </Button>
+            <Button type="submit" loading={rename.isPending} disabled={name.trim() === ""}>
+              {t("my.devices.save")}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Removes answers about a removed device, which would otherwise be requested again. */
+function forgetDevice(queryClient: QueryClient, id: string): void {
+  queryClient.setQueryData<readonly MyDevice[]>(devicesKey, (devices) => devices?.filter((other) => other.id !== id));
+  queryClient.removeQueries({
+    predicate: ({ queryKey: [path, given] }) =>
+      String(path).startsWith("/tenants/my/access") && (given as { device?: string } | undefined)?.device === id,
+  });
+}
+
+function RemoveDialog({ device, close }: DeviceDialogProps) {
+  const queryClient = useQueryClient();
+  const remove = useAction({
+    run: async () => {
+      await api.delete("/tenants/my/devices/{id}", { path: { id: device.id } });
+      forgetDevice(queryClient, device.id);
+      close();
+    },
+    done: t("my.devices.removeDone"),
+  });
+  return (
+    <Dialog title={t("my.devices.removeTitle", { name: device.name })} onClose={close}>
+      <Stack>
+        <Text>{t("my.devices.removeEffect")}</Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close} data-autofocus>
+            {t("common.cancel")}
+          </Button>
+          <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+            {t("my.devices.remove")}
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  );
+}

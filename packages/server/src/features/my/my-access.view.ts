@@ -1,0 +1,91 @@
+/** Own access as the person sees it: without policies, groups and other persons. */
+import type { MyAccessAnswer, MyMissingFact, MyResource } from "@gatehouse/contract/records/my-access";
+import type { DecisionReason } from "@gatehouse/policy/decisions/decision";
+import type { OwnAccess, OwnExplanation } from "@gatehouse/policy/decisions/explain-own";
+import type { MissingFact } from "@gatehouse/policy/decisions/missing-facts";
+import type { ConditionTrace } from "@gatehouse/policy/decisions/rule-trace";
+
+/** A device of the person. */
+export interface OwnDevice {
+  readonly name: string;
+  /** Whether the device waits for an approval. */
+  readonly isPending: boolean;
+  /** Whether the question is about this device. */
+  readonly asks: boolean;
+}
+
+const shownEntries = 20;
+const shownCharacters = 500;
+
+export function myResource({ resource, decision }: OwnAccess): MyResource {
+  const { id, name, addresses } = resource.facts;
+  const hasGateway = !decision.reasons.includes("no_reachable_gateway");
+  return {
+    id,
+    name,
+    state: decision.allowed ? (hasGateway ? "available" : "unavailable") : "blocked",
+    addresses: addresses.slice(0, shownEntries).map(({ address }) => address),
+  };
+}
+
+type OwnDevices = ReadonlyMap<string, OwnDevice>;
+
+export function myAnswer(
+  { decision, resource, missing, subject }: OwnExplanation,
+  devices: OwnDevices,
+): MyAccessAnswer {
+  // An address outside all resources gets the same answer, or the address of a confidential resource would differ.
+  if (resource === undefined) return { reachable: false, missing: [{ kind: "not_granted" }] };
+  const known = { resource: resource.named };
+  const until = decision.validUntil === undefined ? undefined : new Date(decision.validUntil);
+  // Later times than ISO 8601 can write mean never.
+  const time = until === undefined || Number.isNaN(until.getTime()) ? {} : { validUntil: until.toISOString() };
+  if (decision.allowed) {
+    const reachable = !decision.reasons.includes("no_reachable_gateway");
+    return { reachable, ...known, missing: reachable ? [] : [{ kind: "no_gateway" }], ...time };
+  }
+  const facts = missing.flatMap((fact) => missingView(fact, devices));
+  const first = subject === undefined ? [] : [subjectView(subject, devices)];
+  const all = [...first, ...facts];
+  // Everything is met, and another policy denies the access.
+  return { reachable: false, ...known, missing: all.length === 0 ? [{ kind: "denied" }] : all, ...time };
+}
+
+function subjectView(reason: DecisionReason, devices: OwnDevices): MyMissingFact {
+  if (reason !== "device_inactive") return { kind: "person_inactive" };
+  const isPending = [...devices.values()].some((device) => device.asks && device.isPending);
+  return { kind: isPending ? "device_pending" : "device_deactivated" };
+}
+
+function missingView(fact: MissingFact, devices: OwnDevices): MyMissingFact[] {
+  switch (fact.kind) {
+    case "source": {
+      if (fact.anyDevice) return [{ kind: "device_required" }];
+      const names = fact.devices.flatMap((id) => devices.get(id)?.name ?? []);
+      return [{ kind: "other_device", devices: names.slice(0, shownEntries) }];
+    }
+    case "source-address":
+      return [{ kind: "network", networks: fact.sourceIps.slice(0, shownEntries) }];
+    case "condition":
+      return [conditionView(fact.condition, fact.negated)];
+    case "denied-by":
+      return [{ kind: "denied" }];
+    case "subject":
+    case "destination":
+    case "never":
+      return [];
+  }
+}
+
+const subjects = { device: "device", now: "time", source: "place", user: "person" } as const;
+
+/** The values whose conditions are quoted. Conditions on other values could name other persons and their devices. */
+const quotable = /^(now|source|device\.(posture|os|osVersion|appVersion))\b/;
+
+function conditionView({ text, values = [] }: ConditionTrace, negated: boolean): MyMissingFact {
+  const about = values.map(({ name }) => subjects[name.split(".")[0] as keyof typeof subjects] ?? "person");
+  const only = about.every((one) => one === about[0]) ? about[0] : undefined;
+  if (only === undefined || only === "person") return { kind: "condition", about: "person" };
+  if (!values.every(({ name }) => quotable.test(name))) return { kind: "condition", about: only };
+  return { kind: "condition", about: only, condition: text.slice(0, shownCharacters), negated };
+}
