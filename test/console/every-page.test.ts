@@ -18,6 +18,7 @@ const lists = [
   ["users", "Users"],
   ["groups", "Groups"],
   ["devices", "Devices"],
+  ["enrolment-keys", "Enrolment keys"],
   ["gateways", "Gateways"],
   ["resources", "Resources"],
   ["addresses", "Addresses"],
@@ -40,6 +41,7 @@ const details = [
   "users",
   "groups",
   "devices",
+  "enrolment-keys",
   "gateways",
   "resources",
   "addresses",
@@ -80,6 +82,8 @@ describe.runIf(hasBrowser)("every page", () => {
     for (const role of roles) keys.set(role, await world.keyOf(role));
     const provider = { name: "Login", issuer: "https://login.example.com", clientId: "gatehouse" };
     await world.client.must.post("/tenants/identity-providers", provider);
+    const [{ id: userId }] = (await world.client.must.get("/tenants/users")).body.data;
+    await world.client.must.post("/tenants/enrolment-keys", { name: "Servers", userId, tags: ["build"] });
     await world.client.must.post("/tenants/domains", { domain: "example.com" });
     await world.client.must.post("/tenants/webhooks", { url: "https://hooks.example.com/gatehouse", active: false });
   });

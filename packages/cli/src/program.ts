@@ -7,6 +7,7 @@ import { addContextCommands } from "./commands/context.ts";
 import { addDeviceCommands } from "./commands/device.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addDomainCommands } from "./commands/domain.ts";
+import { addEnrolmentKeyCommands } from "./commands/enrolment-key.ts";
 import { addEventCommands } from "./commands/event.ts";
 import { addIdentityProviderCommands } from "./commands/identity-provider.ts";
 import { addKeyCommands } from "./commands/key.ts";
@@ -52,6 +53,7 @@ Examples:
   addContextCommands(program);
   addTenantCommands(program);
   addKeyCommands(program);
+  addEnrolmentKeyCommands(program);
   addIdentityProviderCommands(program);
   addDomainCommands(program);
   addAuditCommands(program);

@@ -10,6 +10,7 @@ import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/recor
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { Domain } from "@gatehouse/contract/records/domain";
+import type { EnrolmentKey, NewEnrolmentKey } from "@gatehouse/contract/records/enrolment-key";
 import type { EnrolmentLink, NewEnrolmentLink } from "@gatehouse/contract/records/enrolment-link";
 import type { Gateway } from "@gatehouse/contract/records/gateway";
 import type { IdentityProvider } from "@gatehouse/contract/records/identity-provider";
@@ -66,6 +67,20 @@ export function isCurrentSession(response: unknown): response is Session {
     typeof response.current === "boolean" &&
     hasStrings(response.user, ["id", "email"])
   );
+}
+
+export function isEnrolmentKey(response: unknown): response is EnrolmentKey {
+  return (
+    hasStrings(response, ["id", "name", "prefix", "status", "expiresAt"]) &&
+    hasStrings(response.user, ["id", "email"]) &&
+    isArrayOf(isString)(response.tags) &&
+    typeof response.uses === "number" &&
+    typeof response.maxUses === "number"
+  );
+}
+
+export function isNewEnrolmentKey(response: unknown): response is NewEnrolmentKey {
+  return isEnrolmentKey(response) && hasStrings(response, ["key"]);
 }
 
 export function isEnrolmentLink(response: unknown): response is EnrolmentLink {

@@ -9,6 +9,7 @@ export const targetTypes = [
   "audit-record",
   "device",
   "domain",
+  "enrolment-key",
   "enrolment-link",
   "gateway",
   "group",

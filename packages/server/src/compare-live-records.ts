@@ -1,6 +1,7 @@
 /** Compares records with their latest entries, for `gatehouse audit verify --live`. */
 import { compareLiveFacts } from "./features/access/access.api.ts";
 import { apiKeyView, listApiKeyRows } from "./features/api-keys/api-keys.api.ts";
+import { enrolmentKeyView, listEnrolmentKeyRows } from "./features/enrolment-keys/enrolment-keys.api.ts";
 import { unauditedGrants } from "./features/roles/roles.api.ts";
 import { listWebhookRows, webhookView } from "./features/webhooks/webhooks.api.ts";
 import { type ComparedRecords, compareLatestEntries } from "./platform/audit/compare-latest-entries.ts";
@@ -12,6 +13,13 @@ const compared: readonly ComparedRecords[] = [
     noun: "API key",
     observed: ["lastUsedAt"],
     list: async (...page) => (await listApiKeyRows(...page)).map(apiKeyView),
+  },
+  {
+    type: "enrolment-key",
+    noun: "enrolment key",
+    // The status follows the time, and the address follows the user.
+    observed: ["status", "user"],
+    list: async (...page) => (await listEnrolmentKeyRows(...page)).map((row) => enrolmentKeyView(row, new Date(0))),
   },
   {
     type: "webhook",

@@ -9,6 +9,7 @@ import { configurationRoutes } from "./features/configuration/configuration.rout
 import { deviceRoutes } from "./features/devices/devices.routes.ts";
 import { domainRoutes } from "./features/domains/domains.routes.ts";
 import { enrolmentRoutes } from "./features/enrolment/enrolment.routes.ts";
+import { enrolmentKeyRoutes } from "./features/enrolment-keys/enrolment-keys.routes.ts";
 import { enrolmentLinkRoutes } from "./features/enrolment-links/enrolment-links.routes.ts";
 import { eventRoutes } from "./features/events/events.routes.ts";
 import { gatewayRoutes } from "./features/gateways/gateways.routes.ts";
@@ -56,6 +57,7 @@ export const routes: readonly Route[] = [
   ...myRoutes,
   ...passkeyRoutes,
   ...signInRoutes,
+  ...enrolmentKeyRoutes,
   ...enrolmentLinkRoutes,
   ...identityProviderRoutes,
   ...domainRoutes,

@@ -62,6 +62,29 @@ export async function enrolBySignIn(
   return enrolment;
 }
 
+/**
+ * Enrols this machine with an enrolment key, without a person.
+ *
+ * @throws CommandFailure if the server does not accept the key or the machine
+ */
+export async function enrolByKey(
+  folder: DeviceFolder,
+  url: string,
+  key: string,
+  machine: Omit<EnrollingMachine, "publicKey">,
+): Promise<Enrolment> {
+  await folder.make();
+  const { AuthorizationClient } = await import("../sign-in/authorization-client.ts");
+  const client = await AuthorizationClient.connect(url, "gatehouse-device");
+  const { isPending: _, ...enrolled } = await client.enrolWithKey(key, {
+    ...machine,
+    publicKey: await folder.publicKey(),
+  });
+  const enrolment = { url: client.url, ...enrolled };
+  await folder.storeEnrolment(enrolment);
+  return enrolment;
+}
+
 async function register(
   client: ApiClient,
   folder: DeviceFolder,
@@ -85,7 +108,11 @@ async function register(
   return registered;
 }
 
-async function userOf(client: ApiClient, user: string): Promise<{ readonly id: string; readonly label: string }> {
+/** Finds a user by id or e-mail address. @throws CommandFailure */
+export async function userOf(
+  client: ApiClient,
+  user: string,
+): Promise<{ readonly id: string; readonly label: string }> {
   if (!user.includes("@")) return { id: user, label: user };
   const query = { "filter[email]": user };
   for await (const { id, email } of client.items(

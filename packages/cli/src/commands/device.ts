@@ -2,12 +2,13 @@ import { resolve } from "node:path";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { DeviceFolder, Enrolment } from "@gatehouse/device/configuration/device-folder";
 import { deviceInterfacePattern, machineFacts, runObstacle } from "@gatehouse/device/machine";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailure, exitCodes } from "../failure.ts";
 import { writeError, writeJson, writeLines, writeText } from "../output.ts";
 import { isDeviceConfiguration } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient, callableUrl, urlOf } from "./api-options.ts";
-import { enrolBySignIn, enrolDevice } from "./device-enrolment.ts";
+import { enrolByKey, enrolBySignIn, enrolDevice } from "./device-enrolment.ts";
+import { readEnrolmentKey } from "./enrolment-key-file.ts";
 import { parseId } from "./parse-id.ts";
 import { untilStopped } from "./stop-signals.ts";
 
@@ -17,6 +18,7 @@ interface FolderOptions {
 
 interface EnrolOptions extends ApiOptions, FolderOptions {
   readonly user?: string;
+  readonly keyFile?: string;
   readonly name?: string;
   readonly hardwareId?: string;
 }
@@ -52,9 +54,10 @@ export function addDeviceSubcommands(device: Command): void {
     .command("enrol")
     .summary("register this machine as a device")
     .description(
-      "Registers this machine as your device: sign in on any machine, and approve it. With --user, registers it for that user, which requires an API key or gatehouse login. The key is not stored. The device's private key never leaves the machine. If the command is interrupted, run it again.",
+      "Registers this machine as your device: sign in on any machine, and approve it. With --key-file, registers a server with an enrolment key, without a person. With --user, registers it for that user, which requires an API key or gatehouse login. The key is not stored. The device's private key never leaves the machine. If the command is interrupted, run it again.",
     )
     .option("--user <user>", "Id or e-mail address of the user (default: the person who signs in).")
+    .addOption(new Option("--key-file <path>", "File with an enrolment key; - for standard input.").conflicts("user"))
     .option("--name <name>", "Name of the device (default: the host name).")
     .option("--hardware-id <id>", "Identifier of the machine (default: the content of /etc/machine-id).")
     .action(enrolThisMachine)
@@ -65,6 +68,7 @@ Permissions with --user: devices:write, and users:read for an e-mail address.
 
 Examples:
   ${name} enrol --url https://gatehouse.example.com
+  ${name} enrol --key-file /run/secrets/enrolment-key --url https://gatehouse.example.com
   ${name} enrol --user ann@example.com --url https://gatehouse.example.com
   ${name} enrol --user ann@example.com --name "Ann's laptop" --state-folder ./device`,
     );
@@ -153,6 +157,10 @@ async function enrolmentAt(
   options: EnrolOptions,
   begun: boolean,
 ): Promise<Enrolment & { readonly token?: string }> {
+  if (options.keyFile !== undefined && !begun) {
+    const key = await readEnrolmentKey(options.keyFile);
+    return enrolByKey(folder, callableUrl(url), key, await machineOf(options));
+  }
   const hasKey = options.apiKey !== undefined && options.apiKey !== "";
   // Without a user and a key, the person who signs in is the user.
   if (!hasKey && !begun && (options.user === undefined || options.user === "")) {

@@ -12,6 +12,7 @@ import { LoopbackListener } from "./loopback-listener.ts";
 /** The programs that the server knows: this command line, and a device that is enrolled. */
 type ClientId = "gatehouse-cli" | "gatehouse-device";
 
+const enrolmentKeyGrant = "urn:gatehouse:oauth:grant-type:enrolment-key";
 /** The time limit of a request, in seconds. */
 const requestSeconds = 15;
 /** How long a person can take in the browser, in milliseconds. */
@@ -123,14 +124,7 @@ export class AuthorizationClient {
   async enrol(machine: EnrollingMachine, show: Show, { signal }: LoginRequest = {}): Promise<EnrolledMachine> {
     const name = machineName(machine.name);
     const response = await reported(this.url, async () => {
-      const asked = await oauth.initiateDeviceAuthorization(this.#configuration, {
-        machine: name,
-        os: machineName(machine.os),
-        os_version: machineName(machine.osVersion),
-        app_version: machine.appVersion,
-        hardware_id: machine.hardwareId,
-        public_key: machine.publicKey,
-      });
+      const asked = await oauth.initiateDeviceAuthorization(this.#configuration, formOf(machine));
       const minutes = Math.round(asked.expires_in / 60);
       show([
         "To enrol this machine as your device, open this address in a browser on any device, and sign in:",
@@ -147,12 +141,27 @@ export class AuthorizationClient {
         signal: withTimeLimit(signal),
       });
     });
-    const { access_token: token, device, user } = response;
-    if (!isNamed(device, "name") || !isNamed(user, "email")) {
-      throw new CommandFailure(`${this.url} sent an unexpected answer.`);
+    return enrolledOf(this.url, response);
+  }
+
+  /**
+   * Enrols this machine with an enrolment key, without a person.
+   *
+   * @throws CommandFailure if the server does not accept the key or the machine
+   */
+  async enrolWithKey(key: string, machine: EnrollingMachine): Promise<EnrolledMachine> {
+    try {
+      const response = await oauth.genericGrantRequest(this.#configuration, enrolmentKeyGrant, {
+        enrolment_key: key,
+        ...formOf(machine),
+      });
+      return enrolledOf(this.url, response);
+    } catch (error) {
+      if (!(error instanceof oauth.ResponseBodyError)) throw failureOf(this.url, error);
+      throw new CommandFailure(`The enrolment failed: ${error.error_description ?? error.error}`, {
+        details: error.error === "invalid_grant" ? ["Check the key with gatehouse enrolment-key list."] : [],
+      });
     }
-    const isPending = Reflect.get(device, "approval") === "pending";
-    return { token, device: device.id, name: device.name, user: user.email, isPending };
   }
 
   /** @returns the next tokens; undefined if the server does not accept the refresh token, and the session is over */
@@ -195,6 +204,27 @@ export interface EnrolledMachine {
   readonly user: string;
   /** Whether an administrator must approve the device. */
   readonly isPending: boolean;
+}
+
+/** The machine as the server reads it from a form. */
+function formOf(machine: EnrollingMachine): Record<string, string> {
+  return {
+    machine: machineName(machine.name),
+    os: machineName(machine.os),
+    os_version: machineName(machine.osVersion),
+    app_version: machine.appVersion,
+    hardware_id: machine.hardwareId,
+    public_key: machine.publicKey,
+  };
+}
+
+function enrolledOf(url: string, response: oauth.TokenEndpointResponse): EnrolledMachine {
+  const { access_token: token, device, user } = response;
+  if (!isNamed(device, "name") || !isNamed(user, "email")) {
+    throw new CommandFailure(`${url} sent an unexpected answer.`);
+  }
+  const isPending = Reflect.get(device, "approval") === "pending";
+  return { token, device: device.id, name: device.name, user: user.email, isPending };
 }
 
 /** The public key in a form that people can compare, as the page of the server shows it. */

@@ -956,6 +956,88 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/enrolment-keys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List enrolment keys
+         * @description Returns expired, revoked and used-up keys too, until they are deleted.
+         *
+         *     Requires a key with the permission `devices:read`.
+         */
+        readonly get: operations["listEnrolmentKeys"];
+        readonly put?: never;
+        /**
+         * Create an enrolment key
+         * @description `gatehouse device enrol --key-file` enrols a server with the key, without a person. The device belongs to the key's user, has the key's tags, and needs no approval. The device limit of the user applies. Without `expiresAt`, the key expires after 30 days, or with the calling API key.
+         *
+         *     Requires a key with the permission `devices:write`.
+         */
+        readonly post: operations["createEnrolmentKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/enrolment-keys/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an enrolment key
+         * @description Requires a key with the permission `devices:read`.
+         */
+        readonly get: operations["readEnrolmentKey"];
+        /**
+         * Update an enrolment key
+         * @description Changes the fields that the body contains. Devices that the key has enrolled do not change.
+         *
+         *     Requires a key with the permission `devices:write`.
+         */
+        readonly put: operations["updateEnrolmentKey"];
+        readonly post?: never;
+        /**
+         * Delete an enrolment key
+         * @description Revokes the key and removes its record. Devices that it has enrolled stay enrolled.
+         *
+         *     Requires a key with the permission `devices:write`.
+         */
+        readonly delete: operations["deleteEnrolmentKey"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/enrolment-keys/{id}/revoke": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Revoke an enrolment key
+         * @description The key enrols no further device. Devices that it has enrolled stay enrolled: find them with `filter[enrolmentKey]` of `GET /tenants/devices`. Idempotent.
+         *
+         *     Requires a key with the permission `devices:write`.
+         */
+        readonly post: operations["revokeEnrolmentKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/gateways": {
         readonly parameters: {
             readonly query?: never;
@@ -2901,7 +2983,7 @@ export interface components {
         /** @description The actor that made a change. */
         readonly Actor: {
             /** @enum {string} */
-            readonly type: "user" | "api-key" | "gateway" | "device" | "operator" | "system";
+            readonly type: "user" | "api-key" | "enrolment-key" | "gateway" | "device" | "operator" | "system";
             /** Format: uuid */
             readonly id?: string;
             readonly name: string;
@@ -2961,7 +3043,7 @@ export interface components {
         /** @description Who created the key. Absent for keys from before this was stored. */
         readonly ApiKeyCreator: {
             /** @enum {string} */
-            readonly type: "user" | "api-key" | "gateway" | "device" | "operator" | "system";
+            readonly type: "user" | "api-key" | "enrolment-key" | "gateway" | "device" | "operator" | "system";
             /** Format: uuid */
             readonly id?: string;
             /** @description The name or the address at that time. */
@@ -3457,6 +3539,13 @@ export interface components {
              * @enum {string}
              */
             readonly approval?: "pending";
+            /** @description Tags of devices, which admission rules read as `device.tags`. Lower-case letters, digits, full stops, underscores, colons and hyphens, at most 63 characters. */
+            readonly tags: readonly string[];
+            /**
+             * Format: uuid
+             * @description Id of the enrolment key with which the device was enrolled. The key can be deleted.
+             */
+            readonly enrolmentKey?: string;
             readonly user?: components["schemas"]["DeviceUser"];
         };
         /** @description The token that authenticates a device's agent. */
@@ -3521,6 +3610,39 @@ export interface components {
             /** @description The subject's name; for a user, the e-mail address. */
             readonly name: string;
             readonly user?: components["schemas"]["NamedRecord"];
+        };
+        /** @description A key with which servers are enrolled as devices of a user, without its secret. */
+        readonly EnrolmentKey: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: date-time */
+            readonly updatedAt: string;
+            readonly name: string;
+            /** @description The first characters of the key, to identify it. */
+            readonly prefix: string;
+            /** @enum {string} */
+            readonly status: "active" | "used-up" | "expired" | "revoked";
+            readonly user: components["schemas"]["EnrolmentKeyUser"];
+            /** @description Tags of devices, which admission rules read as `device.tags`. Lower-case letters, digits, full stops, underscores, colons and hyphens, at most 63 characters. */
+            readonly tags: readonly string[];
+            /** @description The number of devices that the key can enrol. */
+            readonly maxUses: number;
+            /** @description The number of devices that the key has enrolled, including deleted ones. */
+            readonly uses: number;
+            /** Format: date-time */
+            readonly expiresAt: string;
+            /** Format: date-time */
+            readonly lastUsedAt?: string;
+            /** Format: date-time */
+            readonly revokedAt?: string;
+        };
+        /** @description The user that devices enrolled with the key belong to. */
+        readonly EnrolmentKeyUser: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly email: string;
         };
         /** @description A one-time link with which a user registers a passkey, without its secrets. */
         readonly EnrolmentLink: {
@@ -3993,6 +4115,35 @@ export interface components {
              * @description Id of the key that replaced this key by rotation.
              */
             readonly replacedBy?: string;
+            /** @description The secret key. Gatehouse stores only its SHA-256 hash. */
+            readonly key: string;
+        };
+        /** @description An enrolment key with its secret, which is shown only once. */
+        readonly NewEnrolmentKey: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: date-time */
+            readonly updatedAt: string;
+            readonly name: string;
+            /** @description The first characters of the key, to identify it. */
+            readonly prefix: string;
+            /** @enum {string} */
+            readonly status: "active" | "used-up" | "expired" | "revoked";
+            readonly user: components["schemas"]["EnrolmentKeyUser"];
+            /** @description Tags of devices, which admission rules read as `device.tags`. Lower-case letters, digits, full stops, underscores, colons and hyphens, at most 63 characters. */
+            readonly tags: readonly string[];
+            /** @description The number of devices that the key can enrol. */
+            readonly maxUses: number;
+            /** @description The number of devices that the key has enrolled, including deleted ones. */
+            readonly uses: number;
+            /** Format: date-time */
+            readonly expiresAt: string;
+            /** Format: date-time */
+            readonly lastUsedAt?: string;
+            /** Format: date-time */
+            readonly revokedAt?: string;
             /** @description The secret key. Gatehouse stores only its SHA-256 hash. */
             readonly key: string;
         };
@@ -7028,6 +7179,8 @@ export interface operations {
                 readonly "filter[inactiveSince]"?: string;
                 /** @description Matches equal values. `filter[approval][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[approval]"?: "pending";
+                /** @description Matches equal values. `filter[enrolmentKey][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[enrolmentKey]"?: string;
                 /** @description Matches equal values. `filter[user.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[user.id]"?: string;
             };
@@ -7465,6 +7618,237 @@ export interface operations {
                         readonly internet?: string;
                         readonly validUntil?: number;
                     };
+                };
+            };
+        };
+    };
+    readonly listEnrolmentKeys: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The complete list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["EnrolmentKey"][];
+                };
+            };
+        };
+    };
+    readonly createEnrolmentKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    /** Format: uuid */
+                    readonly userId: string;
+                    /**
+                     * @description The number of devices that the key can enrol.
+                     * @default 1
+                     */
+                    readonly maxUses?: number;
+                    /**
+                     * Format: date-time
+                     * @description Time after which the key enrols no device, at most 366 days ahead.
+                     */
+                    readonly expiresAt?: string;
+                    /** @description Tags of devices, which admission rules read as `device.tags`. Lower-case letters, digits, full stops, underscores, colons and hyphens, at most 63 characters. */
+                    readonly tags?: readonly string[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewEnrolmentKey"];
+                };
+            };
+        };
+    };
+    readonly readEnrolmentKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EnrolmentKey"];
+                };
+            };
+        };
+    };
+    readonly updateEnrolmentKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    /**
+                     * Format: date-time
+                     * @description Time after which the key enrols no device, at most 366 days ahead.
+                     */
+                    readonly expiresAt?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EnrolmentKey"];
+                };
+            };
+        };
+    };
+    readonly deleteEnrolmentKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly revokeEnrolmentKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EnrolmentKey"];
                 };
             };
         };
@@ -9694,7 +10078,7 @@ export interface operations {
                 /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[actor.id]"?: string;
                 /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[actor.type]"?: "user" | "api-key" | "gateway" | "device" | "operator" | "system";
+                readonly "filter[actor.type]"?: "user" | "api-key" | "enrolment-key" | "gateway" | "device" | "operator" | "system";
                 /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.name]"?: string;
                 /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -9765,7 +10149,7 @@ export interface operations {
                 /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[actor.id]"?: string;
                 /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[actor.type]"?: "user" | "api-key" | "gateway" | "device" | "operator" | "system";
+                readonly "filter[actor.type]"?: "user" | "api-key" | "enrolment-key" | "gateway" | "device" | "operator" | "system";
                 /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.name]"?: string;
                 /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -9823,7 +10207,7 @@ export interface operations {
                 /** @description Matches equal values. `filter[actor.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[actor.id]"?: string;
                 /** @description Matches equal values. `filter[actor.type][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[actor.type]"?: "user" | "api-key" | "gateway" | "device" | "operator" | "system";
+                readonly "filter[actor.type]"?: "user" | "api-key" | "enrolment-key" | "gateway" | "device" | "operator" | "system";
                 /** @description Matches equal values. `filter[actor.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[actor.name]"?: string;
                 /** @description Matches equal values. `filter[target.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */

@@ -44,6 +44,7 @@ export interface PageSet {
           | "/tenants/protocols"
           | "/tenants/admission-rules"
           | "/tenants/api-keys"
+          | "/tenants/enrolment-keys"
           | "/tenants/identity-providers"
           | "/tenants/webhooks";
       }

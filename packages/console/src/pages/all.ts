@@ -9,6 +9,7 @@ import { configurationPages } from "./configuration/configuration.pages.ts";
 import { designPages } from "./design/design.pages.ts";
 import { devicePages } from "./devices/devices.pages.ts";
 import { domainPages } from "./domains/domains.pages.ts";
+import { enrolmentKeyPages } from "./enrolment-keys/enrolment-keys.pages.ts";
 import { eventPages } from "./events/events.pages.ts";
 import { gatewayPages } from "./gateways/gateways.pages.ts";
 import { groupPages } from "./groups/groups.pages.ts";
@@ -31,6 +32,7 @@ export const pageSets: readonly PageSet[] = [
   userPages,
   groupPages,
   devicePages,
+  enrolmentKeyPages,
   gatewayPages,
   resourcePages,
   addressPages,

@@ -10,6 +10,7 @@ import {
   Router,
   Server,
   ShieldCheck,
+  TicketCheck,
   User,
   Webhook,
 } from "lucide-react";
@@ -20,6 +21,7 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   addresses: Network,
   "api-keys": KeyRound,
   devices: Laptop,
+  "enrolment-keys": TicketCheck,
   gateways: Router,
   groups: Group,
   "identity-providers": IdCard,

@@ -9,6 +9,7 @@ import * as changes from "./changes.operations.ts";
 import * as configuration from "./configuration.operations.ts";
 import * as devices from "./devices.operations.ts";
 import * as domains from "./domains.operations.ts";
+import * as enrolmentKeys from "./enrolment-keys.operations.ts";
 import * as enrolmentLinks from "./enrolment-links.operations.ts";
 import * as events from "./events.operations.ts";
 import * as gateways from "./gateways.operations.ts";
@@ -35,6 +36,7 @@ const families = [
   users,
   groups,
   devices,
+  enrolmentKeys,
   gateways,
   resources,
   addresses,

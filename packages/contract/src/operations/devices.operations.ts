@@ -29,6 +29,7 @@ export const listDevices = operation({
         active: { kind: "boolean" },
         inactiveSince: { kind: "timestamp" },
         approval: { kind: "enum", values: deviceApprovals },
+        enrolmentKey: { kind: "uuid" },
         "user.id": { kind: "uuid" },
       },
     }),

@@ -10,6 +10,19 @@ export const deviceApprovals = ["pending"] as const;
 /** Facts about a device's security state, reported by its agent. */
 export const Posture = flatFacts("The device's security state as reported by its agent.");
 
+/** The most tags of a device. The cost of admission rules is estimated for as many. */
+export const maxTags = 32;
+
+export const DeviceTags = Type.Array(
+  Type.String({ pattern: "^[a-z0-9][a-z0-9._:-]{0,62}$", minLength: 1, maxLength: 63 }),
+  {
+    maxItems: maxTags,
+    uniqueItems: true,
+    description:
+      "Tags of devices, which admission rules read as `device.tags`. Lower-case letters, digits, full stops, underscores, colons and hyphens, at most 63 characters.",
+  },
+);
+
 const deviceFields = {
   ...identity,
   name: Name,
@@ -53,6 +66,13 @@ export const Device = component("Device", "A machine with which a user connects 
       ...oneOf(deviceApprovals),
       description:
         "Present while the device waits for an administrator after its user enrolled it. Reactivating the device approves it; deleting it refuses it.",
+    }),
+  ),
+  tags: DeviceTags,
+  enrolmentKey: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: "Id of the enrolment key with which the device was enrolled. The key can be deleted.",
     }),
   ),
   user: Type.Optional(DeviceUser),

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { component, oneOf, Timestamp, Uuid } from "../schema.ts";
 
-export const actorTypes = ["user", "api-key", "gateway", "device", "operator", "system"] as const;
+export const actorTypes = ["user", "api-key", "enrolment-key", "gateway", "device", "operator", "system"] as const;
 export type ActorType = (typeof actorTypes)[number];
 
 const recordState = (description: string) =>

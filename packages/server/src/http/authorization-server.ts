@@ -99,7 +99,14 @@ export type TokenRequest =
       readonly verifier: string;
     }
   | { readonly grant: "refresh_token"; readonly clientId: string; readonly refreshToken: string }
-  | { readonly grant: "device_code"; readonly clientId: string; readonly deviceCode: string };
+  | { readonly grant: "device_code"; readonly clientId: string; readonly deviceCode: string }
+  | {
+      readonly grant: "enrolment_key";
+      readonly clientId: string;
+      readonly key: string;
+      readonly machine: string;
+      readonly device: EnrollingMachine;
+    };
 
 export interface AuthorizationServer {
   /** The address at which browsers and programs reach the server. It is the issuer. */

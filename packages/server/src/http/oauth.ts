@@ -19,12 +19,22 @@ export interface OAuthOptions {
 }
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+/** An extension grant (RFC 6749, section 4.5): an enrolment key is exchanged for the token of a new device. */
+const enrolmentKeyGrant = "urn:gatehouse:oauth:grant-type:enrolment-key";
 const formType = "application/x-www-form-urlencoded";
 /** Longer than any request of a program. */
 const bodyLimit = 4_096;
 
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 const client = { client_id: text(100) };
+/** The device that is to be enrolled. */
+const device = {
+  os: Type.Optional(Type.String({ maxLength: 120 })),
+  os_version: Type.Optional(Type.String({ maxLength: 120 })),
+  app_version: Type.Optional(Type.String({ maxLength: 120 })),
+  hardware_id: text(200),
+  public_key: Type.String({ pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$" }),
+};
 
 /** The parameters of each request. Others are ignored (RFC 6749, section 3.2). */
 const parameters = {
@@ -36,16 +46,14 @@ const parameters = {
   }),
   refresh_token: Type.Object({ ...client, refresh_token: text(300) }),
   [deviceGrant]: Type.Object({ ...client, device_code: text(200) }),
+  [enrolmentKeyGrant]: Type.Object({ ...client, ...device, enrolment_key: text(200), machine: text(200) }),
   device: Type.Object({
     ...client,
     machine: Type.Optional(Type.String({ maxLength: 200 })),
     max_age: Type.Optional(Type.String({ pattern: "^\\d{1,5}$" })),
-    // The device that is to be enrolled.
-    os: Type.Optional(Type.String({ maxLength: 120 })),
-    os_version: Type.Optional(Type.String({ maxLength: 120 })),
-    app_version: Type.Optional(Type.String({ maxLength: 120 })),
-    hardware_id: Type.Optional(text(200)),
-    public_key: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$" })),
+    ...device,
+    hardware_id: Type.Optional(device.hardware_id),
+    public_key: Type.Optional(device.public_key),
   }),
   revocation: Type.Object({ ...client, token: text(300) }),
 } as const;
@@ -139,7 +147,7 @@ function metadataOf(issuer: string): object {
     revocation_endpoint: `${issuer}/oauth/revoke`,
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
-    grant_types_supported: ["authorization_code", "refresh_token", deviceGrant],
+    grant_types_supported: ["authorization_code", "refresh_token", deviceGrant, enrolmentKeyGrant],
     code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: ["none"],
     revocation_endpoint_auth_methods_supported: ["none"],
@@ -184,6 +192,18 @@ function tokenRequestOf(form: URLSearchParams): TokenRequest {
   if (grant === deviceGrant) {
     const { client_id: clientId, device_code: deviceCode } = read(form, parameters[deviceGrant]);
     return { grant: "device_code", clientId, deviceCode };
+  }
+  if (grant === enrolmentKeyGrant) {
+    const sent = read(form, parameters[enrolmentKeyGrant]);
+    const { client_id: clientId, enrolment_key: key, machine, hardware_id: hardwareId, public_key: publicKey } = sent;
+    const { os = "", os_version: osVersion = "", app_version: appVersion = "" } = sent;
+    return {
+      grant: "enrolment_key",
+      clientId,
+      key,
+      machine,
+      device: { os, osVersion, appVersion, hardwareId, publicKey },
+    };
   }
   throw grant === null
     ? new OAuthError("invalid_request", "The parameter grant_type is missing.")

@@ -91,6 +91,7 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   sessions: ["presented_session", "presented_refresh_token"],
   authorization_codes: ["presented_key"],
   passkeys: ["presented_key"],
+  enrolment_keys: ["presented_key"],
   enrolment_links: ["presented_code", "presented_key"],
   recovery_codes: ["presented_key"],
   // Tasks of the installation, and the operator's replies, which have the nil UUID as tenant.
@@ -139,6 +140,7 @@ const uniqueEverywhere = new Set([
   "authorization_codes_hash_unique",
   "console_sessions_hash_unique",
   "device_tokens_hash_unique",
+  "enrolment_keys_hash_unique",
   "enrolment_links_code_unique",
   "enrolment_links_token_unique",
   "former_gateway_tokens_hash_unique",

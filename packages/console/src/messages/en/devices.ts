@@ -33,10 +33,13 @@ export const devices = {
   fields: {
     agent: "Agent version",
     enrolled: "Enrolled",
+    enrolmentKey: "Enrolment key",
     hardwareId: "Hardware ID",
     lastConnection: "Last connection",
     publicKey: "Public key",
+    showEnrolmentKey: "Show key",
     system: "Operating system",
+    tags: "Tags",
     user: "User",
   },
   noUser: "No user",

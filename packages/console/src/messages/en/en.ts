@@ -10,6 +10,7 @@ import { configuration } from "./configuration.ts";
 import { design } from "./design.ts";
 import { devices } from "./devices.ts";
 import { domains } from "./domains.ts";
+import { enrolmentKeys } from "./enrolment-keys.ts";
 import { enrolmentLinks } from "./enrolment-links.ts";
 import { events } from "./events.ts";
 import { gateways } from "./gateways.ts";
@@ -42,6 +43,7 @@ export const en = {
   design,
   devices,
   domains,
+  enrolmentKeys,
   enrolmentLinks,
   events,
   gateways,

@@ -2,6 +2,8 @@ export const events = {
   actors: {
     apiKey: "API key",
     apiKeyNamed: "API key {{name}} (<a>activity by this key</a>)",
+    enrolmentKey: "Enrolment key",
+    enrolmentKeyNamed: "Enrolment key {{name}} (<a>activity by this key</a>)",
     operator: "Operator",
     operatorNamed: "Operator {{name}}",
     system: "System",

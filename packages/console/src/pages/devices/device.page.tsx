@@ -45,6 +45,15 @@ export function DevicePage() {
                 { label: t("devices.fields.agent"), value: device.appVersion },
                 { label: t("devices.fields.hardwareId"), value: <Code>{device.hardwareId}</Code> },
                 { label: t("devices.fields.publicKey"), value: <Code>{device.publicKey}</Code> },
+                { label: t("devices.fields.tags"), value: device.tags.join(", ") },
+                {
+                  label: t("devices.fields.enrolmentKey"),
+                  value: device.enrolmentKey && (
+                    <RecordLink to={`/enrolment-keys/${device.enrolmentKey}`}>
+                      {t("devices.fields.showEnrolmentKey")}
+                    </RecordLink>
+                  ),
+                },
                 { label: t("devices.approval.title"), value: device.approval && t("devices.approval.pending") },
                 { label: t("devices.fields.lastConnection"), value: <RelativeTime at={device.lastConnection} /> },
                 { label: t("devices.fields.enrolled"), value: <RelativeTime at={device.createdAt} /> },

@@ -54,6 +54,7 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
       options: [{ value: "pending", label: t("devices.approval.pending") }],
     },
     notSeenFilter,
+    { field: "enrolmentKey", title: t("devices.fields.enrolmentKey"), kind: "text", isAdvanced: true },
   ],
   bulk: [
     {

@@ -92,7 +92,7 @@ function Actor({ event: { actor } }: { readonly event: Event }) {
   }
   return (
     <RichText
-      message="events.actors.apiKeyNamed"
+      message={actor.type === "enrolment-key" ? "events.actors.enrolmentKeyNamed" : "events.actors.apiKeyNamed"}
       values={{ name: actor.name }}
       elements={{ a: <RecordLink to={`/events?actor.id=${actor.id}`} inText /> }}
     />

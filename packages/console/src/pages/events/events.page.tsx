@@ -66,6 +66,7 @@ const definition: ListDefinition<Event> = {
       isAdvanced: true,
       options: [
         { value: "api-key", label: t("events.actors.apiKey") },
+        { value: "enrolment-key", label: t("events.actors.enrolmentKey") },
         { value: "operator", label: t("events.actors.operator") },
         { value: "system", label: t("events.actors.system") },
       ],

@@ -11,6 +11,7 @@ const folders: Readonly<Record<string, string>> = {
   policy: "policies",
   "access-test": "access-tests",
   "api-key": "api-keys",
+  "enrolment-key": "enrolment-keys",
   "identity-provider": "identity-providers",
   webhook: "webhooks",
 };

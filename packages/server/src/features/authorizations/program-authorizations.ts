@@ -26,6 +26,7 @@ import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { issueDeviceToken, lockDevice } from "../devices/devices.api.ts";
 import { addDevice } from "../enrolment/enrolment.api.ts";
+import { enrolWithKey } from "../enrolment-keys/enrolment-keys.api.ts";
 import {
   beginProgramSession,
   callerOfSession,
@@ -59,6 +60,9 @@ const guessWindowMs = 10 * 60_000;
 const guessReason = "an unknown device code";
 
 const invalidGrant = "The code or token is unknown, expired, or was issued for something else.";
+
+/** A request that exchanges a code. */
+type CodeRequest = Extract<TokenRequest, { grant: "authorization_code" | "device_code" }>;
 
 /** The reason for which a grant is refused. It is logged for the tenant, if it is worth attention. */
 interface Refusal {
@@ -220,10 +224,23 @@ export class ProgramAuthorizations implements AuthorizationServer {
 
   issue(context: AuthorizationContext, request: TokenRequest): Promise<IssuedTokens | IssuedDevice> {
     const client = requireClient(request.clientId);
+    if (request.grant === "enrolment_key") return this.#enrolWithKey(context, client, request);
     if (client.enrols && request.grant !== "device_code") throw new OAuthError("invalid_grant", invalidGrant);
     if (request.grant === "refresh_token") return this.#refresh(context, request.clientId, request.refreshToken);
     if (request.grant === "device_code") return this.#exchangeDeviceCode(context, request);
     return this.#exchange(context, hashToken(request.code), request);
+  }
+
+  async #enrolWithKey(
+    context: AuthorizationContext,
+    client: rules.ProgramClient,
+    { key, machine, device }: TokenRequest & { grant: "enrolment_key" },
+  ): Promise<IssuedDevice> {
+    if (!client.enrols) throw new OAuthError("invalid_grant", invalidGrant);
+    if (!rules.isMachine(machine) || machine.trim() === "" || !rules.isMachine(`${device.os}${device.osVersion}`)) {
+      throw new OAuthError("invalid_request", "The name of the machine or of its system is not plain text.");
+    }
+    return enrolWithKey(this.#runner, context, { key, machine: machine.trim(), device });
   }
 
   async revoke(clientId: string, token: string): Promise<void> {
@@ -260,11 +277,7 @@ export class ProgramAuthorizations implements AuthorizationServer {
   }
 
   /** Exchanges a code that a person approved for tokens. */
-  async #exchange(
-    context: AuthorizationContext,
-    hash: Buffer,
-    request: Exclude<TokenRequest, { grant: "refresh_token" }>,
-  ): Promise<IssuedTokens> {
+  async #exchange(context: AuthorizationContext, hash: Buffer, request: CodeRequest): Promise<IssuedTokens> {
     const { database, clock } = this.#runner;
     const now = clock.now();
     const tenantId = await queries.findTenantOfCode(database, hash);
@@ -448,11 +461,7 @@ export class ProgramAuthorizations implements AuthorizationServer {
 }
 
 /** The reason for which a code is not exchanged; undefined if it is. */
-function refusalOf(
-  code: queries.AuthorizationCodeRow,
-  request: Exclude<TokenRequest, { grant: "refresh_token" }>,
-  now: Date,
-): string | undefined {
+function refusalOf(code: queries.AuthorizationCodeRow, request: CodeRequest, now: Date): string | undefined {
   if (Date.parse(code.expires_at) <= now.getTime()) return "the code of a program has expired";
   if (code.oauth_client !== request.clientId) return "another program presented the code";
   if (request.grant === "device_code") {

@@ -39,6 +39,7 @@ const source: ListSource = {
     active: { value: "item.active" },
     inactiveSince: { value: "coalesce(item.last_connection, item.created_at)" },
     approval: { value: `CASE WHEN item.approval_pending THEN 'pending' END` },
+    enrolmentKey: { value: "item.enrolment_key_id" },
     "user.id": { value: "item.user_id" },
   },
 };
@@ -99,12 +100,14 @@ const insert = statement<
     osVersion: string,
     posture: string | null,
     approvalPending: boolean,
+    tags: readonly string[],
+    enrolmentKeyId: string | null,
   ]
 >(
   "devices.insert",
   `INSERT INTO devices (tenant_id, id, created_at, updated_at, name, user_id, hardware_id, public_key, app_version, os,
-                        os_version, posture, approval_pending, active)
-   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, NOT $12)`,
+                        os_version, posture, approval_pending, active, tags, enrolment_key_id)
+   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, NOT $12, $13, $14)`,
 );
 const orphan = statement<never, [tenantId: string, ids: readonly string[], at: Date]>(
   "devices.orphan",
@@ -156,6 +159,9 @@ export interface NewDevice {
   readonly posture: Device["posture"];
   /** Whether the device waits for an administrator. */
   readonly approvalPending?: boolean | undefined;
+  readonly tags?: readonly string[] | undefined;
+  /** The key that enrols the device. */
+  readonly enrolmentKeyId?: string | undefined;
 }
 
 /** @throws AppError device_key_taken */
@@ -176,6 +182,8 @@ export async function insertDevice(
     osVersion,
     posture,
     approvalPending = false,
+    tags = [],
+    enrolmentKeyId = null,
   } = device;
   const facts = posture === undefined ? null : JSON.stringify(posture);
   const keyTaken = () =>
@@ -199,6 +207,8 @@ export async function insertDevice(
       osVersion,
       facts,
       approvalPending,
+      tags,
+      enrolmentKeyId,
     ),
   );
 }

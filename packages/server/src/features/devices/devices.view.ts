@@ -90,6 +90,8 @@ export interface DeviceJson extends PolicyDeviceJson {
   readonly key_proved: boolean;
   readonly key_reset_until: string | null;
   readonly approval_pending: boolean;
+  readonly tags: readonly string[];
+  readonly enrolment_key_id: string | null;
   readonly user: DeviceUserJson | null;
 }
 
@@ -107,6 +109,8 @@ export function deviceJson(alias: string): string {
     "key_proved",
     "key_reset_until",
     "approval_pending",
+    "tags",
+    "enrolment_key_id",
   ];
   return jsonObject(alias, columns, {
     user_status: ofUser(alias, (user) => `${user}.status`),
@@ -124,6 +128,8 @@ export function deviceView(row: DeviceJson, now: Date): Device {
     ...(row.key_proved ? { publicKeyProved: true } : {}),
     ...(row.key_reset_until === null ? {} : { keyResetUntil: isoTimestamp(row.key_reset_until) }),
     ...(row.approval_pending ? { approval: "pending" } : {}),
+    tags: [...row.tags],
+    ...(row.enrolment_key_id === null ? {} : { enrolmentKey: row.enrolment_key_id }),
     ...(row.user === null ? {} : { user: deviceUserView(row.user) }),
   };
 }

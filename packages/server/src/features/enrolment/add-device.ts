@@ -22,6 +22,9 @@ export interface EnrollingDevice {
   readonly posture?: Device["posture"] | undefined;
   /** Whether an administrator must approve the device. */
   readonly approvalPending?: boolean;
+  readonly tags?: readonly string[] | undefined;
+  /** The key with which the device is enrolled. */
+  readonly enrolmentKeyId?: string | undefined;
 }
 
 /** @throws AppError invalid_body */
@@ -53,6 +56,8 @@ export async function addDevice(
     osVersion = "",
     posture,
     approvalPending,
+    tags,
+    enrolmentKeyId,
   } = enrolled;
   const user = await lockUserForEnrolment(tx, userId);
   if (user === undefined) {
@@ -79,6 +84,8 @@ export async function addDevice(
     osVersion,
     posture,
     approvalPending,
+    tags,
+    enrolmentKeyId,
   };
   await insertDevice(tx, granted, device, now);
   const [row] = await readDevices(tx, [id]);

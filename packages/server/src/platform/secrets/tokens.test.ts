@@ -9,7 +9,9 @@ describe("tokens", () => {
     fc.assert(
       fc.property(anyPrefix, (prefix) => {
         const token = generateToken(prefix);
-        expect(token).toMatch(/^gatehouse_(key|gw|device|op|session|enrol|access|refresh|code)_[0-9A-Za-z]{49}$/);
+        expect(token).toMatch(
+          /^gatehouse_(key|gw|device|op|session|enrol|enrolkey|access|refresh|code)_[0-9A-Za-z]{49}$/,
+        );
         expect(isWholeToken(token, prefix)).toBe(true);
       }),
     );

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 
 /**
  * The kinds of tokens with their prefixes. The prefixes are fixed and distinctive, so that secret scanners can find
- * leaked tokens: `gatehouse_(key|gw|device|op|session|enrol|access|refresh|code)_[0-9A-Za-z]{49}`.
+ * leaked tokens: `gatehouse_(key|gw|device|op|session|enrol|enrolkey|access|refresh|code)_[0-9A-Za-z]{49}`.
  */
 export const tokenPrefixes = {
   apiKey: "gatehouse_key_",
@@ -12,6 +12,7 @@ export const tokenPrefixes = {
   operator: "gatehouse_op_",
   session: "gatehouse_session_",
   enrolmentLink: "gatehouse_enrol_",
+  enrolmentKey: "gatehouse_enrolkey_",
   access: "gatehouse_access_",
   refresh: "gatehouse_refresh_",
   code: "gatehouse_code_",

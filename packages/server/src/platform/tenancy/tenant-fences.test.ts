@@ -80,6 +80,7 @@ async function fill(server: TestServer, tenant: TestTenant, url: string, now: ()
   await client.must.post(`/tenants/devices/${await makeId("device", client)}/rotate-token`);
   await make("access-test", client);
   await makeId("domain", client);
+  await makeId("enrolment-key", client);
   await client.must.post("/tenants/signing-key/rotate");
   const policy = {
     name: unique("Policy"),

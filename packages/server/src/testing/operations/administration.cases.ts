@@ -1,4 +1,5 @@
 import * as apiKeys from "@gatehouse/contract/operations/api-keys.operations";
+import * as enrolmentKeys from "@gatehouse/contract/operations/enrolment-keys.operations";
 import * as events from "@gatehouse/contract/operations/events.operations";
 import * as tenants from "@gatehouse/contract/operations/tenants.operations";
 import { activeUser, personClient, signInAs } from "../signed-in-person.ts";
@@ -6,6 +7,10 @@ import { type Actors, nothing, type OperationCase } from "./operation-case.ts";
 import { makeId, unique, uniqueEmail } from "./test-records.ts";
 
 const existingKey = async ({ tenant }: Actors) => ({ parameters: { id: await makeId("api-key", tenant.client) } });
+
+const existingEnrolmentKey = async ({ tenant }: Actors) => ({
+  parameters: { id: await makeId("enrolment-key", tenant.client) },
+});
 
 /** A person who created an API key. */
 async function personWithKey({ tenant, server }: Actors) {
@@ -41,6 +46,27 @@ export const administrationCases: readonly OperationCase[] = [
       return { parameters, body: {} };
     },
   },
+
+  { operation: enrolmentKeys.listEnrolmentKeys, prepare: nothing },
+  {
+    operation: enrolmentKeys.createEnrolmentKey,
+    prepare: async ({ tenant }) => ({
+      body: { name: unique("Servers"), userId: await makeId("user", tenant.client), maxUses: 2, tags: ["build"] },
+    }),
+    references: [{ field: "/userId", noun: "user", body: (userId) => ({ name: unique("Servers"), userId }) }],
+    conflict: async ({ tenant }) => {
+      const userId = await makeId("user", tenant.client);
+      await tenant.client.must.patch(`/tenants/users/${userId}/deactivate`);
+      return { body: { name: unique("Servers"), userId } };
+    },
+  },
+  { operation: enrolmentKeys.readEnrolmentKey, prepare: existingEnrolmentKey },
+  {
+    operation: enrolmentKeys.updateEnrolmentKey,
+    prepare: async (actors) => ({ ...(await existingEnrolmentKey(actors)), body: { name: unique("Servers") } }),
+  },
+  { operation: enrolmentKeys.revokeEnrolmentKey, prepare: existingEnrolmentKey },
+  { operation: enrolmentKeys.deleteEnrolmentKey, prepare: existingEnrolmentKey },
 
   { operation: events.listEvents, prepare: nothing },
   { operation: events.exportEvents, prepare: nothing },

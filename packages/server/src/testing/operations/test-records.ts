@@ -35,6 +35,7 @@ export type RecordNoun =
   | "policy"
   | "access-test"
   | "api-key"
+  | "enrolment-key"
   | "webhook"
   | "identity-provider"
   | "domain";
@@ -121,6 +122,15 @@ const makers: Readonly<Record<RecordNoun, Maker>> = {
     for (const { id } of body.slice(0, -10)) await client.must.delete(`/tenants/webhooks/${id}`);
     return made(client.post("/tenants/webhooks", { name: unique("Webhook"), url: webhookUrl }));
   },
+  "enrolment-key": async (client) =>
+    made(
+      client.post("/tenants/enrolment-keys", {
+        name: unique("Servers"),
+        userId: await makeId("user", client),
+        maxUses: 3,
+        tags: ["build"],
+      }),
+    ),
   "api-key": (client) =>
     made(client.post("/tenants/api-keys", { name: unique("Key"), permissions: ["protocols:read"] })),
 };

@@ -54,6 +54,7 @@ const reasonsByType: Readonly<Record<string, IrrevertibleCode>> = {
   tenant: "built_in",
   "audit-record": "unsupported",
   domain: "unsupported",
+  "enrolment-key": "unsupported",
   "enrolment-link": "unsupported",
   "identity-provider": "unsupported",
   passkey: "unsupported",

@@ -1,0 +1,52 @@
+/** Keys with which servers are enrolled. */
+export const enrolmentKeys = {
+  create: "Create enrolment key",
+  created: {
+    text: "Copy the key to the servers, and run <code>gatehouse device enrol --key-file FILE</code> on each.",
+    title: "Enrolment key {{name}}",
+  },
+  delete: {
+    effect: "The key enrols no further device. Devices that it has enrolled stay enrolled.",
+    title: "Delete enrolment key {{name}}?",
+  },
+  devices: "Enrolled devices",
+  edit: "Edit {{name}}",
+  empty: {
+    text: "Servers are enrolled with these keys, without a person. Create the first key for the user that the servers belong to.",
+    title: "No enrolment keys yet",
+  },
+  fields: {
+    expires: "Expires",
+    expiresHelp: "At most 366 days ahead. Leave empty for 30 days.",
+    lastUsed: "Last used",
+    maxUses: "Devices",
+    maxUsesHelp: "The number of devices that the key can enrol.",
+    nameHelp: "The servers that use the key.",
+    prefix: "Prefix",
+    revoked: "Revoked",
+    showDevices: "Show devices",
+    tags: "Tags",
+    tagsHelp: "Each device gets these tags. Admission rules read them as device.tags.",
+    user: "User",
+    userHelp: "The devices belong to this user, and count against the user's device limit.",
+    uses: "Uses",
+    usesOf: "{{uses, number}} of {{count, number}}",
+  },
+  noun: "enrolment keys",
+  oneUser: "Select one user.",
+  revoke: {
+    done: "Enrolment key revoked",
+    effect: "The key enrols no further device. Devices that it has enrolled stay enrolled. You cannot undo this.",
+    label: "Revoke",
+    title: "Revoke enrolment key {{name}}?",
+  },
+  searchLabel: "Name, prefix or user",
+  state: {
+    active: "Active",
+    expired: "Expired",
+    label: "State",
+    revoked: "Revoked",
+    "used-up": "Used up",
+  },
+  title: "Enrolment keys",
+} as const;

@@ -1,0 +1,80 @@
+import { maxUsesOfKey } from "@gatehouse/contract/records/enrolment-key";
+import { t } from "../../messages/i18n.ts";
+import type { Field, Values } from "../../records/form-fields.tsx";
+import type { EnrolmentKey } from "./enrolment-key-state.tsx";
+
+/** The fields that can be changed later. */
+export const editFields: readonly Field[] = [
+  {
+    kind: "text",
+    name: "name",
+    label: t("common.name"),
+    description: t("enrolmentKeys.fields.nameHelp"),
+    required: true,
+  },
+  {
+    kind: "date-time",
+    name: "expiresAt",
+    label: t("enrolmentKeys.fields.expires"),
+    description: t("enrolmentKeys.fields.expiresHelp"),
+  },
+];
+
+export const newKeyFields: readonly Field[] = [
+  ...editFields.slice(0, 1),
+  {
+    kind: "records",
+    name: "userId",
+    path: "/tenants/users",
+    label: t("enrolmentKeys.fields.user"),
+    description: t("enrolmentKeys.fields.userHelp"),
+    required: true,
+    validate: (value) => ((value as readonly string[]).length === 1 ? undefined : t("enrolmentKeys.oneUser")),
+  },
+  {
+    kind: "number",
+    name: "maxUses",
+    label: t("enrolmentKeys.fields.maxUses"),
+    description: t("enrolmentKeys.fields.maxUsesHelp"),
+    min: 1,
+    max: maxUsesOfKey,
+    required: true,
+  },
+  {
+    kind: "words",
+    name: "tags",
+    label: t("enrolmentKeys.fields.tags"),
+    description: t("enrolmentKeys.fields.tagsHelp"),
+    placeholder: "build",
+  },
+  ...editFields.slice(1),
+];
+
+export const newKey: Values = { name: "", userId: [], maxUses: 1, tags: [], expiresAt: "" };
+
+export function newKeyBody(values: Values) {
+  const { name, userId, maxUses, tags, expiresAt } = values as {
+    readonly name: string;
+    readonly userId: readonly string[];
+    readonly maxUses: number | null;
+    readonly tags: readonly string[];
+    readonly expiresAt: string;
+  }; // as the fields define them
+  return {
+    name,
+    userId: userId[0] ?? "",
+    ...(maxUses === null ? {} : { maxUses }),
+    ...(tags.length === 0 ? {} : { tags: [...tags] }),
+    ...(expiresAt === "" ? {} : { expiresAt }),
+  };
+}
+
+export function keyValues({ name, expiresAt }: EnrolmentKey): Values {
+  return { name, expiresAt };
+}
+
+export function editBody(values: Values, before: EnrolmentKey) {
+  const { name, expiresAt } = values as { readonly name: string; readonly expiresAt: string }; // as the fields define them
+  // The expiry of a key that has expired is sent only if a person changes it.
+  return { name, ...(expiresAt === "" || expiresAt === before.expiresAt ? {} : { expiresAt }) };
+}

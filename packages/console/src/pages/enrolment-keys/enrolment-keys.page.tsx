@@ -1,0 +1,116 @@
+import { Code } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { api, whole } from "../../app/api.ts";
+import { nameColumn } from "../../lists/columns.tsx";
+import type { ListDefinition } from "../../lists/list-definition.ts";
+import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
+import { NewButton } from "../../records/new-button.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
+import { SecretOnce } from "../../records/secret-once.tsx";
+import { newKey, newKeyBody, newKeyFields } from "./enrolment-key-fields.ts";
+import { type EnrolmentKey, StateOfEnrolmentKey, stateOfKey } from "./enrolment-key-state.tsx";
+
+const definition: ListDefinition<EnrolmentKey> = {
+  source: whole("/tenants/enrolment-keys"),
+  noun: t("enrolmentKeys.noun"),
+  search: {
+    label: t("enrolmentKeys.searchLabel"),
+    by: ({ name, prefix, user }) => `${name} ${prefix} ${user.email}`,
+  },
+  defaultSort: "name",
+  columns: [
+    nameColumn("enrolment-keys", "whole"),
+    {
+      key: "state",
+      title: t("enrolmentKeys.state.label"),
+      cell: (enrolmentKey) => <StateOfEnrolmentKey enrolmentKey={enrolmentKey} />,
+    },
+    {
+      key: "user",
+      title: t("enrolmentKeys.fields.user"),
+      visibleFrom: "sm",
+      sortBy: ({ user }) => user.email,
+      cell: ({ user }) => <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
+    },
+    {
+      key: "uses",
+      title: t("enrolmentKeys.fields.uses"),
+      visibleFrom: "xs",
+      sortBy: ({ uses }) => uses,
+      cell: ({ uses, maxUses }) => t("enrolmentKeys.fields.usesOf", { uses, count: maxUses }),
+    },
+    {
+      key: "tags",
+      title: t("enrolmentKeys.fields.tags"),
+      visibleFrom: "lg",
+      cell: ({ tags }) => tags.join(", "),
+    },
+    {
+      key: "expiresAt",
+      title: t("enrolmentKeys.fields.expires"),
+      visibleFrom: "sm",
+      sortBy: ({ expiresAt }) => expiresAt,
+      cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
+    },
+  ],
+  filters: [
+    {
+      field: "state",
+      title: t("enrolmentKeys.state.label"),
+      options: (["active", "used-up", "expired", "revoked"] as const).map((value) => ({
+        value,
+        label: t(`enrolmentKeys.state.${value}`),
+      })),
+      matches: (enrolmentKey, value) => stateOfKey(enrolmentKey, Date.now()) === value,
+    },
+  ],
+  empty: { title: t("enrolmentKeys.empty.title"), text: t("enrolmentKeys.empty.text") },
+};
+
+export function EnrolmentKeysListPage() {
+  const navigate = useNavigate();
+  const [created, setCreated] = useState<{ readonly id: string; readonly name: string; readonly key: string }>();
+  return (
+    <>
+      <RecordList
+        title={t("enrolmentKeys.title")}
+        definition={definition}
+        actions={
+          <NewButton
+            label={t("enrolmentKeys.create")}
+            permission="devices:write"
+            dialog={(close) => (
+              <RecordForm
+                title={t("enrolmentKeys.create")}
+                fields={newKeyFields}
+                initial={newKey}
+                submitLabel={t("common.create")}
+                submit={async (values) =>
+                  setCreated(await api.post("/tenants/enrolment-keys", { body: newKeyBody(values) }))
+                }
+                close={close}
+              />
+            )}
+          />
+        }
+      />
+      {created !== undefined && (
+        <SecretOnce
+          title={t("enrolmentKeys.created.title", { name: created.name })}
+          secret={created.key}
+          close={() => {
+            setCreated(undefined);
+            void navigate({ to: `/enrolment-keys/${created.id}` });
+          }}
+        >
+          <RichText message="enrolmentKeys.created.text" elements={{ code: <Code /> }} />
+        </SecretOnce>
+      )}
+    </>
+  );
+}
