@@ -303,3 +303,25 @@ test("a certificate requires its key", () => {
   expect(problems({ flags: { tlsCert: "tls.crt" } })).toEqual([problem]);
   expect(problems({ flags: { tlsKey: "tls.key" } })).toEqual([problem]);
 });
+
+const acme = { acmeDirectory: "https://acme.example.com/directory", publicUrl: "https://gatehouse.example.com" };
+
+test.each<[string, Record<string, string>, RegExp]>([
+  [
+    "a public address without TLS",
+    { ...acme, publicUrl: "http://gatehouse.example.com" },
+    /needs GATEHOUSE_PUBLIC_URL/,
+  ],
+  ["an IP address", { ...acme, publicUrl: "https://192.0.2.1" }, /needs GATEHOUSE_PUBLIC_URL/],
+  ["an IPv6 address", { ...acme, publicUrl: "https://[2001:db8::1]" }, /needs GATEHOUSE_PUBLIC_URL/],
+  ["no public address", { acmeDirectory: acme.acmeDirectory }, /needs GATEHOUSE_PUBLIC_URL/],
+  ["certificate files", { ...acme, tlsCert: "tls.crt", tlsKey: "tls.key" }, /exclude each other/],
+  ["a directory without TLS", { ...acme, acmeDirectory: "http://acme.example.com" }, /must be a URL such as https/],
+  ["a contact without a directory", { acmeContact: "a@example.com" }, /ACME_CONTACT needs GATEHOUSE_ACME_DIRECTORY/],
+])("an ACME authority is refused with %s", (_what, flags, problem) => {
+  expect(problems({ flags })).toEqual([expect.stringMatching(problem)]);
+});
+
+test("an ACME authority needs its directory and a public address with TLS", () => {
+  expect(read({ flags: acme })).toMatchObject(acme);
+});

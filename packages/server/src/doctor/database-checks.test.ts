@@ -29,7 +29,9 @@ async function role(options: string): Promise<string> {
 }
 
 const statuses = async (connection: Connection, requestRole?: string) =>
-  Object.fromEntries((await checkDatabase(connection, { role: requestRole })).map(({ check, status }) => [check, status]));
+  Object.fromEntries(
+    (await checkDatabase(connection, { role: requestRole })).map(({ check, status }) => [check, status]),
+  );
 
 test("a migrated database has no problem, and an empty one is created by the next start", async () => {
   const expected = { database: "ok", "database locale": "ok", "database role": "ok", schema: "ok" };

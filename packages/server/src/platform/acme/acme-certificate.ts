@@ -58,7 +58,7 @@ export class AcmeCertificate implements ServedCertificate {
     this.#pair = pair;
   }
 
-  /** Reads the certificate. Without one, the server presents a self-signed certificate until the first order succeeds. */
+  /** Reads the certificate. Without one, a self-signed certificate is presented until the first order succeeds. */
   static async open(options: AcmeCertificateOptions): Promise<AcmeCertificate> {
     const { database, box, host } = options;
     const known = await database.transaction(operator, (tx) => queries.readAcme(tx, options));

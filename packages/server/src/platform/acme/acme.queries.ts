@@ -18,7 +18,7 @@ export interface AcmeRow {
   readonly next_attempt_at: string | null;
 }
 
-/** What an authority asks for to prove control of the host. */
+/** The proof of control of the host, for which an authority asks. */
 export interface AcmeChallenge {
   readonly token: string;
   readonly keyAuthorization: string;
