@@ -16,19 +16,32 @@ export interface DeployedGateway {
   stop(): Promise<void>;
 }
 
-/** Runs the command in a shell whose `gatehouse-gateway` reports its arguments, and connects like the real program. */
+/**
+ * Runs the command in a shell whose `curl` and `sudo` report their arguments, and connects like the program that the
+ * script installs. The packages' tests run the script itself.
+ */
 export async function deployGateway(command: string): Promise<DeployedGateway> {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-deployed-"));
-  const program = path.join(folder, "gatehouse-gateway");
-  await writeFile(program, '#!/bin/sh\nprintf "%s\\n" "$@"\n');
-  await chmod(program, 0o755);
+  const report = `printf '%s\\n' "$@"`;
+  for (const [name, script] of [
+    ["curl", report],
+    ["sudo", `cat && ${report}`],
+  ] as const) {
+    await writeFile(path.join(folder, name), `#!/bin/sh\n${script}\n`);
+    await chmod(path.join(folder, name), 0o755);
+  }
   const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command], {
     cwd: folder,
     env: { PATH: `${folder}:/usr/bin:/bin` },
   });
-  const args = stdout.trimEnd().split("\n");
-  const [, url = "", , file = ""] = args;
-  expect(args).toEqual(["--url", url, "--token-file", file]);
+  const called = stdout.trimEnd().split("\n");
+  const [, address = ""] = called;
+  const file = called.at(-1) ?? "";
+  expect(called).toEqual(["-fsS", address, "sh", "-s", "--", "--token-file", file]);
+  const script = await (await fetch(address)).text();
+  expect(script).toMatch(/^#!\/bin\/sh\n/);
+  const url = address.replace(/\/install\/gateway$/, "");
+  const args = ["--url", url, "--token-file", file];
   // The real program accepts this command line.
   const output = vi.spyOn(process.stdout, "write").mockReturnValue(true);
   expect(await run([...args, "--help"])).toBe(0);

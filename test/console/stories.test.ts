@@ -77,9 +77,11 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await picture(page, "gateway-new");
     await button(visit, "Create").click();
     await heading(visit, "Oslo").waitFor();
-    await button(visit, "Copy command with token").click();
+    await button(visit, "Copy with token").click();
     const command = await page.evaluate("navigator.clipboard.readText()");
-    expect(command).toMatch(/gatehouse_gw_\w{49}'.*gatehouse-gateway --url http:\/\/127\.0\.0\.1:\d+ --token-file/);
+    expect(command).toMatch(
+      /gatehouse_gw_\w{49}'[\s\S]*curl -fsS http:\/\/127\.0\.0\.1:\d+\/install\/gateway \| sudo sh -s -- --token-file/,
+    );
     await button(visit, "Edit").click();
     await page.getByRole("textbox", { name: "WireGuard port" }).fill("99999");
     visit.expectFailures(400, 422);

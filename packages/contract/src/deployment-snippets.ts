@@ -15,7 +15,7 @@ export interface SnippetOptions {
 }
 
 const tokenFile = "gatehouse-gateway.token";
-/** Where containers find the token. */
+/** File with the token inside containers. */
 const mountedToken = "/run/secrets/gatehouse-token";
 const image = `localhost/gatehouse-gateway:${version}`;
 

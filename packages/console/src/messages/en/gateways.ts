@@ -8,10 +8,26 @@ export const gateways = {
     title: "Delete gateway {{name}}?",
   },
   deploy: {
-    copy: "Copy command with token",
+    copy: "Copy with token",
     hide: "Hide token",
-    instructions:
-      "Run this as root on the gateway host: a Linux machine with <code>gatehouse-gateway</code> installed.",
+    instructions: {
+      cloudInit:
+        "Give this to a new machine as its user data. Everyone who can read the user data can read the token; rotate it after the first start.",
+      compose:
+        "Save this as <code>compose.yaml</code> on a container host. Run the command in its first line, then <code>docker compose up --detach</code>. Load the image first.",
+      container:
+        "Run this on a container host with forwarding enabled. Load the image first. With Docker, write <code>docker</code> for <code>podman</code>.",
+      debian:
+        "Run this on the gateway's machine, with Debian 12 or newer. The packages come from this server, and <code>apt</code> upgrades them.",
+      helm: "Run this with the chart <code>gatehouse</code> in the current folder. The nodes of the cluster need the image and WireGuard.",
+    },
+    kinds: {
+      cloudInit: "cloud-init",
+      compose: "Compose",
+      container: "Container",
+      debian: "Debian",
+      helm: "Helm",
+    },
     noPermission:
       "The command contains the gateway's token, which your key cannot view. Ask someone whose key has the permission <code>gateways:token</code>.",
     plainHttp: "You're on plain HTTP. Gateways should use your public HTTPS address.",

@@ -1,21 +1,18 @@
-/** The command that deploys a gateway. */
-import { Alert, Button, Code, Group, Loader, Stack, Text } from "@mantine/core";
+/** The commands and files that deploy a gateway: one tab for each kind of machine. */
+import { gatewaySnippets, type SnippetKind, snippetKinds } from "@gatehouse/contract/deployment-snippets";
+import { Alert, Button, Code, Group, Loader, Stack, Tabs, Text } from "@mantine/core";
 import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import type { Gateway } from "./gateway-fields.ts";
 
-/** @param origin of the Gatehouse server, such as https://gatehouse.example.com */
-export function deployCommand(origin: string, token: string): string {
-  return `(umask 077 && printf %s '${token}' > gatehouse-gateway.token) && gatehouse-gateway --url ${origin} --token-file gatehouse-gateway.token`;
-}
-
 /** The token in the answers to keys without the permission `gateways:token`. */
 const hidden = "<redacted>";
 
 export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
   const [isRevealed, setRevealed] = useState(false);
+  const [kind, setKind] = useState<SnippetKind>("debian");
   if (gateway.token === hidden) {
     return (
       <Text c="dimmed">
@@ -23,17 +20,31 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
       </Text>
     );
   }
-  const { origin } = globalThis.location;
+  const { origin: url } = globalThis.location;
+  const snippet = gatewaySnippets[kind];
   return (
     <Stack gap="sm">
-      <Text size="sm">
-        <RichText message="gateways.deploy.instructions" elements={{ code: <Code /> }} />
-      </Text>
-      <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
-        {deployCommand(origin, isRevealed ? gateway.token : "•".repeat(12))}
-      </Code>
+      <Tabs value={kind} onChange={(next) => setKind(snippetKinds.find((known) => known === next) ?? "debian")}>
+        <Tabs.List>
+          {snippetKinds.map((each) => (
+            <Tabs.Tab key={each} value={each}>
+              {t(`gateways.deploy.kinds.${each}`)}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value={kind} pt="sm">
+          <Stack gap="sm">
+            <Text size="sm">
+              <RichText message={`gateways.deploy.instructions.${kind}`} elements={{ code: <Code /> }} />
+            </Text>
+            <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
+              {snippet({ url, token: isRevealed ? gateway.token : "•".repeat(12) })}
+            </Code>
+          </Stack>
+        </Tabs.Panel>
+      </Tabs>
       <Group>
-        <CopyText text={deployCommand(origin, gateway.token)} size="xs">
+        <CopyText text={snippet({ url, token: gateway.token })} size="xs">
           {t("gateways.deploy.copy")}
         </CopyText>
         <Button size="xs" variant="default" aria-pressed={isRevealed} onClick={() => setRevealed(!isRevealed)}>
@@ -48,7 +59,7 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
           </Group>
         )}
       </Group>
-      {origin.startsWith("http://") && (
+      {url.startsWith("http://") && (
         <Alert color="yellow" variant="outline">
           {t("gateways.deploy.plainHttp")}
         </Alert>

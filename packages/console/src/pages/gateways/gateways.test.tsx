@@ -1,3 +1,4 @@
+import { gatewaySnippets, snippetKinds } from "@gatehouse/contract/deployment-snippets";
 import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
@@ -105,9 +106,17 @@ describe("the page of a gateway", () => {
     expect(document.body.textContent).not.toContain("the-token");
     await click(user, t("gateways.deploy.copy"));
     await panel.findByRole("button", { name: t("common.copied") });
-    expect(await navigator.clipboard.readText()).toBe(
-      "(umask 077 && printf %s 'the-token' > gatehouse-gateway.token) && gatehouse-gateway --url https://gatehouse.example.com --token-file gatehouse-gateway.token",
-    );
+    const options = { url: "https://gatehouse.example.com", token: "the-token" };
+    expect(await navigator.clipboard.readText()).toBe(gatewaySnippets.debian(options));
+
+    for (const kind of snippetKinds) {
+      await user.click(panel.getByRole("tab", { name: t(`gateways.deploy.kinds.${kind}`) }));
+      expect(document.body.textContent).not.toContain("the-token");
+      await click(user, t("gateways.deploy.copy"));
+      await waitFor(async () => expect(await navigator.clipboard.readText()).toBe(gatewaySnippets[kind](options)));
+    }
+    await click(user, t("gateways.deploy.reveal"));
+    expect(panel.getByRole("tabpanel").textContent).toContain("the-token");
   });
 
   test("says who can read the token if the key cannot", async () => {
