@@ -23,6 +23,7 @@ export const targetTypes = [
   "tenant",
   "tenant-settings",
   "user",
+  "view",
   "webhook",
   "webhook-delivery",
 ] as const;
