@@ -24,6 +24,7 @@ export const targetTypes = [
   "tenant",
   "tenant-settings",
   "user",
+  "view",
   "webhook",
   "webhook-delivery",
 ] as const;

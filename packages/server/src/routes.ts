@@ -28,6 +28,7 @@ import { signInRoutes } from "./features/sign-in/sign-in.routes.ts";
 import { tenantSettingsRoutes } from "./features/tenant-settings/tenant-settings.routes.ts";
 import { tenantRoutes } from "./features/tenants/tenants.routes.ts";
 import { userRoutes } from "./features/users/users.routes.ts";
+import { viewRoutes } from "./features/views/views.routes.ts";
 import { webhookRoutes } from "./features/webhooks/webhooks.routes.ts";
 import type { Route } from "./http/route.ts";
 
@@ -55,6 +56,7 @@ export const routes: readonly Route[] = [
   ...webhookRoutes,
   ...sessionRoutes,
   ...myRoutes,
+  ...viewRoutes,
   ...passkeyRoutes,
   ...signInRoutes,
   ...enrolmentKeyRoutes,

@@ -2422,6 +2422,62 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/views": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List own views of lists
+         * @description Requires the session of a person, and no permission.
+         */
+        readonly get: operations["listViews"];
+        readonly put?: never;
+        /**
+         * Create a view of a list
+         * @description Omitted settings are empty, `comfortable`, and 25 rows. A person can have 100 views.
+         *
+         *     Requires the session of a person, and no permission.
+         */
+        readonly post: operations["createView"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/views/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an own view
+         * @description Requires the session of a person, and no permission.
+         */
+        readonly get: operations["readView"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete an own view
+         * @description Requires the session of a person, and no permission.
+         */
+        readonly delete: operations["deleteView"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Change an own view
+         * @description Settings that the body does not contain stay as they are.
+         *
+         *     Requires the session of a person, and no permission.
+         */
+        readonly patch: operations["updateView"];
+        readonly trace?: never;
+    };
     readonly "/tenants/users/{id}/enrolment-links": {
         readonly parameters: {
             readonly query?: never;
@@ -4392,7 +4448,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "sign_in_failed" | "recent_authentication_required" | "invalid_gateway_token" | "invalid_device_token" | "person_required" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "audit_record_contradicted" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "identity_provider_limit_reached" | "identity_provider_untested" | "identity_provider_enabled" | "domain_taken" | "domain_limit_reached" | "domain_not_proven" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "last_way_in" | "single_sign_on_only" | "mail_not_configured" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "passkey_not_accepted" | "unknown_reference" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_issuer" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "evaluation_too_expensive" | "not_allowed_in_set" | "invalid_change_reference" | "revert_too_large" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "evaluation_rate_exceeded" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "sign_in_failed" | "recent_authentication_required" | "invalid_gateway_token" | "invalid_device_token" | "person_required" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "audit_record_contradicted" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "identity_provider_limit_reached" | "identity_provider_untested" | "identity_provider_enabled" | "domain_taken" | "domain_limit_reached" | "domain_not_proven" | "view_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "last_way_in" | "single_sign_on_only" | "mail_not_configured" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "passkey_not_accepted" | "unknown_reference" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_issuer" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "evaluation_too_expensive" | "not_allowed_in_set" | "invalid_change_reference" | "revert_too_large" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "evaluation_rate_exceeded" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -4767,6 +4823,31 @@ export interface components {
             readonly updatedAt: string;
             readonly name: string;
             readonly description?: string;
+        };
+        /** @description A named view of a list, which belongs to a person. */
+        readonly View: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+            /** Format: date-time */
+            readonly updatedAt: string;
+            readonly list: string;
+            readonly name: string;
+            /** @description The text that the list is searched for. */
+            readonly search: string;
+            /** @description Values of the list's filters by their names. */
+            readonly filters: {
+                readonly [key: string]: string;
+            };
+            /** @description The field by which the list is sorted; `-` before it for descending order. */
+            readonly sort: string;
+            /** @description Columns that are not shown. */
+            readonly hiddenColumns: readonly string[];
+            /** @enum {string} */
+            readonly density: "comfortable" | "compact";
+            /** @description Rows on a page. */
+            readonly pageSize: number;
         };
         /** @description A receiver of a tenant's events, without its secret. */
         readonly Webhook: {
@@ -11405,6 +11486,213 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["MyAccessAnswer"];
+                };
+            };
+        };
+    };
+    readonly listViews: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to return; all by default, or 10 with page. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The complete list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "X-Total-Count": components["headers"]["X-Total-Count"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["View"][];
+                };
+            };
+        };
+    };
+    readonly createView: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description The list, such as `users`. */
+                    readonly list: string;
+                    readonly name: string;
+                    /** @description The text that the list is searched for. */
+                    readonly search?: string;
+                    /** @description Values of the list's filters by their names. */
+                    readonly filters?: {
+                        readonly [key: string]: string;
+                    };
+                    /** @description The field by which the list is sorted; `-` before it for descending order. */
+                    readonly sort?: string;
+                    /** @description Columns that are not shown. */
+                    readonly hiddenColumns?: readonly string[];
+                    /** @enum {string} */
+                    readonly density?: "comfortable" | "compact";
+                    /** @description Rows on a page. */
+                    readonly pageSize?: number;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["View"];
+                };
+            };
+        };
+    };
+    readonly readView: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["View"];
+                };
+            };
+        };
+    };
+    readonly deleteView: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly updateView: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    /** @description The text that the list is searched for. */
+                    readonly search?: string;
+                    /** @description Values of the list's filters by their names. */
+                    readonly filters?: {
+                        readonly [key: string]: string;
+                    };
+                    /** @description The field by which the list is sorted; `-` before it for descending order. */
+                    readonly sort?: string;
+                    /** @description Columns that are not shown. */
+                    readonly hiddenColumns?: readonly string[];
+                    /** @enum {string} */
+                    readonly density?: "comfortable" | "compact";
+                    /** @description Rows on a page. */
+                    readonly pageSize?: number;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["View"];
                 };
             };
         };

@@ -13,6 +13,7 @@ import { useListPreferences } from "./list-preferences.ts";
 import { pageOf, queryOf } from "./list-rows.ts";
 import { useListState } from "./list-state.ts";
 import { ListTable } from "./list-table.tsx";
+import { ListViews } from "./list-views.tsx";
 import { PeekPanel } from "./peek-panel.tsx";
 import { useSelection } from "./selection.ts";
 
@@ -55,6 +56,16 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
       )}
       {!(isEmpty && !isFiltered) && (
         <ListControls definition={definition} state={state} change={change}>
+          <ListViews
+            path={definition.source.path}
+            fields={fields}
+            state={state}
+            preferences={preferences}
+            apply={(search, next) => {
+              changePreferences(next);
+              change(search);
+            }}
+          />
           <ListOptions
             definition={definition}
             state={state}

@@ -254,6 +254,12 @@ export const recordErrors = {
     explanation: "The TXT record of the domain is missing, has another value, or DNS did not answer in time.",
     remedy: "Publish the record with `recordName` and `recordValue`, and repeat the request once DNS shows it.",
   },
+  view_limit_reached: {
+    status: 409,
+    title: "The person has reached the limit of views",
+    explanation: "A person can have at most 100 views of lists.",
+    remedy: "Delete a view.",
+  },
   webhook_limit_reached: {
     status: 409,
     title: "The tenant has reached the webhook limit",

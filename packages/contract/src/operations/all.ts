@@ -25,6 +25,7 @@ import * as signIn from "./sign-in.operations.ts";
 import * as tenantSettings from "./tenant-settings.operations.ts";
 import * as tenants from "./tenants.operations.ts";
 import * as users from "./users.operations.ts";
+import * as views from "./views.operations.ts";
 import * as webhooks from "./webhooks.operations.ts";
 
 const families = [
@@ -50,6 +51,7 @@ const families = [
   webhooks,
   signIn,
   my,
+  views,
   enrolmentLinks,
   identityProviders,
   domains,

@@ -1,4 +1,4 @@
-/** What every signed-in person can do for themselves, without any role. Each operation acts on own records only. */
+/** Operations of every signed-in person, without any role. Each operation acts on own records only. */
 import Type from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";

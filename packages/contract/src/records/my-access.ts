@@ -1,4 +1,4 @@
-/** What a signed-in person sees about the own access. */
+/** The own access of a signed-in person. */
 import Type, { type Static } from "typebox";
 import { closedObject, component, oneOf, Timestamp, Uuid } from "../schema.ts";
 

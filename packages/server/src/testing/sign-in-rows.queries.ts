@@ -18,6 +18,9 @@ const insertRows = statement<never, [tenantId: string, userId: string]>(
    ), passkey AS (
      INSERT INTO passkeys (tenant_id, id, created_at, user_id, name, credential_id, public_key)
      VALUES ($1, gen_random_uuid(), now(), $2, 'Passkey', uuid_send(gen_random_uuid()), '\\x00')
+   ), view AS (
+     INSERT INTO views (tenant_id, id, created_at, updated_at, user_id, list, name, settings)
+     VALUES ($1, gen_random_uuid(), now(), now(), $2, 'users', 'View', '{}')
    ), challenge AS (
      INSERT INTO used_challenges (tenant_id, challenge_hash, expires_at) VALUES ($1, '\\x00', now())
    ), attempt AS (

@@ -71,4 +71,17 @@ export const lists = {
     row: "Select {{name}}",
   },
   showAll: "Show all {{noun}}",
+  views: {
+    delete: "Delete “{{name}}”",
+    deleted: "View deleted",
+    help: "Search, filters, sort order, columns and rows of this list. Only you see it.",
+    label: "Views",
+    name: "Name",
+    save: "Save as a view…",
+    saveButton: "Save",
+    saveTitle: "Save as a view",
+    saved: "View saved",
+    update: "Update “{{name}}”",
+    updated: "View updated",
+  },
 } as const;

@@ -1,4 +1,4 @@
-/** What a person lacks for access, in words. */
+/** Formats the facts that a person lacks for access. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";

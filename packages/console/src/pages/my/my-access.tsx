@@ -1,4 +1,4 @@
-/** What the person can reach, and why not. */
+/** The person's own access, with reasons. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Button, Group, NativeSelect, Pagination, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";

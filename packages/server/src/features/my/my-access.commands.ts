@@ -1,4 +1,4 @@
-/** What the signed-in person can reach, and why not. */
+/** The own access of the signed-in person, with reasons. */
 import type * as operations from "@gatehouse/contract/operations/my.operations";
 import { explainingOwn, ownAccess } from "@gatehouse/policy/decisions/explain-own";
 import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
