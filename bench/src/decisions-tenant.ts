@@ -101,6 +101,7 @@ export function makeDirectory(): Directory {
     os: dice.of(["macOS", "Windows", "Linux"]),
     osVersion: "14.1",
     appVersion: "1.0.0",
+    tags: [],
     hardwareId: `hardware-${index}`,
     posture: { diskEncrypted: dice.share() < 0.8 },
   }));

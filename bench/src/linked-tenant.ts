@@ -92,6 +92,7 @@ export function linkedFacts(shape: LinkedShape): TenantFacts {
       os: "Linux",
       osVersion: "1",
       appVersion: "1.0.0",
+      tags: [],
       hardwareId: `hardware-${index}`,
       posture: {},
     })),

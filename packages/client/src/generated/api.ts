@@ -890,6 +890,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/devices/{id}/tags": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Replace a device's tags
+         * @description Admission rules read the tags as `device.tags`, in the order of the body.
+         *
+         *     Requires a key with the permission `devices:write`.
+         */
+        readonly put: operations["replaceDeviceTags"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/devices/{id}/rotate-token": {
         readonly parameters: {
             readonly query?: never;
@@ -7541,6 +7563,55 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly [key: string]: boolean | number | string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Device"];
+                };
+            };
+        };
+    };
+    readonly replaceDeviceTags: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Tags of devices, which admission rules read as `device.tags`. Lower-case letters, digits, full stops, underscores, colons and hyphens, at most 63 characters. */
+                    readonly tags: readonly string[];
                 };
             };
         };

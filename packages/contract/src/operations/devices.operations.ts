@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
-import { Device, DeviceToken, deviceApprovals, Posture } from "../records/device.ts";
+import { Device, DeviceTags, DeviceToken, deviceApprovals, Posture } from "../records/device.ts";
 import { DeviceConfiguration } from "../records/device-configuration.ts";
 import { closedObject, Name, shortText, Uuid } from "../schema.ts";
 
@@ -129,6 +129,20 @@ export const replaceDevicePosture = operation({
   changesAccess: true,
   parameters: { id: "uuid" },
   body: Posture,
+  success: { status: 200, kind: "record", body: Device },
+});
+
+export const replaceDeviceTags = operation({
+  id: "replaceDeviceTags",
+  method: "PUT",
+  path: "/tenants/devices/{id}/tags",
+  tag,
+  summary: "Replace a device's tags",
+  description: "Admission rules read the tags as `device.tags`, in the order of the body.",
+  access: "devices:write",
+  changesAccess: true,
+  parameters: { id: "uuid" },
+  body: closedObject({ tags: DeviceTags }),
   success: { status: 200, kind: "record", body: Device },
 });
 

@@ -56,6 +56,7 @@ export const RECORDS: ReadonlyMap<string, RuleRecord> = new Map([
       osVersion: "string",
       appVersion: "string",
       hardwareId: "string",
+      tags: "list<string>",
       posture: "map<string, dyn>",
     }),
   ],

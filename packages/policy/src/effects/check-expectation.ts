@@ -163,6 +163,7 @@ function syntheticDevice(posture: Properties): { readonly facts: DeviceFacts; re
     osVersion: "",
     appVersion: "",
     hardwareId: "",
+    tags: [],
     posture,
   };
   return { facts, forRules: new CompiledDevice(facts).forRules };

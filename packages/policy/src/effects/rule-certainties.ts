@@ -109,13 +109,18 @@ function valueAt(
     case "posture":
       return device !== undefined && Object.hasOwn(device.posture, name) ? device.posture[name] : undefined;
     case "device":
-      return device === undefined || !isDeviceField(name) ? undefined : device[name];
+      return device === undefined ? undefined : deviceValue(device, name);
     case "resource":
       return name === "name" ? resource?.facts.name : name === "type" ? resource?.facts.type : undefined;
   }
 }
 
 const deviceFields = ["name", "os", "osVersion", "appVersion", "hardwareId"] as const;
+
+function deviceValue(device: DeviceFacts, name: string): string | undefined {
+  if (name === "tags") return JSON.stringify(device.tags);
+  return isDeviceField(name) ? device[name] : undefined;
+}
 
 function isDeviceField(name: string): name is (typeof deviceFields)[number] {
   return (deviceFields as readonly string[]).includes(name);

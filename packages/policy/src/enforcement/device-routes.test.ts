@@ -180,6 +180,7 @@ describe("a tenant with one device and three gateways", () => {
           osVersion: "",
           appVersion: "",
           hardwareId: "",
+          tags: [],
           posture: {},
         },
       ],

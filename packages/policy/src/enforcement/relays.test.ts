@@ -51,6 +51,7 @@ const facts: Parameters<typeof compile>[0] = {
       osVersion: "",
       appVersion: "",
       hardwareId: "",
+      tags: [],
       posture: {},
     },
   ],

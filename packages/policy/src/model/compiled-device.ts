@@ -39,7 +39,7 @@ export class CompiledDevice {
    * The variable `device` with a posture from the request instead of the stored one. The posture may contain any names.
    */
   forRulesWith(posture: Properties): object {
-    const { name, os, osVersion, appVersion, hardwareId } = this.facts;
-    return { name, os, osVersion, appVersion, hardwareId, posture: new Map(Object.entries(posture)) };
+    const { name, os, osVersion, appVersion, hardwareId, tags } = this.facts;
+    return { name, os, osVersion, appVersion, hardwareId, tags: [...tags], posture: new Map(Object.entries(posture)) };
   }
 }

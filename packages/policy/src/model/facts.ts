@@ -41,6 +41,8 @@ export interface DeviceFacts {
   readonly osVersion: string;
   readonly appVersion: string;
   readonly hardwareId: string;
+  /** In the stored order. */
+  readonly tags: readonly string[];
   readonly posture: Properties;
 }
 

@@ -298,6 +298,7 @@ const madeUp: Omit<DeviceFacts, "userId" | "posture"> = {
   osVersion: "",
   appVersion: "",
   hardwareId: "",
+  tags: [],
 };
 
 function check<Values>(property: fc.IProperty<Values>, { runs, seed, unshrunk }: EffectRun): void {

@@ -48,6 +48,7 @@ interface GoldenDevice {
   readonly osVersion?: string;
   readonly appVersion?: string;
   readonly hardwareId?: string;
+  readonly tags?: readonly string[];
   readonly posture?: Properties;
 }
 
@@ -126,7 +127,7 @@ const keys = {
   file: ["why", "tenant", "request", "expect"],
   tenant: ["users", "devices", "gateways", "resources", "policies"],
   user: ["status", "groups", "firstName", "lastName", "attributes"],
-  device: ["user", "active", "os", "osVersion", "appVersion", "hardwareId", "posture"],
+  device: ["user", "active", "os", "osVersion", "appVersion", "hardwareId", "tags", "posture"],
   resource: ["type", "created", "loadBalancing", "addresses", "gateways"],
   policy: [
     "name",
@@ -268,6 +269,7 @@ function factsOf(tenant: GoldenFile["tenant"], names: Names): TenantFacts {
       osVersion: device?.osVersion ?? "",
       appVersion: device?.appVersion ?? "",
       hardwareId: device?.hardwareId ?? "",
+      tags: device?.tags ?? [],
       posture: device?.posture ?? {},
     })),
     gateways: Object.entries(gateways).map(([name, status]) => ({

@@ -122,6 +122,7 @@ export const factsOf: { readonly [Kind in keyof FactsByKind]: (id: string) => fc
       osVersion: fc.constantFrom("14.2", "13", ""),
       appVersion: fc.constantFrom("2.0", "1.9"),
       hardwareId: fc.constant("hardware"),
+      tags: fc.constantFrom([], ["build"], ["site:a", "build"]),
       posture: devicePosture,
     }),
   gateway: (id) =>

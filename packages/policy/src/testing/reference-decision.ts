@@ -235,7 +235,7 @@ function evaluateRule(
 
 /**
  * "Variables: `user` (email, firstName, lastName, status, groups — their names — and, for anything else, its
- * attributes), `device` (name, os, osVersion, appVersion, hardwareId, posture), `source` (ip, country), `resource`
+ * attributes), `device` (name, os, osVersion, appVersion, hardwareId, tags, posture), `source` (ip, country), `resource`
  * (name, type), `now`".
  */
 function variablesOf(
@@ -266,6 +266,7 @@ function variablesOf(
         ["osVersion", device.osVersion],
         ["appVersion", device.appVersion],
         ["hardwareId", device.hardwareId],
+        ["tags", [...device.tags]],
         ["posture", new Map(entriesOf(device.posture))],
       ]),
     }),

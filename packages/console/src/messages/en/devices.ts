@@ -65,6 +65,11 @@ export const devices = {
     names: "Resolved names",
     title: "Routes",
   },
+  tags: {
+    help: "Admission rules read them as device.tags. Lower-case letters, digits and . _ : - only.",
+    label: "Edit tags",
+    title: "Tags of device {{name}}",
+  },
   title: "Devices",
   token: {
     done: "Token rotated",

@@ -102,7 +102,7 @@ function wordEnd(text: string, from: number): number {
 const names = {
   "": ["user", "device", "source", "resource", "now", "has", "size", "true", "false"],
   "user.": ["email", "firstName", "lastName", "status", "groups", "department", "contractor"],
-  "device.": ["name", "os", "osVersion", "appVersion", "hardwareId", "posture"],
+  "device.": ["name", "os", "osVersion", "appVersion", "hardwareId", "tags", "posture"],
   "device.posture.": ["diskEncrypted", "osUpToDate", "managedBy"],
   "source.": ["ip", "country"],
   "resource.": ["name", "type"],

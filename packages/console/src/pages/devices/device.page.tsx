@@ -1,22 +1,35 @@
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Code, Text } from "@mantine/core";
+import { Button, Code, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import type { Field } from "../../records/form-fields.tsx";
+import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
-import { useRecord } from "../../records/use-record.ts";
+import { readRecord, useRecord } from "../../records/use-record.ts";
 import { DeviceRoutes } from "./device-routes.tsx";
 import { RotateDeviceToken } from "./device-token.tsx";
 
 const path = "/tenants/devices/{id}";
 type Device = ResultOf<typeof path, "get">;
+
+const tagFields: readonly Field[] = [
+  {
+    kind: "words",
+    name: "tags",
+    label: t("devices.fields.tags"),
+    description: t("devices.tags.help"),
+    placeholder: "build",
+  },
+];
 
 export function DevicePage() {
   const { id = "" } = useParams({ strict: false });
@@ -81,6 +94,7 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
   const navigate = useNavigate();
   const at = `/tenants/devices/${device.id}`;
   const isPending = device.approval === "pending";
+  const [isTagging, tagging] = useDisclosure(false);
   if (!canWrite) return null;
   return (
     <>
@@ -93,6 +107,26 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
         etag={etag}
         done={() => void navigate({ to: "/devices" })}
       />
+      <Button key="tags" variant="default" onClick={tagging.open}>
+        {t("devices.tags.label")}
+      </Button>
+      {isTagging && (
+        <RecordForm
+          title={t("devices.tags.title", { name: device.name })}
+          fields={tagFields}
+          initial={{ tags: device.tags }}
+          submitLabel={t("common.save")}
+          plan={({ tags }) => [{ method: "PUT", path: `${at}/tags`, body: { tags } }]}
+          close={tagging.close}
+          edits={{
+            etag,
+            reload: async () => {
+              const stored = await readRecord(path, device.id);
+              return { values: { tags: stored.record.tags }, etag: stored.etag };
+            },
+          }}
+        />
+      )}
       <ReviewedButton
         key="resetKey"
         label={t("devices.resetKey.label")}

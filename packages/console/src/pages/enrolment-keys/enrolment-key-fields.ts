@@ -1,4 +1,3 @@
-import { maxUsesOfKey } from "@gatehouse/contract/records/enrolment-key";
 import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 import type { EnrolmentKey } from "./enrolment-key-state.tsx";
@@ -37,7 +36,7 @@ export const newKeyFields: readonly Field[] = [
     label: t("enrolmentKeys.fields.maxUses"),
     description: t("enrolmentKeys.fields.maxUsesHelp"),
     min: 1,
-    max: maxUsesOfKey,
+    max: 10_000,
     required: true,
   },
   {

@@ -67,6 +67,14 @@ export async function replaceDevicePosture(call: Call<typeof operations.replaceD
   );
 }
 
+export async function replaceDeviceTags(call: Call<typeof operations.replaceDeviceTags>): Promise<Outcome> {
+  return changeDevice(call, (tx, { id, tags }) =>
+    isDeepStrictEqual(call.body.tags, tags)
+      ? undefined
+      : queries.setDeviceTags(tx, call.granted, id, call.body.tags, call.now),
+  );
+}
+
 type DeviceCall = Pick<Call<typeof operations.deactivateDevice>, "parameters" | "now" | "requireVersion" | "command">;
 
 /**

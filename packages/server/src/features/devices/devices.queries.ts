@@ -23,6 +23,7 @@ export interface LockedDevice {
   /** Null after the user was deleted. */
   readonly user_id: string | null;
   readonly posture: Device["posture"] | null;
+  readonly tags: readonly string[];
 }
 
 const wholeDevice = `item.version, ${deviceJson("item")} AS device`;
@@ -62,7 +63,7 @@ const selectOfUser = statement<DeviceRow, [tenantId: string, userId: string]>(
 const selectForChange = statement<LockedDevice, [tenantId: string, id: string]>(
   "devices.lock",
   // FOR UPDATE reads the latest committed row: after waiting for the user's deletion, the row has no user.
-  `SELECT id, version, name, active, user_id, posture FROM devices WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
+  `SELECT id, version, name, active, user_id, posture, tags FROM devices WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
 const setActive = statement<never, [tenantId: string, id: string, at: Date, active: boolean]>(
   "devices.set_active",
@@ -76,6 +77,10 @@ const setName = statement<never, [tenantId: string, id: string, at: Date, name: 
 const setPosture = statement<never, [tenantId: string, id: string, at: Date, posture: string]>(
   "devices.set_posture",
   "UPDATE devices SET updated_at = $3, version = version + 1, posture = $4 WHERE tenant_id = $1 AND id = $2",
+);
+const setTags = statement<never, [tenantId: string, id: string, at: Date, tags: readonly string[]]>(
+  "devices.set_tags",
+  "UPDATE devices SET updated_at = $3, version = version + 1, tags = $4 WHERE tenant_id = $1 AND id = $2",
 );
 const remove = statement<never, [tenantId: string, id: string]>(
   "devices.delete",
@@ -242,6 +247,16 @@ export async function setDevicePosture(
   at: Date,
 ): Promise<void> {
   await tx.query(setPosture, tx.tenantId, id, at, JSON.stringify(posture));
+}
+
+export async function setDeviceTags(
+  tx: TenantTx,
+  _granted: Granted<"devices:write">,
+  id: string,
+  tags: readonly string[],
+  at: Date,
+): Promise<void> {
+  await tx.query(setTags, tx.tenantId, id, at, tags);
 }
 
 export async function deleteDevice(tx: TenantTx, _granted: Granted<"devices:write">, id: string): Promise<void> {

@@ -12,6 +12,7 @@ export const deviceRoutes: readonly Route[] = [
   route(operations.deactivateDevice, commands.deactivateDevice),
   route(operations.reactivateDevice, commands.reactivateDevice),
   route(operations.replaceDevicePosture, commands.replaceDevicePosture),
+  route(operations.replaceDeviceTags, commands.replaceDeviceTags),
   route(operations.rotateDeviceToken, rotateDeviceToken),
   route(operations.resetDeviceKey, resetDeviceKey),
   route(operations.readDeviceConfiguration, readDeviceConfiguration),

@@ -14,7 +14,7 @@ import * as queries from "./enrolment-keys.queries.ts";
 import { enrolmentKeyStatus } from "./enrolment-keys.rules.ts";
 import { enrolmentKeyView } from "./enrolment-keys.view.ts";
 
-export interface KeyEnrolment {
+interface KeyEnrolment {
   readonly key: string;
   /** The name of the device. */
   readonly machine: string;

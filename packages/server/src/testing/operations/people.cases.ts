@@ -191,6 +191,10 @@ export const peopleCases: readonly OperationCase[] = [
   { operation: devices.readDeviceConfiguration, prepare: existing("device") },
   { operation: devices.reactivateDevice, prepare: deactivatedDevice, conflict: existing("device") },
   {
+    operation: devices.replaceDeviceTags,
+    prepare: async (actors) => ({ ...(await existing("device")(actors)), body: { tags: ["build", "site:a"] } }),
+  },
+  {
     operation: devices.replaceDevicePosture,
     prepare: async (actors) => ({
       ...(await existing("device")(actors)),

@@ -46,7 +46,8 @@ const selections = {
     FROM users AS item`,
   groups: "SELECT item.id, item.name FROM groups AS item",
   devices: `SELECT item.id, item.user_id AS "userId", item.active, item.name, item.os, item.os_version AS "osVersion",
-      item.app_version AS "appVersion", item.hardware_id AS "hardwareId", coalesce(item.posture, '{}') AS posture
+      item.app_version AS "appVersion", item.hardware_id AS "hardwareId",
+      to_json(item.tags) AS tags, coalesce(item.posture, '{}') AS posture
     FROM devices AS item`,
   gateways: `SELECT item.id, item.name, item.status, link.load, link.round_trip_time_ms AS "roundTripTimeMs"
     FROM gateways AS item

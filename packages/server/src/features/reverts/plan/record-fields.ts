@@ -84,7 +84,7 @@ const fieldsByType: Readonly<Record<string, readonly Field[]>> = {
     items("set", "idpMapping"),
     value("isSamlDefaultGroup"),
   ],
-  device: [value("active"), value("posture", {})],
+  device: [value("active"), value("posture", {}), value("tags", [])],
   gateway: [
     value("name"),
     value("wireguardPort"),

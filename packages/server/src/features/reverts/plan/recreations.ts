@@ -138,7 +138,12 @@ function recreateDevice(before: State, { state, ref }: Context): Recreation {
   const body = withoutEmpty({ userId, name, hardwareId, publicKey, appVersion, os, osVersion, posture });
   return {
     create: post("/tenants/devices", body),
-    afterwards: before.active === false ? [{ method: "PATCH", path: `/tenants/devices/${ref}/deactivate` }] : [],
+    afterwards: [
+      ...(itemsIn(before, "tags").length === 0
+        ? []
+        : [{ method: "PUT", path: `/tenants/devices/${ref}/tags`, body: { tags: before.tags } } as const]),
+      ...(before.active === false ? [{ method: "PATCH", path: `/tenants/devices/${ref}/deactivate` } as const] : []),
+    ],
     cannot: [
       cannot("secret", { field: "token", message: "The device gets no token. Rotate its token, and enter it." }),
     ],

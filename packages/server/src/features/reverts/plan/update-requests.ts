@@ -117,6 +117,7 @@ const writers: Readonly<Record<string, (update: Update) => readonly Change[]>> =
     const [posture] = update.whole("PUT", `${update.at}/posture`, ["posture"]);
     return [
       ...(posture === undefined ? [] : [{ ...posture, body: postureOf(posture) }]),
+      ...update.request("PUT", `${update.at}/tags`, ["tags"]),
       ...update.toggle("active", ...activity),
     ];
   },
