@@ -49,6 +49,8 @@ interface GoldenDevice {
   readonly appVersion?: string;
   readonly hardwareId?: string;
   readonly posture?: Properties;
+  /** The end of the device's session. If absent, no session limits the device. */
+  readonly sessionEndsAt?: string;
 }
 
 interface GoldenResource {
@@ -126,7 +128,7 @@ const keys = {
   file: ["why", "tenant", "request", "expect"],
   tenant: ["users", "devices", "gateways", "resources", "policies"],
   user: ["status", "groups", "firstName", "lastName", "attributes"],
-  device: ["user", "active", "os", "osVersion", "appVersion", "hardwareId", "posture"],
+  device: ["user", "active", "os", "osVersion", "appVersion", "hardwareId", "posture", "sessionEndsAt"],
   resource: ["type", "created", "loadBalancing", "addresses", "gateways"],
   policy: [
     "name",
@@ -269,6 +271,7 @@ function factsOf(tenant: GoldenFile["tenant"], names: Names): TenantFacts {
       appVersion: device?.appVersion ?? "",
       hardwareId: device?.hardwareId ?? "",
       posture: device?.posture ?? {},
+      sessionEndsAt: device?.sessionEndsAt === undefined ? null : Date.parse(device.sessionEndsAt),
     })),
     gateways: Object.entries(gateways).map(([name, status]) => ({
       id: names.idOf("gateway", name),
