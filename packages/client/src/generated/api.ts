@@ -2136,7 +2136,7 @@ export interface paths {
         readonly post?: never;
         /**
          * End all sessions of a user
-         * @description People end their own sessions; those of others require the permission `users:write`.
+         * @description Also ends the sessions of the user's devices. People end their own sessions; those of others require the permission `users:write`.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */
@@ -3174,6 +3174,11 @@ export interface components {
              * @enum {string}
              */
             readonly deviceApproval?: "automatic" | "administrator";
+            /**
+             * @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment.
+             * @default null
+             */
+            readonly deviceSessionLifetime?: number | null;
         };
         /** @description A user, identified by e-mail address. A user who does not exist yet is invited. */
         readonly ConfiguredUser: {
@@ -3301,7 +3306,35 @@ export interface components {
              * @enum {string}
              */
             readonly approval?: "pending";
+            readonly session?: components["schemas"]["DeviceSession"];
             readonly user?: components["schemas"]["DeviceUser"];
+        };
+        /** @description The session of a device: its user has signed in on the device, or is expected to. */
+        readonly DeviceSession: {
+            /**
+             * Format: date-time
+             * @description When the user signed in on the device; omitted if nobody has.
+             */
+            readonly signedInAt?: string;
+            /**
+             * Format: date-time
+             * @description When the user had authenticated, which can be before the sign-in on the device.
+             */
+            readonly authenticatedAt?: string;
+            /** @description The methods of that authentication (RFC 8176). */
+            readonly methods: readonly string[];
+            /**
+             * Format: uuid
+             * @description The identity provider; omitted for other ways in.
+             */
+            readonly provider?: string;
+            /**
+             * Format: date-time
+             * @description From this time on, the device reaches only the control plane, until its user signs in again. Omitted if the tenant sets no lifetime.
+             */
+            readonly endsAt?: string;
+            /** @description True if the session was ended before its time, for example by a deactivation. */
+            readonly ended?: boolean;
         };
         /** @description The token that authenticates a device's agent. */
         readonly DeviceToken: {
@@ -4311,6 +4344,8 @@ export interface components {
              * @enum {string}
              */
             readonly deviceApproval: "automatic" | "administrator";
+            /** @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment. */
+            readonly deviceSessionLifetime: number | null;
         };
         /** @description A test that is checked without being stored. */
         readonly TriedAccessTest: {
@@ -9407,6 +9442,8 @@ export interface operations {
                      * @enum {string}
                      */
                     readonly deviceApproval?: "automatic" | "administrator";
+                    /** @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment. */
+                    readonly deviceSessionLifetime?: number | null;
                 };
             };
         };
@@ -10267,10 +10304,17 @@ export interface operations {
     };
     readonly endUserSessions: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -10288,6 +10332,9 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -10341,10 +10388,17 @@ export interface operations {
     };
     readonly resetPasskeys: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -10362,6 +10416,9 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;

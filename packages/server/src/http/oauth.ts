@@ -46,6 +46,8 @@ const parameters = {
     app_version: Type.Optional(Type.String({ maxLength: 120 })),
     hardware_id: Type.Optional(text(200)),
     public_key: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$" })),
+    // The token of the enrolled device on which its user signs in again.
+    device_token: Type.Optional(text(200)),
   }),
   revocation: Type.Object({ ...client, token: text(300) }),
 } as const;
@@ -79,6 +81,7 @@ export function mountOAuth(app: FastifyInstance, { authorizations, limits }: OAu
         app_version: appVersion = "",
         hardware_id: hardwareId,
         public_key: publicKey,
+        device_token: deviceToken,
       } = read(form, parameters.device);
       const described = hardwareId !== undefined && publicKey !== undefined;
       const codes = await authorizations.requestDevice(contextOf(request), {
@@ -86,6 +89,7 @@ export function mountOAuth(app: FastifyInstance, { authorizations, limits }: OAu
         machine,
         maxAge: maxAge === undefined ? undefined : Number(maxAge),
         device: described ? { os, osVersion, appVersion, hardwareId, publicKey } : undefined,
+        deviceToken,
       });
       const address = `${authorizations.issuer}/console/code`;
       return {

@@ -36,6 +36,8 @@ export const devices = {
     hardwareId: "Hardware ID",
     lastConnection: "Last connection",
     publicKey: "Public key",
+    sessionEnd: "Session ends",
+    signedIn: "Signed in",
     system: "Operating system",
     user: "User",
   },
