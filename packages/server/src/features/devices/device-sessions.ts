@@ -1,6 +1,6 @@
 /**
- * Sessions of devices (docs/decisions/0125-device-sessions.md). A change of a session is a change of its device, so that
- * models, gateways and devices follow it.
+ * Sessions of devices (docs/decisions/0125-device-sessions.md). A change of a session is a change of its device.
+ * Models, gateways and devices therefore follow it.
  */
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as sessions from "./device-sessions.queries.ts";

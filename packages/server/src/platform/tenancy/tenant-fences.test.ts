@@ -82,6 +82,9 @@ async function fill(server: TestServer, tenant: TestTenant, url: string, now: ()
   // Ends the session of the device.
   await client.must.put("/tenants/settings", { deviceSessionLifetime: 3_600 });
   await client.must.patch(`${device}/deactivate`);
+  await client.must.post(`${device}/reactivate`);
+  // Simulated gateways of version 1 get no devices whose sessions end.
+  await client.must.put("/tenants/settings", { deviceSessionLifetime: null });
   await make("access-test", client);
   await makeId("domain", client);
   await client.must.post("/tenants/signing-key/rotate");

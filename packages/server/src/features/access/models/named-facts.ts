@@ -42,8 +42,8 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
       if (resource === undefined) return undefined;
       ids.resources.add(resource);
     }
-    // A new tenant has records that no entry names. The ends of all device sessions depend on the settings. Protocols do
-    // not know the resources that use them.
+    // A new tenant has records that no entry names. The ends of device sessions depend on the settings.
+    // Protocols do not know the resources that use them.
     else if (
       type === "tenant" ||
       type === "tenant-settings" ||
