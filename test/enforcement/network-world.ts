@@ -106,6 +106,12 @@ export class NetworkWorld {
     );
   }
 
+  /** The database of the replicas, for facts that a test cannot wait for. */
+  get database(): Connection {
+    if (this.#database === undefined) throw new Error("the world is not built yet");
+    return this.#database.connection;
+  }
+
   async #untilGatewaysServe(): Promise<void> {
     await Promise.all(
       this.gateways.map(({ id }) =>

@@ -167,7 +167,8 @@ export function isTenantSettings(response: unknown): response is TenantSettings 
       (value) => typeof value === "number",
     ) &&
     typeof response.singleSignOnOnly === "boolean" &&
-    isString(response.deviceApproval)
+    isString(response.deviceApproval) &&
+    (response.deviceSessionLifetime === null || typeof response.deviceSessionLifetime === "number")
   );
 }
 

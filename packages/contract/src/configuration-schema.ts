@@ -13,10 +13,16 @@ export const configurationSchema: Readonly<Record<string, unknown>> = {
   ...(withoutOwnKeywords(Configuration) as object), // an object's schema is an object
 };
 
-/** Removes Gatehouse's own keywords, which strict editors reject. */
+/** Removes Gatehouse's own keywords and `nullable` of OpenAPI, which strict editors reject. */
 function withoutOwnKeywords(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutOwnKeywords);
   if (schema === null || typeof schema !== "object") return schema;
-  const entries = Object.entries(schema).filter(([keyword]) => !ownKeywords.has(keyword));
-  return Object.fromEntries(entries.map(([keyword, value]) => [keyword, withoutOwnKeywords(value)]));
+  const isNullable = "nullable" in schema && schema.nullable === true;
+  const entries = Object.entries(schema).filter(([keyword]) => !ownKeywords.has(keyword) && keyword !== "nullable");
+  return Object.fromEntries(
+    entries.map(([keyword, value]) => [
+      keyword,
+      keyword === "type" && isNullable ? [value, "null"] : withoutOwnKeywords(value),
+    ]),
+  );
 }

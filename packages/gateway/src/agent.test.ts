@@ -186,6 +186,48 @@ describe("a gateway's agent", () => {
     expect(passing(kernel)).toEqual([]);
   });
 
+  test("ends the session of a device by its own clock, also after a restart", async () => {
+    const ended = clock.now() + 10_000;
+    const { "100.64.0.1": peer } = content().peers;
+    if (peer?.kind !== "device") throw new Error("The example has a device.");
+    const limited = { ...content(), peers: { [device]: { ...peer, until: ended } } };
+    const first = await start();
+    await first.agent.applyConfiguration(signed(limited));
+    expect([...(first.kernel.filters?.sets.keys() ?? [])]).not.toContain("ended4");
+    await pass(first.agent, 9_999);
+    expect(passing(first.kernel)).toEqual([device]);
+    expect(first.kernel.content?.peers).toHaveProperty([device]);
+    await pass(first.agent, 1);
+    const expectEnded = ({ kernel }: typeof first) => {
+      expect(passing(kernel)).toEqual([]);
+      expect(kernel.content?.peers).toEqual({});
+      const { sets, chains } = kernel.filters ?? closedTable("gh0");
+      expect([...(sets.get("devices4")?.elements.keys() ?? [])]).toEqual([]);
+      expect([...(sets.get("ended4")?.elements.keys() ?? [])]).toEqual([device]);
+      expect([...(sets.get("ended6")?.elements.keys() ?? [])]).toEqual(["fd64::1"]);
+      expect(chains.get("traffic")).toContain("ct original ip saddr @ended4 goto refused");
+    };
+    expectEnded(first);
+    // Repairs do not bring the peer back.
+    first.kernel.content = undefined;
+    await pass(first.agent, 2_000);
+    expect(first.kernel.content).toMatchObject({ peers: {} });
+    await first.agent.stop();
+    expectEnded(await start());
+  });
+
+  test("ends sessions in the filters although the machine refuses to remove the peers", async () => {
+    const { "100.64.0.1": peer } = content().peers;
+    if (peer?.kind !== "device") throw new Error("The example has a device.");
+    const { agent, kernel } = await start();
+    const until = clock.now() + 10_000;
+    await agent.applyConfiguration(signed({ ...content(), peers: { [device]: { ...peer, until } } }));
+    kernel.refusal = "RTNETLINK answers: No buffer space available";
+    await pass(agent, 10_000);
+    expect(passing(kernel)).toEqual([]);
+    expect([...(kernel.filters?.sets.get("ended4")?.elements.keys() ?? [])]).toEqual([device]);
+  });
+
   test.each([
     ["when its timer fires", 0],
     ["even after the clock was set, which timers do not notice", 59 * minuteMs],

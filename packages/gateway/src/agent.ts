@@ -14,7 +14,7 @@ import type { FailureReason, PeerReport } from "@gatehouse/agent-protocol/gatewa
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { leadsTo, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { StateFolder } from "./configuration/state-folder.ts";
-import { nextChangeAt } from "./configuration/time-windows.ts";
+import { contentAt, endedDevices, nextChangeAt } from "./configuration/time-windows.ts";
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
 import type { Kernel } from "./enforcement/kernel.ts";
@@ -182,9 +182,15 @@ export class Agent {
     return this.#queue.run(async () => {
       const content = this.content;
       if (content === undefined) return;
-      await this.#parts.kernel.tunnel(content);
+      await this.#tunnel(content);
       await this.#refreshFilters();
     });
+  }
+
+  /** Devices whose sessions have ended are not peers. */
+  #tunnel(content: ConfigurationContent): Promise<void> {
+    const { kernel, clock } = this.#parts;
+    return kernel.tunnel(contentAt(content, clock.now()));
   }
 
   /** Adds a listener. It receives each new configuration, and undefined when the configuration expires. */
@@ -268,7 +274,7 @@ export class Agent {
     await kernel.forward();
     // At start, the filters come first: they replace those of an earlier run, and no tunnel is ever without filters.
     if (previous === undefined) await kernel.filter(state);
-    await kernel.tunnel(content);
+    await this.#tunnel(content);
     await kernel.filter(state);
     this.#enforced = { configuration, policy };
     this.#setTimer();
@@ -295,7 +301,7 @@ export class Agent {
       if (previous === undefined) return await kernel.filter(closedTable(wireGuard.name));
       const { content } = previous.configuration;
       await kernel.filter(this.#table(previous.policy, content));
-      await kernel.tunnel(content);
+      await this.#tunnel(content);
     } catch (err) {
       log("failed to restore the previous configuration; will retry", { err });
     } finally {
@@ -334,17 +340,21 @@ export class Agent {
     if (enforced === undefined) return;
     const { content, envelope } = enforced.configuration;
     const { expiresAt } = envelope.header;
-    const next = nextChangeAt(content, expiresAt, clock.now()) ?? expiresAt;
+    const appliedAt = clock.now();
+    const next = nextChangeAt(content, expiresAt, appliedAt) ?? expiresAt;
     const applyTime = async () => {
       if (this.#enforced !== enforced) return;
       if (clock.now() < next) return this.#setTimer();
+      const ended = endedDevices(content, appliedAt).length;
       const policy = policyPart(forwarding, content, clock.now(), expiresAt);
       this.#enforced = { configuration: enforced.configuration, policy };
       try {
+        // The filters end the access. The peers of ended sessions are removed afterwards.
         await this.#refreshFilters();
+        if (endedDevices(content, clock.now()).length !== ended) await this.#tunnel(content);
         this.#setTimer();
       } catch (err) {
-        log("failed to apply a time window to the filters; will retry", { err, retryMs });
+        log("failed to apply the passage of time; will retry", { err, retryMs });
         this.#setTimer(retryMs);
       }
     };
@@ -412,7 +422,7 @@ export class Agent {
     if (this.#holder.failure !== undefined && this.#trust !== undefined) {
       await this.#holder.persist(configuration, this.#trust);
     }
-    if (await kernel.repairTunnel(configuration.content)) {
+    if (await kernel.repairTunnel(contentAt(configuration.content, this.#parts.clock.now()))) {
       log("restored the interface, which another program removed", { interface: wireGuard.name });
     }
   }

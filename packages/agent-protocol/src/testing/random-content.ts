@@ -12,7 +12,12 @@ import type {
 
 const peerKey = fc.integer({ min: 1, max: 60 }).map((number) => `100.64.0.${number}`);
 const publicKey = fc.constantFrom("A", "B", "C").map((letter) => `${letter.repeat(42)}A=`);
-const peer: fc.Arbitrary<Peer> = publicKey.map((key) => ({ kind: "device", publicKey: key, ipv6: "fd00::1" }));
+const peer: fc.Arbitrary<Peer> = fc.tuple(publicKey, fc.constantFrom(undefined, undefined, 7)).map(([key, until]) => ({
+  kind: "device",
+  publicKey: key,
+  ipv6: "fd00::1",
+  ...(until === undefined ? {} : { until }),
+}));
 const membership: fc.Arbitrary<Membership> = fc.constantFrom<Membership>(true, [[1, 2]], [[null, 3]], []);
 const classKey = fc.constantFrom("group/a", "group/b", "policy/a", "policy/b/c");
 const resource = fc.constantFrom(

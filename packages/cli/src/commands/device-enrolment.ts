@@ -85,6 +85,22 @@ export async function enrolByKey(
   return enrolment;
 }
 
+/**
+ * Begins a new session of this machine's device, for its user, who signs in and approves it in a browser.
+ *
+ * @returns the end of the session; undefined if it does not end by itself
+ * @throws CommandFailure if nobody approves it
+ */
+export async function signInOnDevice(
+  folder: DeviceFolder,
+  { url, name, token }: Enrolment & { readonly token: string },
+): Promise<string | undefined> {
+  const { AuthorizationClient } = await import("../sign-in/authorization-client.ts");
+  const client = await AuthorizationClient.connect(url, "gatehouse-device");
+  const show = (lines: readonly string[]) => writeError(lines.map((line) => `${line}\n`).join(""));
+  return (await client.signInOnDevice({ name, token, publicKey: await folder.publicKey() }, show)).endsAt;
+}
+
 async function register(
   client: ApiClient,
   folder: DeviceFolder,

@@ -7,7 +7,7 @@ import { CommandFailure, exitCodes } from "../failure.ts";
 import { writeError, writeJson, writeLines, writeText } from "../output.ts";
 import { isDeviceConfiguration } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient, callableUrl, urlOf } from "./api-options.ts";
-import { enrolByKey, enrolBySignIn, enrolDevice } from "./device-enrolment.ts";
+import { enrolByKey, enrolBySignIn, enrolDevice, signInOnDevice } from "./device-enrolment.ts";
 import { readEnrolmentKey } from "./enrolment-key-file.ts";
 import { parseId } from "./parse-id.ts";
 import { untilStopped } from "./stop-signals.ts";
@@ -72,6 +72,13 @@ Examples:
   ${name} enrol --user ann@example.com --url https://gatehouse.example.com
   ${name} enrol --user ann@example.com --name "Ann's laptop" --state-folder ./device`,
     );
+  const signingIn = device
+    .command("sign-in")
+    .summary("sign in again on this device")
+    .description(
+      "Begins a new session of this device: sign in on any machine as the device's user, and approve it. The agent continues or reconnects by itself.",
+    )
+    .action(signInOnThisDevice);
   const running = device
     .command("run")
     .summary("connect this device")
@@ -110,7 +117,7 @@ Examples:
     .action(replaceDeviceKey);
   addApiOptions(enrol, "apiKey");
   addApiOptions(config, "apiKey");
-  for (const command of [enrol, running, config, replacing]) {
+  for (const command of [enrol, signingIn, running, config, replacing]) {
     command.option(
       "--state-folder <path>",
       "Folder with the keys and the last configuration.",
@@ -214,6 +221,14 @@ function nextSteps({ stateFolder }: FolderOptions, folder: DeviceFolder, group: 
     `To connect:       sudo ${group} run${inFolder}`,
     `To enrol again:   delete the device in Gatehouse, empty ${folder.path}, and run this command again.`,
   ];
+}
+
+async function signInOnThisDevice({ stateFolder }: FolderOptions, command: Command): Promise<void> {
+  const folder = await folderAt(stateFolder);
+  const enrolled = await enrolledDevice(folder, groupOf(command));
+  const endsAt = await signInOnDevice(folder, { ...enrolled, url: callableUrl(enrolled.url) });
+  const until = endsAt === undefined ? "It does not end by itself." : `It ends at ${endsAt}.`;
+  await writeLines([`Signed in on ${enrolled.name}. The session has begun. ${until}`]);
 }
 
 async function replaceDeviceKey({ stateFolder }: FolderOptions, command: Command): Promise<void> {

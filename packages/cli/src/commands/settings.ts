@@ -1,6 +1,7 @@
 import {
   configurationLifetime,
   deviceApprovalModes,
+  deviceSessionSeconds,
   type NewTenantSettings,
   sessionSeconds,
   type TenantSettings,
@@ -11,7 +12,8 @@ import { writeJson, writeLines } from "../output.ts";
 import { isTenantSettings } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 
-interface SetOptions extends ApiOptions, Omit<NewTenantSettings, "singleSignOnOnly"> {
+interface SetOptions extends ApiOptions, Omit<NewTenantSettings, "singleSignOnOnly" | "deviceSessionLifetime"> {
+  readonly deviceSessionLifetime?: number | "never";
   readonly singleSignOnOnly?: "yes" | "no";
 }
 
@@ -56,6 +58,11 @@ export function addSettingsCommands(program: Command): void {
         "Who approves devices that people enrol by signing in: nobody (automatic), or an administrator.",
       ).choices(deviceApprovalModes),
     )
+    .option(
+      "--device-session-lifetime <time>",
+      "How long a device is trusted after its user signed in on it: 15m to 365d, or never to end no session.",
+      (text: string) => (text === "never" ? text : duration(deviceSessionSeconds, "15m to 365d, or never")(text)),
+    )
     .action(setSettings)
     .addHelpText("after", "\nExample:\n  gatehouse settings set --configuration-lifetime 12h");
   for (const command of [get, set]) addApiOptions(command, "apiKey");
@@ -74,6 +81,7 @@ async function setSettings(options: SetOptions): Promise<void> {
     sessionIdleTime,
     singleSignOnOnly,
     deviceApproval,
+    deviceSessionLifetime: device,
   } = options;
   const body: NewTenantSettings = {
     ...(lifetime === undefined ? {} : { configurationLifetime: lifetime }),
@@ -81,6 +89,7 @@ async function setSettings(options: SetOptions): Promise<void> {
     ...(sessionIdleTime === undefined ? {} : { sessionIdleTime }),
     ...(singleSignOnOnly === undefined ? {} : { singleSignOnOnly: singleSignOnOnly === "yes" }),
     ...(deviceApproval === undefined ? {} : { deviceApproval }),
+    ...(device === undefined ? {} : { deviceSessionLifetime: device === "never" ? null : device }),
   };
   if (Object.keys(body).length === 0) {
     const message = "No setting is given. gatehouse settings set --help lists the settings.";
@@ -98,7 +107,12 @@ function settingsLines(settings: TenantSettings): readonly string[] {
     `Session idle time       ${formatSeconds(settings.sessionIdleTime)}`,
     `Single sign-on only     ${settings.singleSignOnOnly ? "yes" : "no"}`,
     `Device approval         ${settings.deviceApproval}`,
+    `Device session lifetime ${deviceSessionText(settings.deviceSessionLifetime)}`,
   ];
+}
+
+function deviceSessionText(seconds: number | null): string {
+  return seconds === null ? "unlimited" : formatSeconds(seconds);
 }
 
 const unitSeconds = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;

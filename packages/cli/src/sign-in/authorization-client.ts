@@ -164,6 +164,43 @@ export class AuthorizationClient {
     }
   }
 
+  /**
+   * Begins a new session of this machine's device.
+   *
+   * @returns the end of the session; undefined if the tenant sets no lifetime
+   * @throws CommandFailure if the person refuses, or does not answer
+   */
+  async signInOnDevice(
+    { name, token, publicKey }: { readonly name: string; readonly token: string; readonly publicKey: string },
+    show: Show,
+    { signal }: LoginRequest = {},
+  ): Promise<{ readonly endsAt?: string | undefined }> {
+    const { device } = await reported(this.url, async () => {
+      const asked = await oauth.initiateDeviceAuthorization(this.#configuration, {
+        machine: machineName(name),
+        device_token: token,
+      });
+      const minutes = Math.round(asked.expires_in / 60);
+      show([
+        "To sign in on this device, open this address in a browser on any device:",
+        "",
+        `  ${asked.verification_uri_complete ?? asked.verification_uri}`,
+        "",
+        `The code is ${asked.user_code}. It is valid for ${minutes} minutes. Approve it only if the page shows:`,
+        "",
+        `  Device           ${name}`,
+        `  Key fingerprint  ${keyFingerprint(publicKey)}`,
+        "",
+      ]);
+      return oauth.pollDeviceAuthorizationGrant(this.#configuration, asked, undefined, {
+        signal: withTimeLimit(signal),
+      });
+    });
+    if (!isNamed(device, "name")) throw new CommandFailure(`${this.url} sent an unexpected answer.`);
+    const endsAt: unknown = Reflect.get(device, "session_ends_at");
+    return { endsAt: typeof endsAt === "string" ? endsAt : undefined };
+  }
+
   /** @returns the next tokens; undefined if the server does not accept the refresh token, and the session is over */
   async refresh(context: Context): Promise<Context | undefined> {
     try {

@@ -2240,7 +2240,7 @@ export interface paths {
         readonly post?: never;
         /**
          * End all sessions of a user
-         * @description People end their own sessions; those of others require the permission `users:write`.
+         * @description Also ends the sessions of the user's devices. People end their own sessions; those of others require the permission `users:write`.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */
@@ -3490,6 +3490,11 @@ export interface components {
              * @enum {string}
              */
             readonly deviceApproval?: "automatic" | "administrator";
+            /**
+             * @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment.
+             * @default null
+             */
+            readonly deviceSessionLifetime?: number | null;
         };
         /** @description A user, identified by e-mail address. A user who does not exist yet is invited. */
         readonly ConfiguredUser: {
@@ -3559,9 +3564,9 @@ export interface components {
         /** @description The reasons and consequences of a decision. */
         readonly DecisionContext: {
             /** @enum {string} */
-            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "device_session_ended" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             /** @description The reason, followed by further reasons. */
-            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "device_session_ended" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
             /** @description Gateways that may carry the traffic now, in the order to try. */
@@ -3624,7 +3629,35 @@ export interface components {
              * @description Id of the enrolment key with which the device was enrolled. The key can be deleted.
              */
             readonly enrolmentKey?: string;
+            readonly session?: components["schemas"]["DeviceSession"];
             readonly user?: components["schemas"]["DeviceUser"];
+        };
+        /** @description The session of a device: its user has signed in on the device, or is expected to. */
+        readonly DeviceSession: {
+            /**
+             * Format: date-time
+             * @description When the user signed in on the device; omitted if nobody has.
+             */
+            readonly signedInAt?: string;
+            /**
+             * Format: date-time
+             * @description When the user had authenticated, which can be before the sign-in on the device.
+             */
+            readonly authenticatedAt?: string;
+            /** @description The methods of that authentication (RFC 8176). */
+            readonly methods: readonly string[];
+            /**
+             * Format: uuid
+             * @description The identity provider; omitted for other ways in.
+             */
+            readonly provider?: string;
+            /**
+             * Format: date-time
+             * @description From this time on, the device reaches only the control plane, until its user signs in again. Omitted if the tenant sets no lifetime.
+             */
+            readonly endsAt?: string;
+            /** @description True if the session was ended before its time, for example by a deactivation. */
+            readonly ended?: boolean;
         };
         /** @description The token that authenticates a device's agent. */
         readonly DeviceToken: {
@@ -3804,9 +3837,9 @@ export interface components {
             /** @description The record's name; for a user, the e-mail address. */
             readonly name: string;
             /** @enum {string} */
-            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
+            readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "device_session_ended" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             /** @description The reason, followed by further reasons. */
-            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
+            readonly reasons: readonly ("allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "device_session_ended" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation")[];
             readonly policy?: components["schemas"]["NamedRecord"];
             readonly resource?: components["schemas"]["NamedRecord"];
             /** @description Gateways that may carry the traffic now, in the order to try. */
@@ -4058,7 +4091,7 @@ export interface components {
             /** @enum {string} */
             readonly kind: "subject" | "destination" | "denied-by" | "source" | "source-address" | "condition";
             /** @enum {string} */
-            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
+            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "device_session_ended" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
             readonly policy?: components["schemas"]["NamedRecord"];
             /** @description A user in any group would match. */
             readonly anyGroup?: boolean;
@@ -4759,6 +4792,8 @@ export interface components {
              * @enum {string}
              */
             readonly deviceApproval: "automatic" | "administrator";
+            /** @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment. */
+            readonly deviceSessionLifetime: number | null;
         };
         /** @description A test that is checked without being stored. */
         readonly TriedAccessTest: {
@@ -10174,6 +10209,8 @@ export interface operations {
                      * @enum {string}
                      */
                     readonly deviceApproval?: "automatic" | "administrator";
+                    /** @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment. */
+                    readonly deviceSessionLifetime?: number | null;
                 };
             };
         };
@@ -11040,10 +11077,17 @@ export interface operations {
     };
     readonly endUserSessions: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -11061,6 +11105,9 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -11114,10 +11161,17 @@ export interface operations {
     };
     readonly resetPasskeys: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -11135,6 +11189,9 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;
@@ -11511,7 +11568,7 @@ export interface operations {
                         readonly data: readonly components["schemas"]["MyResource"][];
                         /** @description Number of matching items on all pages. */
                         readonly total: number;
-                        /** @description The page number, from 0: floor(offset / limit). */
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
                         readonly page: number;
                         /** @description The most items on a page: the requested limit, but at most 100. */
                         readonly limit: number;

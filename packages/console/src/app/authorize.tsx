@@ -21,8 +21,8 @@ interface DeviceRequestInfo extends AskingProgram {
   readonly sameAddress: boolean;
   readonly requestedAt: string;
   readonly expiresAt: string;
-  /** Present if approving enrols the machine as a device. */
-  readonly device?: { readonly os: string; readonly keyFingerprint: string };
+  /** Present if approving enrols the machine as a device, or signs the person in on an enrolled device. */
+  readonly device?: { readonly os: string; readonly keyFingerprint: string; readonly isEnrolled: boolean };
 }
 
 /** The parameters of a program's request. The server ignores others, and so does this page. */
@@ -110,7 +110,9 @@ export function DeviceCodePage() {
         <Text>
           {request.device === undefined
             ? t("signIn.authorize.text", described(request))
-            : t("signIn.authorize.deviceText", described(request))}
+            : request.device.isEnrolled
+              ? t("signIn.authorize.renewalText", described(request))
+              : t("signIn.authorize.deviceText", described(request))}
         </Text>
         {request.device !== undefined && (
           <Text>
@@ -131,6 +133,8 @@ export function DeviceCodePage() {
 
         {request.device === undefined ? (
           <Consequences session={session} />
+        ) : request.device.isEnrolled ? (
+          <Text>{t("signIn.authorize.renewalConsequences", { email: session.user?.email ?? "" })}</Text>
         ) : (
           <Text>{t("signIn.authorize.deviceConsequences", { email: session.user?.email ?? "" })}</Text>
         )}

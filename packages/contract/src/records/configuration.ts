@@ -330,6 +330,12 @@ const ConfiguredTenantSettings = component(
         default: defaultTenantSettings.deviceApproval,
       }),
     ),
+    deviceSessionLifetime: Type.Optional(
+      Type.Unsafe<TenantSettings["deviceSessionLifetime"]>({
+        ...tenantSettingsFields.deviceSessionLifetime,
+        default: defaultTenantSettings.deviceSessionLifetime,
+      }),
+    ),
   },
 );
 export type ConfiguredTenantSettings = Static<typeof ConfiguredTenantSettings>;

@@ -21,6 +21,8 @@ export const decisionReasons = [
   "device_without_user",
   "device_of_another_user",
   "device_inactive",
+  /** The device's session has ended. Its user has to sign in again on the device. */
+  "device_session_ended",
   "unknown_gateway",
   "unknown_resource",
   /** The destination is neither an IP address nor a host name. */

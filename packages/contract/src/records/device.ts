@@ -45,6 +45,40 @@ const DeviceUser = component("DeviceUser", "The user that a device belongs to.",
   lastName: Type.Optional(Type.String()),
 });
 
+export const DeviceSession = component(
+  "DeviceSession",
+  "The session of a device: its user has signed in on the device, or is expected to.",
+  {
+    signedInAt: Type.Optional(
+      Type.Unsafe<Static<typeof Timestamp>>({
+        ...Timestamp,
+        description: "When the user signed in on the device; omitted if nobody has.",
+      }),
+    ),
+    authenticatedAt: Type.Optional(
+      Type.Unsafe<Static<typeof Timestamp>>({
+        ...Timestamp,
+        description: "When the user had authenticated, which can be before the sign-in on the device.",
+      }),
+    ),
+    methods: Type.Array(Type.String(), { description: "The methods of that authentication (RFC 8176)." }),
+    provider: Type.Optional(
+      Type.Unsafe<Static<typeof Uuid>>({ ...Uuid, description: "The identity provider; omitted for other ways in." }),
+    ),
+    endsAt: Type.Optional(
+      Type.Unsafe<Static<typeof Timestamp>>({
+        ...Timestamp,
+        description:
+          "From this time on, the device reaches only the control plane, until its user signs in again. Omitted if the tenant sets no lifetime.",
+      }),
+    ),
+    ended: Type.Optional(
+      Type.Boolean({ description: "True if the session was ended before its time, for example by a deactivation." }),
+    ),
+  },
+);
+export type DeviceSession = Static<typeof DeviceSession>;
+
 export const Device = component("Device", "A machine with which a user connects to the network.", {
   ...deviceFields,
   os: Type.Optional(Type.String()),
@@ -75,6 +109,7 @@ export const Device = component("Device", "A machine with which a user connects 
       description: "Id of the enrolment key with which the device was enrolled. The key can be deleted.",
     }),
   ),
+  session: Type.Optional(DeviceSession),
   user: Type.Optional(DeviceUser),
 });
 export type Device = Static<typeof Device>;

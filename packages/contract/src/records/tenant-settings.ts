@@ -1,11 +1,14 @@
 import Type, { type Static } from "typebox";
-import { closedObject, component, oneOf } from "../schema.ts";
+import { closedObject, component, nullable, oneOf } from "../schema.ts";
 
 /** Limits and default of the lifetime of signed configurations, in seconds. */
 export const configurationLifetime = { minimum: 600, maximum: 604_800, default: 86_400 } as const;
 
 /** Limits of the lifetimes of sessions, in seconds: 5 minutes to 30 days. */
 export const sessionSeconds = { minimum: 300, maximum: 2_592_000 } as const;
+
+/** Limits of the lifetime of device sessions, in seconds: 15 minutes to a year. */
+export const deviceSessionSeconds = { minimum: 900, maximum: 31_536_000 } as const;
 
 /** The ways to approve the devices that people enrol by signing in. */
 export const deviceApprovalModes = ["automatic", "administrator"] as const;
@@ -37,6 +40,13 @@ export const tenantSettingsFields = {
     description:
       "Whether a device that its user enrols by signing in is active at once (`automatic`, the default), or waits for an administrator.",
   }),
+  deviceSessionLifetime: nullable(
+    Type.Integer({
+      ...deviceSessionSeconds,
+      description:
+        "How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment.",
+    }),
+  ),
 };
 
 export const TenantSettings = component(
@@ -53,6 +63,7 @@ export const NewTenantSettings = closedObject({
   sessionIdleTime: Type.Optional(tenantSettingsFields.sessionIdleTime),
   singleSignOnOnly: Type.Optional(tenantSettingsFields.singleSignOnOnly),
   deviceApproval: Type.Optional(tenantSettingsFields.deviceApproval),
+  deviceSessionLifetime: Type.Optional(tenantSettingsFields.deviceSessionLifetime),
 });
 export type NewTenantSettings = Static<typeof NewTenantSettings>;
 
@@ -63,4 +74,5 @@ export const defaultTenantSettings: TenantSettings = {
   sessionIdleTime: 3_600,
   singleSignOnOnly: false,
   deviceApproval: "automatic",
+  deviceSessionLifetime: null,
 };

@@ -18,7 +18,7 @@ import {
   everyDevice,
   type SiteRule,
 } from "@gatehouse/agent-protocol/gateway/configuration";
-import { isOpen } from "../configuration/time-windows.ts";
+import { contentAt, endedDevices, isOpen } from "../configuration/time-windows.ts";
 import type { HostAddresses } from "../names/endpoint-hosts.ts";
 import { type Chain, destinationChain, hashOf, offerChain, resourceChain, sharedChain } from "./destination-chains.ts";
 import type { NftSet, NftState } from "./nft-state.ts";
@@ -66,18 +66,21 @@ export interface ForwardingSettings {
 /**
  * Returns the part of the table that depends on the configuration and the time.
  *
- * @param now milliseconds since 1970, which decides about time windows
+ * @param configured the content of the configuration
+ * @param now milliseconds since 1970, which decides about time windows and the ends of sessions
  * @param expiresAt the time from which the kernel drops all traffic, even if no agent runs
  */
 export function policyPart(
   forwarding: ForwardingSettings,
-  content: ConfigurationContent,
+  configured: ConfigurationContent,
   now: number,
   expiresAt: number,
 ): PolicyPart {
+  const content = contentAt(configured, now);
   const parts: Parts = { sets: new Map(), chains: new Map(), counters: new Set(["allowed", "dropped"]) };
   const classSets = new ClassSets(content, now, parts.sets);
   addPeerSets(content, parts.sets);
+  const hasEnded = addEndedDevices(configured, now, parts.sets);
   addResources(content, now, classSets, parts);
   parts.chains.set("internet", internetRules(content, now, classSets));
   const isKnown = (id: string) => Object.hasOwn(content.resources, id);
@@ -89,7 +92,7 @@ export function policyPart(
   };
   const blockOf = addDestinations(content, parts, (destination) => destinationChain(destination, isKnown));
   addResolvers(content, parts.sets);
-  addBaseChains(forwarding, content, expiresAt, parts);
+  addBaseChains(forwarding, content, { expiresAt, hasEnded }, parts);
   return { ...parts, chainsFor, blockOf };
 }
 
@@ -212,6 +215,23 @@ function addPeerSets(content: ConfigurationContent, sets: Map<string, NftSet>): 
     sets.set(`sites${family}`, set("set", addressType[family], true, blockElements(sites, family)));
     sets.set(`local${family}`, set("set", addressType[family], true, blockElements(localBlocks, family)));
   }
+}
+
+/**
+ * Adds the addresses of devices whose sessions have ended. The rules for unknown addresses do not apply to them, even
+ * while WireGuard still has them as peers.
+ *
+ * @returns whether there are any
+ */
+function addEndedDevices(content: ConfigurationContent, now: number, sets: Map<string, NftSet>): boolean {
+  const elements = { 4: new Map<string, string>(), 6: new Map<string, string>() };
+  for (const key of endedDevices(content, now)) {
+    elements[4].set(key, "");
+    elements[6].set(content.peers[key]?.ipv6 ?? "", "");
+  }
+  if (elements[4].size === 0) return false;
+  for (const family of families) sets.set(`ended${family}`, set("set", addressType[family], false, elements[family]));
+  return true;
 }
 
 function addResources(
@@ -355,7 +375,7 @@ function offerChains(
 function addBaseChains(
   { interfaceName, keepsSource }: ForwardingSettings,
   content: ConfigurationContent,
-  expiresAt: number,
+  { expiresAt, hasEnded }: { readonly expiresAt: number; readonly hasEnded: boolean },
   { chains, counters }: Parts,
 ): void {
   const { drain, relay, interface: own } = content.settings;
@@ -369,6 +389,7 @@ function addBaseChains(
   chains.set("refused", ["counter name dropped drop"]);
   chains.set("traffic", [
     ...dropRules,
+    ...(hasEnded ? families.map((family) => `ct original ${word[family]} saddr @ended${family} goto refused`) : []),
     ...families.map((family) => `ct state related ${errorTypes[family]} goto allowed`),
     // The other site decides about connections from behind this gateway.
     ...families.map(

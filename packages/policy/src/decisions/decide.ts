@@ -19,9 +19,15 @@ import { resolvePrincipal } from "./resolve-principal.ts";
 export function decide(model: Model, request: AccessRequest): Decision {
   const principal = resolvePrincipal(model, request.subject);
   if (typeof principal === "string") return denied(principal);
+  if (hasEnded(principal, request.now)) return denied("device_session_ended");
   const { resource, denied: reason } = resolveDestination(model, request.destination);
-  if (reason !== undefined) return denied(reason, resource);
+  if (reason !== undefined) return timed(denied(reason, resource), principal.endsAt);
   return decideForResource(model, request, principal, resource);
+}
+
+/** Whether the device's session has ended. The device can only reach the control plane then. */
+export function hasEnded({ endsAt }: Principal, now: number): boolean {
+  return now >= endsAt;
 }
 
 /**
@@ -36,12 +42,13 @@ export function decideForResource(
   principal: Principal,
   resource: CompiledResource | undefined,
 ): Decision {
+  if (hasEnded(principal, request.now)) return denied("device_session_ended");
   const type = policyTypeFor(principal, resource);
   // No policy list covers traffic from a site to an address outside all resources.
   if (type === undefined) return denied("no_resource");
   const list = model.policies[type];
   const candidates = Candidates.of(list, principal, resource);
-  if (candidates === undefined) return decidedBy(model, list.fallback, principal, resource);
+  if (candidates === undefined) return timed(decidedBy(model, list.fallback, principal, resource), principal.endsAt);
   const circumstances = new Circumstances({ model, request, principal, resource });
   const policy = firstQualifying(candidates, circumstances) ?? list.fallback;
   return timed(decidedBy(model, policy, principal, resource), circumstances.validUntil);
@@ -52,13 +59,14 @@ export function* deciding(model: Model, request: AccessRequest): Work<Decision> 
   yield decisionCost;
   const principal = resolvePrincipal(model, request.subject);
   if (typeof principal === "string") return denied(principal);
+  if (hasEnded(principal, request.now)) return denied("device_session_ended");
   const { resource, denied: reason } = resolveDestination(model, request.destination);
-  if (reason !== undefined) return denied(reason, resource);
+  if (reason !== undefined) return timed(denied(reason, resource), principal.endsAt);
   const type = policyTypeFor(principal, resource);
   if (type === undefined) return denied("no_resource");
   const list = model.policies[type];
   const candidates = Candidates.of(list, principal, resource);
-  if (candidates === undefined) return decidedBy(model, list.fallback, principal, resource);
+  if (candidates === undefined) return timed(decidedBy(model, list.fallback, principal, resource), principal.endsAt);
   const circumstances = new Circumstances({ model, request, principal, resource });
   let deciding = list.fallback;
   let spent = 0;
@@ -122,10 +130,11 @@ class Circumstances {
   /**
    * The time before which the results cannot change, in milliseconds since 1970. Infinity if the results never change.
    */
-  validUntil = Number.POSITIVE_INFINITY;
+  validUntil: number;
 
   constructor(input: DecisionInput) {
     this.#input = input;
+    this.validUntil = input.principal.endsAt;
   }
 
   get sourceIp(): IpAddress | undefined {

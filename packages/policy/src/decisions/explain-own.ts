@@ -33,7 +33,7 @@ export function* explainingOwn(
 ): Work<OwnExplanation> {
   const decision = yield* deciding(model, request);
   const { resource, denied } = resolveDestination(model, request.destination);
-  const { principal, reason: subject } = hypotheticalPrincipal(model, request.subject);
+  const { principal, reason: subject } = hypotheticalPrincipal(model, request);
   if (resource === undefined || denied !== undefined || principal === undefined) return { decision, missing: [] };
   if (decision.allowed) return { decision, resource, missing: [] };
   let best: readonly MissingFact[] | undefined;
@@ -62,7 +62,7 @@ export function* ownAccess(
   { subject, ...circumstances }: Omit<AccessRequest, "destination">,
   ownDevices: readonly string[],
 ): Work<readonly OwnAccess[]> {
-  const { principal } = hypotheticalPrincipal(model, subject);
+  const { principal } = hypotheticalPrincipal(model, { subject, now: circumstances.now });
   if (principal === undefined) return [];
   const everywhere = new Map<string, boolean>();
   const found: OwnAccess[] = [];

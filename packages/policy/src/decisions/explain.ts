@@ -2,11 +2,11 @@ import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
 import { finish, type Work } from "../work.ts";
-import { deciding, policyTypeFor } from "./decide.ts";
+import { deciding, hasEnded, policyTypeFor } from "./decide.ts";
 import type { Decision, DecisionReason, Named } from "./decision.ts";
 import { type MissingFact, missingFacts } from "./missing-facts.ts";
 import { type PolicyTrace, tracePolicy } from "./policy-trace.ts";
-import type { AccessRequest, Subject } from "./request.ts";
+import type { AccessRequest } from "./request.ts";
 import { resolveDestination } from "./resolve-destination.ts";
 import { resolvePrincipal } from "./resolve-principal.ts";
 
@@ -33,7 +33,7 @@ export function explain(model: Model, request: AccessRequest): Explanation {
 /** Explains a decision, as work that can be suspended between two parts of a rule. */
 export function* explaining(model: Model, request: AccessRequest): Work<Explanation> {
   const decision = yield* deciding(model, request);
-  const { principal, reason } = hypotheticalPrincipal(model, request.subject);
+  const { principal, reason } = hypotheticalPrincipal(model, request);
   const reached = resolveDestination(model, request.destination);
   const resource = reached.resource;
   const type = principal === undefined ? undefined : policyTypeFor(principal, resource);
@@ -55,10 +55,12 @@ export function* explaining(model: Model, request: AccessRequest): Work<Explanat
 /** Resolves the principal. If the subject may reach nothing, returns the principal as if it could, and the reason. */
 export function hypotheticalPrincipal(
   model: Model,
-  subject: Subject,
+  { subject, now }: Pick<AccessRequest, "subject" | "now">,
 ): { readonly principal?: Principal; readonly reason?: DecisionReason } {
   const principal = resolvePrincipal(model, subject);
-  if (typeof principal !== "string") return { principal };
+  if (typeof principal !== "string") {
+    return hasEnded(principal, now) ? { principal, reason: "device_session_ended" } : { principal };
+  }
   if (subject.kind === "site") return { reason: principal };
   const device = subject.deviceId === undefined ? undefined : model.devices.get(subject.deviceId);
   const userId = subject.kind === "user" ? subject.userId : device?.userId;

@@ -1,5 +1,5 @@
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
-import { decideForResource } from "../decisions/decide.ts";
+import { decideForResource, hasEnded } from "../decisions/decide.ts";
 import type { AccessRequest } from "../decisions/request.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
@@ -56,7 +56,9 @@ export function deviceConfiguration(
   if (routed === undefined) return undefined;
   const { ipv4, ipv6, sourceIp, country } = routed;
   const principal = model.devices.get(deviceId)?.principalIn(model.users, model.groups);
-  if (principal?.isActive !== true || !routed.isPeer) return { device: deviceId, ipv4, ipv6, gateways: [] };
+  if (principal?.isActive !== true || !routed.isPeer || hasEnded(principal, now)) {
+    return { device: deviceId, ipv4, ipv6, gateways: [] };
+  }
   const routes = new RouteTable(model, inputs.gateways);
   const sticky = previous === undefined ? undefined : new StickyGateways(previous);
   let validUntil = Number.POSITIVE_INFINITY;

@@ -9,11 +9,11 @@ import type { AccessRequest, Destination } from "../decisions/request.ts";
 import type { TenantFacts } from "../model/facts.ts";
 import { compile, type Model, update } from "../model/model.ts";
 import { changedFacts } from "../testing/changed-facts.ts";
-import { isAllowed, isCarried } from "../testing/enforced-access.ts";
+import { isAllowed, isCarried, isPeer } from "../testing/enforced-access.ts";
 import { changesIn, randomHappenings } from "../testing/random-changes.ts";
 import { randomLinks } from "../testing/random-links.ts";
 import { moment, randomRequest } from "../testing/random-request.ts";
-import { randomTenant } from "../testing/random-tenant.ts";
+import { randomTenantWithSessions } from "../testing/random-tenant.ts";
 import type { LinkFacts } from "./links.ts";
 import { TenantEnforcement } from "./tenant-enforcement.ts";
 
@@ -67,7 +67,7 @@ test(
   () => {
     fc.assert(
       fc.property(
-        randomTenant,
+        randomTenantWithSessions,
         randomLinks,
         moment,
         fc.array(randomRequest, { minLength: 6, maxLength: 6 }),
@@ -89,8 +89,8 @@ test(
                   let actual: boolean;
                   if (destination.kind === "resource") {
                     const rules = content.resources[destination.resourceId];
-                    const isPeer = "siteAddress" in source || content.peers[source.peer] !== undefined;
-                    actual = rules !== undefined && isPeer && isAllowed(content, rules, packet);
+                    const isKnown = "siteAddress" in source || isPeer(content, source.peer, request.now);
+                    actual = rules !== undefined && isKnown && isAllowed(content, rules, packet);
                   } else {
                     // A decision about any protocol or port does not correspond to a packet.
                     if (destination.protocol === undefined) continue;
@@ -135,7 +135,7 @@ test(
   () => {
     fc.assert(
       fc.property(
-        randomTenant,
+        randomTenantWithSessions,
         randomLinks,
         moment,
         randomHappenings,

@@ -9,6 +9,7 @@ import type {
 import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
 import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
+import { hasEnded } from "../decisions/decide.ts";
 import type { CompiledDevice } from "../model/compiled-device.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { FactChange } from "../model/facts.ts";
@@ -65,6 +66,8 @@ export class TenantEnforcement {
   readonly #ownerOf = new Map<string, string>();
   readonly #eligible = new Map<string, EligibleDevice>();
   #everyPeer: HashTree<Peer> = HashTree.empty;
+  /** Undefined until it is needed. */
+  #nextSessionEnd: number | undefined;
   #plans = new Map<string, CachedPlan>();
   #classes = new Map<string, CachedClass>();
   #gateways = new Map<string, CachedGateway>();
@@ -80,6 +83,18 @@ export class TenantEnforcement {
   }
 
   /**
+   * The next time at which a device's session ends, in milliseconds since 1970. `update` then removes the device.
+   * Infinity if no session ends. Gateways apply the end by their own clocks, also without an update.
+   */
+  get nextSessionEnd(): number {
+    this.#nextSessionEnd ??= [...this.#eligible.values()].reduce(
+      (next, { principal }) => Math.min(next, principal.endsAt),
+      Number.POSITIVE_INFINITY,
+    );
+    return this.#nextSessionEnd;
+  }
+
+  /**
    * Applies changes. Contents that were returned before stay unchanged.
    *
    * @param model the model after the changes
@@ -89,7 +104,9 @@ export class TenantEnforcement {
   update(model: Model, changes: readonly EnforcementChange[], now: number): readonly string[] {
     const before = new Map(this.contents());
     this.#model = model;
-    this.#refresh(this.#touchedBy(changes), { from: Math.max(now, this.validity.from), until: this.validity.until });
+    const from = Math.max(now, this.validity.from);
+    const touched = new Set([...this.#touchedBy(changes), ...this.#endedAt(from)]);
+    this.#refresh(touched, { from, until: this.validity.until });
     return [...this.#gateways].flatMap(([id, { content }]) => (before.get(id) === content ? [] : [id]));
   }
 
@@ -116,6 +133,11 @@ export class TenantEnforcement {
     readonly gateways: ReadonlyMap<string, GatewayLink>;
   } {
     return { devices: this.#deviceLinks, gateways: this.#gatewayLinks };
+  }
+
+  *#endedAt(now: number): Iterable<string> {
+    if (now < this.nextSessionEnd) return;
+    for (const [id, { principal }] of this.#eligible) if (hasEnded(principal, now)) yield id;
   }
 
   /** The devices whose memberships may differ after the changes, apart from changed policies. */
@@ -186,19 +208,20 @@ export class TenantEnforcement {
   }
 
   #refresh(devices: Iterable<string>, validity: ValidityPeriod): void {
-    const touched = this.#refreshDevices(devices);
+    const touched = this.#refreshDevices(devices, validity.from);
     this.#refreshPlans(validity);
     this.#refreshClasses(touched, validity);
     this.#refreshGateways(touched);
   }
 
   /** @returns by key, the current state of these devices; undefined for devices that are no longer eligible */
-  #refreshDevices(ids: Iterable<string>): ReadonlyMap<string, EligibleDevice | undefined> {
+  #refreshDevices(ids: Iterable<string>, now: number): ReadonlyMap<string, EligibleDevice | undefined> {
     const touched = new Map<string, EligibleDevice | undefined>();
     this.#byGroup = undefined;
+    this.#nextSessionEnd = undefined;
     for (const id of ids) {
       const before = this.#eligible.get(id);
-      const device = this.#eligibleDevice(id);
+      const device = this.#eligibleDevice(id, now);
       if (before !== undefined && before.link.ipv4 !== device?.link.ipv4) touched.set(before.link.ipv4, undefined);
       if (device !== undefined) touched.set(device.link.ipv4, device);
       if (device === undefined) this.#eligible.delete(id);
@@ -213,10 +236,11 @@ export class TenantEnforcement {
     return touched;
   }
 
-  #eligibleDevice(id: string): EligibleDevice | undefined {
+  #eligibleDevice(id: string, now: number): EligibleDevice | undefined {
     const link = this.#deviceLinks.get(id);
     const principal = this.#model.devices.get(id)?.principalIn(this.#model.users, this.#model.groups);
     if (link === undefined || principal === undefined || !principal.isActive) return undefined;
+    if (hasEnded(principal, now)) return undefined;
     return isLowOrderKey(link.publicKey) ? undefined : { principal, link };
   }
 
@@ -478,14 +502,19 @@ interface GatewayParts {
   readonly keys: ClassKeys;
 }
 
-function devicePeer({ link }: EligibleDevice): DevicePeer {
-  return { kind: "device", publicKey: link.publicKey, ipv6: link.ipv6 };
+function devicePeer({ link, principal }: EligibleDevice): DevicePeer {
+  const peer = { kind: "device", publicKey: link.publicKey, ipv6: link.ipv6 } as const;
+  return principal.endsAt === Number.POSITIVE_INFINITY ? peer : { ...peer, until: principal.endsAt };
 }
 
 /** The previous peer if nothing changed, so that callers can compare by identity. */
 function reusePeer(before: Peer | undefined, after: Peer | undefined): Peer | undefined {
   const isSame = before?.kind === after?.kind && before?.publicKey === after?.publicKey && before?.ipv6 === after?.ipv6;
-  return isSame ? before : after;
+  return isSame && untilOf(before) === untilOf(after) ? before : after;
+}
+
+function untilOf(peer: Peer | undefined): number | undefined {
+  return peer?.kind === "device" ? peer.until : undefined;
 }
 
 function isSameMembership(one: Membership | undefined, other: Membership | undefined): boolean {

@@ -44,6 +44,11 @@ export interface DeviceFacts {
   /** In the stored order. */
   readonly tags: readonly string[];
   readonly posture: Properties;
+  /**
+   * The end of the device's session, in milliseconds since 1970. Null or absent if no session limits the device. An
+   * observed fact, like the status of a gateway: it is not part of the history of records.
+   */
+  readonly sessionEndsAt?: number | null;
 }
 
 export interface GatewayFacts {

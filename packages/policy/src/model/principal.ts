@@ -21,6 +21,8 @@ export class Principal implements Source {
   readonly key: string;
   /** Whether the user and the device may reach anything. */
   readonly isActive: boolean;
+  /** The end of the device's session, in milliseconds since 1970. Infinity if no session limits the device. */
+  readonly endsAt: number;
   #generation = 0;
   #policies: readonly CompiledPolicy[] = [];
 
@@ -41,6 +43,7 @@ export class Principal implements Source {
     this.device = device;
     this.key = key;
     this.isActive = (user === undefined || user.status === "active") && (device === undefined || device.active);
+    this.endsAt = device?.sessionEndsAt ?? Number.POSITIVE_INFINITY;
   }
 
   /** @param groupIds the user's groups that exist */

@@ -24,7 +24,7 @@ export interface Packet {
  * means".
  */
 export function isCarried(content: ConfigurationContent, packet: Packet): boolean {
-  if ("peer" in packet.from && content.peers[packet.from.peer]?.kind !== "device") return false;
+  if ("peer" in packet.from && !isPeer(content, packet.from.peer, packet.now)) return false;
   const destination = destinationFor(content, packet.to);
   const service = destination?.services.find(
     ({ protocol, ports }) =>
@@ -37,6 +37,12 @@ export function isCarried(content: ConfigurationContent, packet: Packet): boolea
   }
   if (destination?.otherwise === "drop") return false;
   return isAllowed(content, { devices: content.settings.internet?.devices ?? [], sites: [] }, packet);
+}
+
+/** Whether a device is a peer at a time. */
+export function isPeer({ peers }: ConfigurationContent, key: string, now: number): boolean {
+  const peer = peers[key];
+  return peer?.kind === "device" && (peer.until === undefined || now < peer.until);
 }
 
 /** Whether the rules of a resource allow a packet. */

@@ -6,7 +6,7 @@ import { changedFacts } from "./changed-facts.ts";
 import { changesIn, type Happening, randomHappenings } from "./random-changes.ts";
 import { randomRequest } from "./random-request.ts";
 import { turningPoints } from "./random-rule.ts";
-import { randomTenant } from "./random-tenant.ts";
+import { randomTenantWithSessions } from "./random-tenant.ts";
 import { decideByContract, type ReferenceDecision } from "./reference-decision.ts";
 
 /** The functions under test. */
@@ -65,7 +65,7 @@ function askedUpTo(maxLength: number) {
  */
 export function checkDecisions<Model>(engine: Engine<Model>, run: PropertyRun): Tally {
   const tally: Tally = { requests: 0, reasons: new Map(), allowedWithGateways: 0, readingNow: 0, bounded: 0 };
-  const values = fc.tuple(randomTenant, askedUpTo(MAX_REQUESTS_OF_A_TENANT));
+  const values = fc.tuple(randomTenantWithSessions, askedUpTo(MAX_REQUESTS_OF_A_TENANT));
   const predicate = (facts: TenantFacts, questions: readonly Asked[]) => {
     const model = engine.compile(frozen(facts));
     for (const question of questions) {
@@ -89,7 +89,7 @@ export function checkDecisions<Model>(engine: Engine<Model>, run: PropertyRun): 
  */
 export function checkUpdates<Model>(engine: Engine<Model>, run: PropertyRun): number {
   let requests = 0;
-  const values = fc.tuple(randomTenant, randomHappenings, askedUpTo(24));
+  const values = fc.tuple(randomTenantWithSessions, randomHappenings, askedUpTo(24));
   const predicate = (start: TenantFacts, batches: readonly (readonly Happening[])[], questions: readonly Asked[]) => {
     let facts = start;
     let model = engine.compile(frozen(facts));
@@ -235,7 +235,7 @@ function expectSameAtOtherMoments<Model>(
 function boundProblem(now: number, validUntil: number, readsNow: boolean): string | undefined {
   if (!Number.isSafeInteger(validUntil)) return `validUntil is no moment: ${validUntil}.`;
   if (validUntil <= now) return `validUntil ${validUntil} is not after now.`;
-  if (!readsNow) return "validUntil is set, and no rule on the way reads now.";
+  if (!readsNow) return "validUntil is set, and neither a rule on the way nor a session reads now.";
   return undefined;
 }
 

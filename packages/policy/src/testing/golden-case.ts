@@ -50,6 +50,8 @@ interface GoldenDevice {
   readonly hardwareId?: string;
   readonly tags?: readonly string[];
   readonly posture?: Properties;
+  /** The end of the device's session. If absent, no session limits the device. */
+  readonly sessionEndsAt?: string;
 }
 
 interface GoldenResource {
@@ -127,7 +129,7 @@ const keys = {
   file: ["why", "tenant", "request", "expect"],
   tenant: ["users", "devices", "gateways", "resources", "policies"],
   user: ["status", "groups", "firstName", "lastName", "attributes"],
-  device: ["user", "active", "os", "osVersion", "appVersion", "hardwareId", "tags", "posture"],
+  device: ["user", "active", "os", "osVersion", "appVersion", "hardwareId", "tags", "posture", "sessionEndsAt"],
   resource: ["type", "created", "loadBalancing", "addresses", "gateways"],
   policy: [
     "name",
@@ -271,6 +273,7 @@ function factsOf(tenant: GoldenFile["tenant"], names: Names): TenantFacts {
       hardwareId: device?.hardwareId ?? "",
       tags: device?.tags ?? [],
       posture: device?.posture ?? {},
+      sessionEndsAt: device?.sessionEndsAt === undefined ? null : Date.parse(device.sessionEndsAt),
     })),
     gateways: Object.entries(gateways).map(([name, status]) => ({
       id: names.idOf("gateway", name),

@@ -14,7 +14,7 @@ import type {
   TenantFacts,
   UserFacts,
 } from "../model/facts.ts";
-import { ruleText, zones } from "./random-rule.ts";
+import { ruleText, turningPoints, zones } from "./random-rule.ts";
 
 /**
  * Small and dense tenants, so that conditions often meet. Ids come from small pools, of which a tenant contains a part:
@@ -209,6 +209,24 @@ export const randomTenant: fc.Arbitrary<TenantFacts> = fc
     defaults: fc.array(factsOf.policy(ids.defaultPolicy), { maxLength: 1 }),
   })
   .map(({ policies, defaults, ...others }) => ({ ...others, policies: [...policies, ...defaults] }));
+
+/** A tenant in which sessions limit some devices. */
+export const randomTenantWithSessions: fc.Arbitrary<TenantFacts> = fc
+  .tuple(randomTenant, fc.array(sessionEnd(), { minLength: ids.devices.length, maxLength: ids.devices.length }))
+  .map(([facts, ends]) => ({
+    ...facts,
+    devices: facts.devices.map((device, index) => {
+      const sessionEndsAt = ends[index] ?? null;
+      return sessionEndsAt === null ? device : { ...device, sessionEndsAt };
+    }),
+  }));
+
+function sessionEnd(): fc.Arbitrary<number | null> {
+  const end = fc
+    .tuple(fc.constantFrom(...turningPoints), fc.integer({ min: -40, max: 40 }))
+    .map(([text, halfHours]) => Date.parse(text) + halfHours * 1_800_000 + 250);
+  return often<number | null>(null, end, 2);
+}
 
 /** All policies of a type in the tenant, which a change of their order must list. */
 export function policiesOfType(facts: TenantFacts, type: (typeof policyTypes)[number]): readonly PolicyFacts[] {

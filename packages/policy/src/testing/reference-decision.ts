@@ -37,9 +37,14 @@ export function decideByContract(facts: TenantFacts, request: AccessRequest): Re
   const asking = resolveSubject(facts, request.subject);
   if (typeof asking === "string") return denied(asking);
 
+  // "A device whose session has ended → deny" (docs/decisions/0125-device-sessions.md).
+  const endsAt = asking.device?.sessionEndsAt ?? undefined;
+  let readsNow = endsAt !== undefined;
+  if (endsAt !== undefined && request.now >= endsAt) return denied("device_session_ended", { readsNow });
+
   // "2. The destination picks the resource: by id, or by address".
   const destination = pickResource(facts, request.destination);
-  if (destination.reason !== undefined) return denied(destination.reason, { resource: destination.resource });
+  if (destination.reason !== undefined) return denied(destination.reason, { resource: destination.resource, readsNow });
   const resource = destination.resource;
 
   // "Traffic that enters at a site … is decided by the SITETOSITE list alone."
@@ -47,7 +52,6 @@ export function decideByContract(facts: TenantFacts, request: AccessRequest): Re
   const list = listOfPolicies(asking, resource);
 
   // "3. Active policies of that type in ascending `order`; the first that applies and qualifies decides".
-  let readsNow = false;
   for (const policy of facts.policies) {
     if (policy.type !== list || !policy.active || isDefaultOfInternet(policy)) continue;
     if (!sourceApplies(facts, policy, asking) || !destinationApplies(policy, list, resource)) continue;

@@ -39,7 +39,12 @@ export interface DeviceRequestInfo extends AskingProgram {
   readonly requestedAt: string;
   readonly expiresAt: string;
   /** Present if approving enrols the machine as a device of the person. */
-  readonly device?: { readonly os: string; readonly keyFingerprint: string };
+  readonly device?: {
+    readonly os: string;
+    readonly keyFingerprint: string;
+    /** Whether the person signs in again on a device that is enrolled. */
+    readonly isEnrolled: boolean;
+  };
 }
 
 /** The device that a program asks to enrol. */
@@ -50,6 +55,8 @@ export interface EnrollingMachine {
   readonly hardwareId: string;
   /** The WireGuard public key: 32 bytes in base64. */
   readonly publicKey: string;
+  /** The enrolled device on which its user signs in again. */
+  readonly renews?: { readonly tenantId: string; readonly deviceId: string };
 }
 
 export interface DeviceRequest {
@@ -58,6 +65,8 @@ export interface DeviceRequest {
   readonly maxAge: number | undefined;
   /** Present if the program asks to enrol the machine. */
   readonly device: EnrollingMachine | undefined;
+  /** Present if a user signs in again on an enrolled device: the token of its agent. */
+  readonly deviceToken: string | undefined;
 }
 
 export interface DeviceCodes {
@@ -79,13 +88,19 @@ export interface IssuedTokens {
   readonly tenant: { readonly id: string; readonly name: string };
 }
 
-/** The answer of the token endpoint to a program whose machine was enrolled. */
+/** The answer of the token endpoint to a program whose machine was enrolled, or on whose machine the user signed in. */
 export interface IssuedDevice {
-  /** The token of the device's agent. */
+  /** The token of the device's agent; `unchanged` if the device was enrolled before. */
   readonly access_token: string;
   readonly token_type: "Bearer";
   /** `approval` is present if the device waits for an administrator. */
-  readonly device: { readonly id: string; readonly name: string; readonly approval?: string };
+  readonly device: {
+    readonly id: string;
+    readonly name: string;
+    readonly approval?: string;
+    /** When the session of the device ends; absent if the tenant sets no lifetime. */
+    readonly session_ends_at?: string;
+  };
   readonly user: { readonly id: string; readonly email: string };
   readonly tenant: { readonly id: string; readonly name: string };
 }

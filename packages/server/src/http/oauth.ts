@@ -54,6 +54,8 @@ const parameters = {
     ...device,
     hardware_id: Type.Optional(device.hardware_id),
     public_key: Type.Optional(device.public_key),
+    // The token of the enrolled device on which its user signs in again.
+    device_token: Type.Optional(text(200)),
   }),
   revocation: Type.Object({ ...client, token: text(300) }),
 } as const;
@@ -87,6 +89,7 @@ export function mountOAuth(app: FastifyInstance, { authorizations, limits }: OAu
         app_version: appVersion = "",
         hardware_id: hardwareId,
         public_key: publicKey,
+        device_token: deviceToken,
       } = read(form, parameters.device);
       const described = hardwareId !== undefined && publicKey !== undefined;
       const codes = await authorizations.requestDevice(contextOf(request), {
@@ -94,6 +97,7 @@ export function mountOAuth(app: FastifyInstance, { authorizations, limits }: OAu
         machine,
         maxAge: maxAge === undefined ? undefined : Number(maxAge),
         device: described ? { os, osVersion, appVersion, hardwareId, publicKey } : undefined,
+        deviceToken,
       });
       const address = `${authorizations.issuer}/console/code`;
       return {

@@ -7,6 +7,9 @@ export const settings = {
       "How long gateways and devices enforce a configuration without the control plane: 10 minutes to 7 days. After that, they drop all traffic. A change sends new configurations to all of them.",
     deviceApproval: "Approve new devices",
     deviceApprovalHelp: "Devices that people enrol by signing in wait for an administrator.",
+    deviceSessionLifetime: "Lifetime of device sessions",
+    deviceSessionLifetimeHelp:
+      "How long a device is trusted after its user signed in on it: 15 minutes to a year. Empty: without limit. Present devices are trusted for this time after you set it. Upgrade gateways first.",
     sessionIdleTime: "Idle time of sessions",
     sessionIdleTimeHelp: "A session without a request for this long ends: 5 minutes to 30 days.",
     sessionLifetime: "Lifetime of sessions",

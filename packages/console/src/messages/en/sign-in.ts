@@ -36,6 +36,8 @@ export const signIn = {
     otherAddress: "This is not the address of your browser. That is normal for a server elsewhere.",
     phishing:
       "Approve only if you have just started it on that machine yourself. If somebody sent you the code or the link, refuse.",
+    renewalConsequences: "The device reaches again what {{email}} can reach, until its session ends.",
+    renewalText: "Your device {{machine}} asks you to sign in again.",
     text: "{{name}} on the machine {{machine}} asks to sign in.",
     title: "Approve a sign-in",
     unnamed: "without a name",

@@ -69,6 +69,8 @@ export function DevicePage() {
                 },
                 { label: t("devices.approval.title"), value: device.approval && t("devices.approval.pending") },
                 { label: t("devices.fields.lastConnection"), value: <RelativeTime at={device.lastConnection} /> },
+                { label: t("devices.fields.signedIn"), value: <RelativeTime at={device.session?.signedInAt} /> },
+                { label: t("devices.fields.sessionEnd"), value: <RelativeTime at={device.session?.endsAt} /> },
                 { label: t("devices.fields.enrolled"), value: <RelativeTime at={device.createdAt} /> },
               ]}
             />

@@ -20,6 +20,7 @@ const limits = {
   configurationLifetime: { min: 10, max: 7 * 24 * 60 },
   sessionLifetime: { min: 5, max: 30 * 24 * 60 },
   sessionIdleTime: { min: 5, max: 30 * 24 * 60 },
+  deviceSessionLifetime: { min: 15, max: 365 * 24 * 60 },
 } as const;
 
 type Settings = ResultOf<typeof path, "get">;
@@ -65,6 +66,13 @@ function SettingsForm({ settings, etag }: { readonly settings: Settings; readonl
     event.preventDefault();
     save.mutate();
   };
+  const secondsOf = (name: keyof typeof limits) => {
+    const seconds = values[name];
+    return seconds === null ? undefined : seconds / minuteSeconds;
+  };
+  // Only the lifetime of device sessions can be unlimited.
+  const secondsFrom = (name: keyof typeof limits, value: string | number) =>
+    value === "" && name === "deviceSessionLifetime" ? null : Math.round(Number(value) * minuteSeconds);
   const minutes = (name: keyof typeof limits) => (
     <NumberInput
       label={t(`settings.fields.${name}`)}
@@ -76,8 +84,8 @@ function SettingsForm({ settings, etag }: { readonly settings: Settings; readonl
       clampBehavior="strict"
       disabled={!canWrite}
       maw={360}
-      value={values[name] / minuteSeconds}
-      onChange={(value) => setValues({ ...values, [name]: Math.round(Number(value) * minuteSeconds) })}
+      value={secondsOf(name) ?? ""}
+      onChange={(value) => setValues({ ...values, [name]: secondsFrom(name, value) })}
     />
   );
   return (
@@ -99,6 +107,7 @@ function SettingsForm({ settings, etag }: { readonly settings: Settings; readonl
         <Panel title={t("settings.agents")}>
           <Stack>
             {minutes("configurationLifetime")}
+            {minutes("deviceSessionLifetime")}
             <Switch
               label={t("settings.fields.deviceApproval")}
               description={t("settings.fields.deviceApprovalHelp")}

@@ -11,6 +11,7 @@ const settings = {
   sessionIdleTime: 3_600,
   singleSignOnOnly: false,
   deviceApproval: "automatic",
+  deviceSessionLifetime: null,
 } as const;
 
 test("shows the settings in minutes, and changes one against the version that was read", async () => {

@@ -74,12 +74,17 @@ export class DesiredState {
     return this.#enforcement?.validity;
   }
 
-  /** When the content has to be refreshed although no record changes, in milliseconds since 1970. */
+  /** When all content has to be computed again although no record changes, in milliseconds since 1970. */
   get staleAt(): number {
     const enforcement = this.#enforcement;
     if (enforcement === undefined) return 0;
     const { from, until } = enforcement.validity;
     return Math.min(enforcement.exactUntil, from + (until - from) * renewedAfter);
+  }
+
+  /** When `refresh` must be called although no record changes, in milliseconds since 1970. */
+  get dueAt(): number {
+    return Math.min(this.staleAt, this.#enforcement?.nextSessionEnd ?? Number.POSITIVE_INFINITY);
   }
 
   contentOf(gatewayId: string): ContentTree | undefined {
@@ -149,11 +154,12 @@ export class DesiredState {
 
   async #update(model: Model, changed: ChangedRecords, moved: ReadonlyMap<string, string>): Promise<Refreshed> {
     const changes = [...factChanges(model, changed), ...(await this.#linkChanges(changed)), ...this.#moves(moved)];
-    const hasChanged = changes.length + changed.size > 0;
+    const now = this.#options.clock.now().getTime();
+    const hasChanged = changes.length + changed.size > 0 || now >= (this.#enforcement?.nextSessionEnd ?? now + 1);
     if (!hasChanged || this.#enforcement === undefined) return { changed: [], named: [] };
     this.#idsByAddress = undefined;
     return {
-      changed: this.#enforcement.update(model, changes, this.#options.clock.now().getTime()),
+      changed: this.#enforcement.update(model, changes, now),
       named: [...changed.idsOf("gateway")],
     };
   }

@@ -164,7 +164,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     }
     this.connections.tick();
     if (!this.#isLoaded) return;
-    if (now >= this.#desired.staleAt) this.#requestUpdate();
+    if (now >= this.#desired.dueAt) this.#requestUpdate();
     // Other replicas take a replica that reports nothing for gone.
     if (clock.elapsedMs() - this.#reportedAt > aliveIntervalMs) this.#reportGeneration();
   }
@@ -222,7 +222,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
         this.#offeredGeneration = generation;
         this.#reportGeneration();
       });
-      this.#timer.set(this.#desired.staleAt);
+      this.#timer.set(this.#desired.dueAt);
     } catch (error) {
       this.#isStale = true;
       throw error;

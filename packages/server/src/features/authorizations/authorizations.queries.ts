@@ -17,6 +17,8 @@ export interface AuthorizationCodeRow {
   readonly issued_session_id: string | null;
   /** The device that was enrolled; null for other codes. */
   readonly device_id: string | null;
+  /** Whether the user signed in again on the device. */
+  readonly renews: boolean;
 }
 
 export interface NewAuthorizationCode {
@@ -28,6 +30,7 @@ export interface NewAuthorizationCode {
   readonly codeChallenge: string | null;
   readonly expiresAt: Date;
   readonly deviceId?: string | undefined;
+  readonly renews?: boolean;
 }
 
 /** A request of a program without a browser. */
@@ -57,7 +60,7 @@ export interface NewDeviceRequest {
 }
 
 const codeColumns = `tenant_id, code_hash, session_id, oauth_client, program, redirect_uri, code_challenge, expires_at,
-  used_at, issued_session_id, device_id`;
+  used_at, issued_session_id, device_id, renews`;
 const requestColumns = "oauth_client, machine, address, max_age, created_at, expires_at, polled_at, answer, device";
 
 const pruneCodes = statement<never, [tenantId: string, before: Date]>(
@@ -77,12 +80,13 @@ const insertCode = statement<
     at: Date,
     expiresAt: Date,
     deviceId: string | null,
+    renews: boolean,
   ]
 >(
   "authorizations.insert_code",
   `INSERT INTO authorization_codes (tenant_id, code_hash, session_id, oauth_client, program, redirect_uri,
-                                    code_challenge, created_at, expires_at, device_id)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                                    code_challenge, created_at, expires_at, device_id, renews)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
    ON CONFLICT DO NOTHING RETURNING true AS stored`,
 );
 const selectPresented = statement<{ tenant_id: string }, [codeHash: Buffer]>(
@@ -171,6 +175,7 @@ export async function storeCode(tx: TenantTx, code: NewAuthorizationCode, now: D
     now,
     expiresAt,
     code.deviceId ?? null,
+    code.renews === true,
   );
   return stored.length > 0;
 }

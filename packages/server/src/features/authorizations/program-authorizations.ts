@@ -2,6 +2,7 @@
  * The authorization server for Gatehouse's own programs (docs/decisions/0113-command-line-sign-in.md): the
  * authorization code with PKCE over a loopback redirect, the device grant, refresh and revocation.
  */
+import type { Device } from "@gatehouse/contract/records/device";
 import type {
   AskingProgram,
   AuthorizationContext,
@@ -24,7 +25,7 @@ import { OAuthError } from "../../platform/oauth-error.ts";
 import { empty } from "../../platform/outcome.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { issueDeviceToken, lockDevice } from "../devices/devices.api.ts";
+import { issueDeviceToken, lockDevice, renewDeviceSession } from "../devices/devices.api.ts";
 import { addDevice } from "../enrolment/enrolment.api.ts";
 import { enrolWithKey } from "../enrolment-keys/enrolment-keys.api.ts";
 import {
@@ -43,6 +44,15 @@ import { insertSignInAttempt } from "../sign-in/sign-in.api.ts";
 import { readTenantSettings } from "../tenant-settings/tenant-settings.api.ts";
 import * as queries from "./authorizations.queries.ts";
 import * as rules from "./authorizations.rules.ts";
+import {
+  deviceSessionFrom,
+  invalidGrant,
+  issuedDevice,
+  readDeviceView,
+  requireOwnDevice,
+  unchangedToken,
+  withEnrolledDevice,
+} from "./device-sign-in.ts";
 
 /** How long an authorization code can be exchanged, in milliseconds. */
 const codeMs = 60_000;
@@ -58,8 +68,6 @@ const requestBounds = { total: 10_000, fromAddress: 50 };
 const maxGuesses = 10;
 const guessWindowMs = 10 * 60_000;
 const guessReason = "an unknown device code";
-
-const invalidGrant = "The code or token is unknown, expired, or was issued for something else.";
 
 /** A request that exchanges a code. */
 type CodeRequest = Extract<TokenRequest, { grant: "authorization_code" | "device_code" }>;
@@ -121,14 +129,15 @@ export class ProgramAuthorizations implements AuthorizationServer {
     return redirect.href;
   }
 
-  async requestDevice(
-    { address, addressGroup }: AuthorizationContext,
-    { clientId, machine, maxAge, device }: DeviceRequest,
-  ): Promise<DeviceCodes> {
-    const client = requireClient(clientId);
-    if (!rules.isMachine(machine)) throw new OAuthError("invalid_request", "The name of the machine is not valid.");
+  async requestDevice({ address, addressGroup }: AuthorizationContext, asked: DeviceRequest): Promise<DeviceCodes> {
+    const client = requireClient(asked.clientId);
+    const { machine, maxAge, device } = client.enrols ? await withEnrolledDevice(this.#runner.database, asked) : asked;
+    const isEnrolled = device?.renews !== undefined;
+    if (!isEnrolled && !rules.isMachine(machine))
+      throw new OAuthError("invalid_request", "The name of the machine is not valid.");
     if (
       client.enrols &&
+      !isEnrolled &&
       (device === undefined || machine.trim() === "" || !rules.isMachine(`${device.os}${device.osVersion}`))
     ) {
       throw new OAuthError("invalid_request", "An enrolment needs machine, hardware_id and public_key, in plain text.");
@@ -174,6 +183,7 @@ export class ProgramAuthorizations implements AuthorizationServer {
             device: {
               os: `${device.os} ${device.osVersion}`.trim(),
               keyFingerprint: rules.keyFingerprint(device.publicKey),
+              isEnrolled: device.renews !== undefined,
             },
           }),
     };
@@ -188,7 +198,10 @@ export class ProgramAuthorizations implements AuthorizationServer {
     const { session, client, request, hash } = await this.#requireDeviceRequest(caller, context, userCode);
     const { clock, database } = this.#runner;
     const now = clock.now();
-    if (approve) requireAge(caller, request.max_age ?? undefined, now);
+    if (approve) {
+      requireAge(caller, request.max_age ?? undefined, now);
+      await this.#requireRecentSignIn(caller, request, now);
+    }
     const codeHash = await queries.storeDeviceAnswer(database, hash, approve ? "approved" : "denied", now);
     // Another answer was faster.
     if (codeHash === undefined) throw unknownCode();
@@ -207,18 +220,43 @@ export class ProgramAuthorizations implements AuthorizationServer {
       await this.#inTenant(caller.tenantId ?? "", (tx) => queries.storeCode(tx, code, now));
       return;
     }
-    const enrolled = { ...device, name: request.machine, userId: session.userId };
+    const { renews, ...described } = device;
+    const enrolled = { ...described, name: request.machine, userId: session.userId };
     try {
+      if (renews !== undefined) {
+        await this.#command(caller, context, "signInOnDevice", async (tx) => {
+          const { deviceId } = renews;
+          await requireOwnDevice(tx, deviceId, session.userId);
+          await renewDeviceSession(tx, deviceId, await deviceSessionFrom(tx, session.id), now);
+          await queries.storeCode(tx, { ...code, deviceId, renews: true }, now);
+        });
+        return;
+      }
       await this.#command(caller, context, "enrolDevice", async (tx) => {
         const approvalPending = (await readTenantSettings(tx))?.deviceApproval === "administrator";
         const granted = grantedToSystem<"devices:write">();
-        const { id: deviceId } = await addDevice(tx, granted, { ...enrolled, approvalPending }, now);
+        const signedIn = { ...enrolled, approvalPending, session: await deviceSessionFrom(tx, session.id) };
+        const { id: deviceId } = await addDevice(tx, granted, signedIn, now);
         await queries.storeCode(tx, { ...code, deviceId }, now);
       });
     } catch (error) {
       // The person can approve again, for example after deleting another device.
       await queries.withdrawDeviceAnswer(database, hash);
       throw error;
+    }
+  }
+
+  /**
+   * A session of a device lasts from its approval. An old authentication must not begin one.
+   *
+   * @throws AppError recent_authentication_required
+   */
+  async #requireRecentSignIn(caller: Caller, { device }: queries.DeviceRequestRow, now: Date): Promise<void> {
+    if (device === null) return;
+    const { tenantId = "" } = caller;
+    const settings = await this.#inTenant(tenantId, readTenantSettings);
+    if (device.renews !== undefined || (settings?.deviceSessionLifetime ?? null) !== null) {
+      requireRecentAuthentication(caller, now);
     }
   }
 
@@ -314,24 +352,37 @@ export class ProgramAuthorizations implements AuthorizationServer {
     const now = clock.now();
     const tenantId = await queries.findTenantOfCode(database, hash);
     if (tenantId === undefined) throw new OAuthError("invalid_grant", invalidGrant);
+    let renews = false;
     const user = await this.#inTenant(tenantId, async (tx) => {
       const code = await queries.lockAuthorizationCode(tx, hash);
       const approver = code === undefined ? undefined : await lockPersonSession(tx, code.session_id);
+      renews = code?.renews === true;
       return approver === undefined ? undefined : readSignedInUser(tx, approver.user_id);
     });
     if (user?.status !== "active") throw new OAuthError("invalid_grant", invalidGrant);
     const caller = { actor: { type: "user", id: user.id, name: user.email }, tenantId } as const;
     let issued: { readonly token: string; readonly device: IssuedDevice["device"] } | undefined;
-    await this.#command(caller, context, "rotateDeviceToken", async (tx) => {
+    const use = async (
+      tx: TenantTx,
+      issue: (id: string) => Promise<{ readonly token: string; readonly view: Device }>,
+    ) => {
       const code = await queries.lockAuthorizationCode(tx, hash);
       const isOpen = code !== undefined && code.used_at === null && Date.parse(code.expires_at) > now.getTime();
       const device = isOpen && code.device_id !== null ? await lockDevice(tx, code.device_id) : undefined;
       if (device === undefined) throw new OAuthError("invalid_grant", invalidGrant);
-      const { token, view } = await issueDeviceToken(tx, grantedToSystem<"devices:write">(), device.id, now);
+      const { token, view } = await issue(device.id);
       await queries.markCodeUsed(tx, hash, now, null);
-      const { id, name, approval } = view;
-      issued = { token, device: { id, name, ...(approval === undefined ? {} : { approval }) } };
-    });
+      issued = { token, device: issuedDevice(view) };
+    };
+    if (renews) {
+      await this.#inTenant(tenantId, (tx) =>
+        use(tx, async (id) => ({ token: unchangedToken, view: await readDeviceView(tx, id, now) })),
+      );
+    } else {
+      await this.#command(caller, context, "rotateDeviceToken", (tx) =>
+        use(tx, (id) => issueDeviceToken(tx, grantedToSystem<"devices:write">(), id, now)),
+      );
+    }
     if (issued === undefined) throw new OAuthError("invalid_grant", invalidGrant);
     return {
       access_token: issued.token,
@@ -413,7 +464,11 @@ export class ProgramAuthorizations implements AuthorizationServer {
     const request = hash === undefined ? undefined : await queries.findByUserCode(database, hash);
     const client = request === undefined ? undefined : rules.findClient(request.oauth_client);
     const isPending =
-      request !== undefined && request.answer === null && Date.parse(request.expires_at) > now.getTime();
+      request !== undefined &&
+      request.answer === null &&
+      Date.parse(request.expires_at) > now.getTime() &&
+      // Nobody learns about the device of another tenant.
+      (request.device?.renews === undefined || request.device.renews.tenantId === tenantId);
     if (hash === undefined || client === undefined || !isPending) {
       await this.#inTenant(tenantId, async (tx) => {
         const row = await lockPersonSession(tx, session.id);

@@ -1,6 +1,13 @@
 /** The face of this feature: devices. */
 
 export { type DeviceKeyRow, lockDeviceKeys, storeDeviceKeys } from "./device-keys.queries.ts";
+export {
+  endDeviceSessionsOfProvider,
+  endDeviceSessionsOfUser,
+  type NewDeviceSession,
+  renewDeviceSession,
+  storeDeviceSession,
+} from "./device-sessions.ts";
 export { issueDeviceToken } from "./device-token.commands.ts";
 export { type DeviceIdentity, findPresentedDevice, identitiesOfDevices } from "./device-token.queries.ts";
 export {
@@ -18,6 +25,7 @@ export { deviceLimit } from "./devices.rules.ts";
 export {
   type DeviceJson,
   deviceJson,
+  deviceSessionEnd,
   devicesChangeAt,
   deviceView,
   type PolicyDeviceJson,

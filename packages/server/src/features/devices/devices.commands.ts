@@ -5,6 +5,7 @@ import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { endSessionWithDevice } from "./device-sessions.ts";
 import * as queries from "./devices.queries.ts";
 import { devicesChangeAt, deviceView } from "./devices.view.ts";
 
@@ -46,9 +47,17 @@ export async function deleteDevice(call: Call<typeof operations.deleteDevice>): 
 }
 
 export async function deactivateDevice(call: Call<typeof operations.deactivateDevice>): Promise<Outcome> {
-  return changeDevice(call, (tx, { id, active }) =>
-    active ? queries.setDeviceActive(tx, call.granted, id, false, call.now) : undefined,
-  );
+  return changeDevice(call, (tx, { id, active }) => (active ? deactivate(call, tx, id) : undefined));
+}
+
+/** After a reactivation, the user has to sign in again on the device if sessions end. */
+async function deactivate(
+  { granted, now }: Call<typeof operations.deactivateDevice>,
+  tx: TenantTx,
+  id: string,
+): Promise<void> {
+  await endSessionWithDevice(tx, id, now);
+  await queries.setDeviceActive(tx, granted, id, false, now);
 }
 
 export async function reactivateDevice(call: Call<typeof operations.reactivateDevice>): Promise<Outcome> {

@@ -82,6 +82,14 @@ interface DeviceUserJson {
   readonly last_name: string;
 }
 
+interface DeviceSessionJson {
+  readonly signed_in_at: string | null;
+  readonly authenticated_at: string | null;
+  readonly methods: readonly string[];
+  readonly provider_id: string | null;
+  readonly ended_at: string | null;
+}
+
 /** A device as `deviceJson` selects it. */
 export interface DeviceJson extends PolicyDeviceJson {
   readonly os: string;
@@ -93,6 +101,26 @@ export interface DeviceJson extends PolicyDeviceJson {
   readonly tags: readonly string[];
   readonly enrolment_key_id: string | null;
   readonly user: DeviceUserJson | null;
+  /** Null if nobody has signed in on the device, and nothing has ended its session. */
+  readonly session: DeviceSessionJson | null;
+  readonly session_ends_at: string | null;
+}
+
+/**
+ * SQL for the end of a device's session. Null if the tenant sets no lifetime, or if the device was enrolled with an
+ * enrolment key: it is a server without a person who could sign in. Ends are whole seconds, so that sessions which end
+ * together change configurations together.
+ *
+ * @param alias the name of the row of `devices`
+ */
+export function deviceSessionEnd(alias: string): string {
+  const began = `greatest(coalesce(own.signed_in_at, ${alias}.created_at), settings.device_sessions_since)`;
+  return `(SELECT date_trunc('second', CASE WHEN own.ended_at >= settings.device_sessions_since THEN own.ended_at
+             ELSE ${began} + settings.device_session_lifetime * interval '1 second' END)
+           FROM tenant_settings AS settings
+           LEFT JOIN device_sessions AS own ON own.tenant_id = settings.tenant_id AND own.device_id = ${alias}.id
+           WHERE settings.tenant_id = ${alias}.tenant_id AND settings.device_session_lifetime IS NOT NULL
+             AND ${alias}.enrolment_key_id IS NULL)`;
 }
 
 /**
@@ -115,6 +143,9 @@ export function deviceJson(alias: string): string {
   return jsonObject(alias, columns, {
     user_status: ofUser(alias, (user) => `${user}.status`),
     user: ofUser(alias, (user) => jsonObject(user, ["id", "last_connection", "email", "first_name", "last_name"])),
+    session: `(SELECT ${jsonObject("own", ["signed_in_at", "authenticated_at", "methods", "provider_id", "ended_at"])}
+               FROM device_sessions AS own WHERE own.tenant_id = ${alias}.tenant_id AND own.device_id = ${alias}.id)`,
+    session_ends_at: deviceSessionEnd(alias),
   });
 }
 
@@ -130,9 +161,24 @@ export function deviceView(row: DeviceJson, now: Date): Device {
     ...(row.approval_pending ? { approval: "pending" } : {}),
     tags: [...row.tags],
     ...(row.enrolment_key_id === null ? {} : { enrolmentKey: row.enrolment_key_id }),
+    ...(row.session === null && row.session_ends_at === null ? {} : { session: deviceSessionView(row) }),
     ...(row.user === null ? {} : { user: deviceUserView(row.user) }),
   };
 }
+
+function deviceSessionView({ session, session_ends_at: endsAt }: DeviceJson): NonNullable<Device["session"]> {
+  const { signed_in_at: signedInAt, authenticated_at: authenticatedAt, provider_id: provider } = session ?? nobody;
+  return {
+    ...(signedInAt === null ? {} : { signedInAt: isoTimestamp(signedInAt) }),
+    ...(authenticatedAt === null ? {} : { authenticatedAt: isoTimestamp(authenticatedAt) }),
+    methods: [...(session?.methods ?? [])],
+    ...(provider === null ? {} : { provider }),
+    ...(endsAt === null ? {} : { endsAt: isoTimestamp(endsAt) }),
+    ...(session === null || session.ended_at === null ? {} : { ended: true }),
+  };
+}
+
+const nobody = { signed_in_at: null, authenticated_at: null, provider_id: null } as const;
 
 function deviceUserView(row: DeviceUserJson): NonNullable<Device["user"]> {
   return {

@@ -70,6 +70,16 @@ describe("an enrolment key", () => {
     expect(await readKeyHashes(server.database, tenant.id, shown.id)).toEqual([expect.any(Buffer)]);
   });
 
+  test("enrols a server whose trust does not end with a session, because nobody can sign in on it", async () => {
+    const { client } = tenant;
+    await client.must.put("/tenants/settings", { deviceSessionLifetime: 900 });
+    const { body } = await enrol((await newKey()).key);
+    const byPerson = await makeId("device", client);
+    expect(await deviceOf(body.device.id)).not.toHaveProperty("session");
+    expect(await deviceOf(byPerson)).toHaveProperty("session.endsAt");
+    await client.must.put("/tenants/settings", { deviceSessionLifetime: null });
+  });
+
   test("enrols a server as a device of its user, with its tags, and the audit record names the key", async () => {
     const key = await newKey();
     // Such devices do not wait, because an administrator made the key.

@@ -5,7 +5,15 @@ import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { newId } from "../../platform/ids.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { countDevicesOfUser, deviceLimit, deviceView, insertDevice, readDevices } from "../devices/devices.api.ts";
+import {
+  countDevicesOfUser,
+  deviceLimit,
+  deviceView,
+  insertDevice,
+  type NewDeviceSession,
+  readDevices,
+  storeDeviceSession,
+} from "../devices/devices.api.ts";
 import { gatewaysWithKeys } from "../gateways/gateways.api.ts";
 import { largestDeviceLimit } from "../groups/groups.api.ts";
 import { activateUser, type EnrollingUser, lockUserForEnrolment, requireEnrollable } from "../users/users.api.ts";
@@ -25,6 +33,8 @@ export interface EnrollingDevice {
   readonly tags?: readonly string[] | undefined;
   /** The key with which the device is enrolled. */
   readonly enrolmentKeyId?: string | undefined;
+  /** Present if the user signed in on the device. */
+  readonly session?: NewDeviceSession;
 }
 
 /** @throws AppError invalid_body */
@@ -88,6 +98,7 @@ export async function addDevice(
     enrolmentKeyId,
   };
   await insertDevice(tx, granted, device, now);
+  if (enrolled.session !== undefined) await storeDeviceSession(tx, id, enrolled.session, now);
   const [row] = await readDevices(tx, [id]);
   if (row === undefined) throw new Error(`the device ${id} is missing within its own transaction`);
   const view = deviceView(row.device, now);

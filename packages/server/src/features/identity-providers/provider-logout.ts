@@ -1,6 +1,7 @@
 /** Ends the sessions that a provider names (docs/decisions/0112-sign-out-at-providers.md). */
 import { createHash } from "node:crypto";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
+import { endDeviceSessionsOfProvider } from "../devices/devices.api.ts";
 import {
   deleteSessionsOfProvider,
   endUserSessions,
@@ -32,10 +33,11 @@ export async function endNamedSessions(
   const user = subject === undefined ? undefined : await identities.lockLinkedUser(tx, { providerId, issuer, subject });
   // Nobody has signed in with this account.
   if (subject !== undefined && user === undefined) return;
+  if (session !== undefined) await endDeviceSessionsOfProvider(tx, providerId, session, user?.id ?? null, now);
   const ended =
     session !== undefined
       ? await deleteSessionsOfProvider(tx, providerId, session, user?.id ?? null)
-      : await endUserSessions(tx, user?.id ?? "");
+      : await endUserSessions(tx, user?.id ?? "", now);
   for (const row of ended) await recordEnd(tx, row);
 }
 

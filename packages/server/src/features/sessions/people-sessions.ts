@@ -9,7 +9,8 @@ import { RolePermissions } from "../../platform/authorization/granted.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { endDeviceSessionsOfUser } from "../devices/devices.api.ts";
 import * as queries from "./people-sessions.queries.ts";
 import { defaultLifetimes, isOver, wantsTouch } from "./sessions.rules.ts";
 import { readSignedInUser, type SignedInUser } from "./signed-in-user.queries.ts";
@@ -78,11 +79,16 @@ export async function beginSession(tx: TenantTx, session: NewSession, now: Date)
 
 /**
  * Ends everything that lets a user act: deactivation, deletion, "sign out everywhere" and back-channel logout call it.
- * Every replica refuses the user's next request.
+ * Every replica refuses the user's next request. The sessions of the user's devices end too.
  *
- * @returns the sessions that ended
+ * @returns the sessions that ended, without those of devices
  */
-export function endUserSessions(tx: TenantTx, userId: string): Promise<readonly queries.PersonSessionRow[]> {
+export async function endUserSessions(
+  tx: CommandTx,
+  userId: string,
+  now: Date,
+): Promise<readonly queries.PersonSessionRow[]> {
+  await endDeviceSessionsOfUser(tx, userId, now);
   return queries.deleteSessionsOfUser(tx, userId);
 }
 

@@ -9,7 +9,7 @@ export interface TenantSettingsRow extends TenantSettings {
 
 const { sessionLifetime, sessionIdleTime } = defaultTenantSettings;
 const columns = `item.version, item.configuration_lifetime AS "configurationLifetime",
-  item.device_approval AS "deviceApproval",
+  item.device_approval AS "deviceApproval", item.device_session_lifetime AS "deviceSessionLifetime",
   coalesce(sign_in.session_lifetime_seconds, ${sessionLifetime}) AS "sessionLifetime",
   coalesce(sign_in.session_idle_seconds, ${sessionIdleTime}) AS "sessionIdleTime",
   coalesce(sign_in.single_sign_on_only, false) AS "singleSignOnOnly"`;
@@ -35,12 +35,14 @@ const update = statement<
     sessionIdleTime: number,
     singleSignOnOnly: boolean,
     deviceApproval: string,
+    deviceSessionLifetime: number | null,
   ]
 >(
   "tenant_settings.update",
   `WITH item AS (
      UPDATE tenant_settings SET updated_at = $2, version = version + 1, configuration_lifetime = $3,
-       device_approval = $7
+       device_approval = $7, device_session_lifetime = $8::integer,
+       device_sessions_since = CASE WHEN $8::integer IS NOT NULL THEN coalesce(device_sessions_since, $2) END
      WHERE tenant_id = $1 RETURNING *
    ), sign_in AS (
      INSERT INTO sign_in_settings AS stored
@@ -105,6 +107,7 @@ export async function updateTenantSettings(
     settings.sessionIdleTime,
     settings.singleSignOnOnly,
     settings.deviceApproval,
+    settings.deviceSessionLifetime,
   );
   return rows[0];
 }

@@ -17,6 +17,7 @@ const defaults = {
   sessionIdleTime: 3_600,
   singleSignOnOnly: false,
   deviceApproval: "automatic",
+  deviceSessionLifetime: null,
 };
 let server: TestServer;
 let tenant: TestTenant;

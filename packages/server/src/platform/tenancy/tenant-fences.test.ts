@@ -77,7 +77,14 @@ async function fill(server: TestServer, tenant: TestTenant, url: string, now: ()
     gateways: [gateway],
   });
   await client.must.post(`/tenants/gateways/${gateway}/rotate-token`);
-  await client.must.post(`/tenants/devices/${await makeId("device", client)}/rotate-token`);
+  const device = `/tenants/devices/${await makeId("device", client)}`;
+  await client.must.post(`${device}/rotate-token`);
+  // Ends the session of the device.
+  await client.must.put("/tenants/settings", { deviceSessionLifetime: 3_600 });
+  await client.must.patch(`${device}/deactivate`);
+  await client.must.post(`${device}/reactivate`);
+  // Simulated gateways of version 1 get no devices whose sessions end.
+  await client.must.put("/tenants/settings", { deviceSessionLifetime: null });
   await make("access-test", client);
   await makeId("domain", client);
   await makeId("enrolment-key", client);

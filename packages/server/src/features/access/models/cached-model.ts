@@ -70,6 +70,8 @@ export class CachedModel implements TenantModel {
     if (generation === undefined || entries.length !== generation - this.generation) return undefined;
     const changed = changesSince(this.generation, entries);
     if (changed === undefined) return undefined;
+    // The ends of all device sessions depend on the settings.
+    if (entries.some(({ changes }) => changes.some(({ type }) => type === "tenant-settings"))) return undefined;
 
     const changes: FactChange[] = [];
     const present = new Set<string>();

@@ -4,8 +4,11 @@ import { readHistoryAt } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
 import { type FactRows, readAllFacts } from "./facts.queries.ts";
 
-/** Fields that change without a command: the observed state of gateways. */
-const observedFields: ReadonlySet<string> = new Set(["status", "load", "roundTripTimeMs"]);
+/** Fields that no entry contains: the observed state of gateways, and the ends of device sessions. */
+const observedFields: Partial<Record<keyof FactRows, readonly string[]>> = {
+  gateways: ["status", "load", "roundTripTimeMs"],
+  devices: ["sessionEndsAt"],
+};
 
 /** Nouns of the kinds of facts. */
 const nouns: Readonly<Record<keyof FactRows, string>> = {
@@ -25,7 +28,7 @@ export async function compareLiveFacts(tx: TenantTx): Promise<readonly string[]>
   return (Object.keys(nouns) as (keyof FactRows)[]).flatMap((kind) => {
     const textOf = (record: object) =>
       JSON.stringify(record, (key, value: unknown) =>
-        kind === "gateways" && observedFields.has(key) ? undefined : value,
+        observedFields[kind]?.includes(key) === true ? undefined : value,
       );
     const audited = new Map(history[kind].map((record) => [record.id, textOf(record)]));
     const found: string[] = [];

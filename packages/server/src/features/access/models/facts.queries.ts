@@ -12,6 +12,7 @@ import type { Transaction } from "../../../platform/db/database.ts";
 import { type Statement, statement } from "../../../platform/db/statement.ts";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { deviceSessionEnd } from "../../devices/devices.api.ts";
 
 /** The outbox entries of one command. */
 export interface ChangeEntry {
@@ -47,7 +48,8 @@ const selections = {
   groups: "SELECT item.id, item.name FROM groups AS item",
   devices: `SELECT item.id, item.user_id AS "userId", item.active, item.name, item.os, item.os_version AS "osVersion",
       item.app_version AS "appVersion", item.hardware_id AS "hardwareId",
-      to_json(item.tags) AS tags, coalesce(item.posture, '{}') AS posture
+      to_json(item.tags) AS tags, coalesce(item.posture, '{}') AS posture,
+      (extract(epoch FROM ${deviceSessionEnd("item")}) * 1000)::float8 AS "sessionEndsAt"
     FROM devices AS item`,
   gateways: `SELECT item.id, item.name, item.status, link.load, link.round_trip_time_ms AS "roundTripTimeMs"
     FROM gateways AS item

@@ -42,8 +42,13 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
       if (resource === undefined) return undefined;
       ids.resources.add(resource);
     }
-    // A new tenant has records that no entry names. Protocols do not know the resources that use them.
-    else if (type === "tenant" || (type === "protocol" && before !== undefined && after !== undefined))
+    // A new tenant has records that no entry names. The ends of device sessions depend on the settings.
+    // Protocols do not know the resources that use them.
+    else if (
+      type === "tenant" ||
+      type === "tenant-settings" ||
+      (type === "protocol" && before !== undefined && after !== undefined)
+    )
       return undefined;
     if (type === "policy" && mayMoveOthers(before, after)) reordered.add(id);
   }

@@ -134,6 +134,7 @@ const fieldsByType: Readonly<Record<string, readonly Field[]>> = {
     value("sessionIdleTime"),
     value("singleSignOnOnly"),
     value("deviceApproval"),
+    value("deviceSessionLifetime"),
   ],
   webhook: [value("name"), value("url"), items("set", "events"), value("active"), text("description")],
 };

@@ -171,6 +171,7 @@ const writers: Readonly<Record<string, (update: Update) => readonly Change[]>> =
       "sessionIdleTime",
       "singleSignOnOnly",
       "deviceApproval",
+      "deviceSessionLifetime",
     ]),
   webhook: (update) => update.request("PATCH", update.at, ["name", "url", "events", "active", "description"]),
 };
