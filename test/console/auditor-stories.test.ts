@@ -178,7 +178,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     };
     const offered = () => page.locator(".mantine-Spotlight-action").allTextContents();
     await ask("");
-    await expect.poll(async () => (await offered()).length).toBe(21);
+    await expect.poll(async () => (await offered()).length).toBe(22);
     expect((await offered()).filter((text) => /^(create|new|invite|add|write)\b/i.test(text))).toEqual([]);
     await ask("create");
     await page.getByText("No results").waitFor();
