@@ -53,6 +53,11 @@ const cases = [
   ...namedCases.filter((known) => isList(known)),
 ];
 
+function credentialsFor({ access }: (typeof namedCases)[number]["operation"]) {
+  if (access === "person") return { headers: world.ours.person.headers };
+  return { apiKey: access === "operator" ? world.server.operatorKey : world.ours.tenant.key };
+}
+
 test("the proxy knows every operation", () => {
   expect(proxy.operationCount).toBe(namedCases.length);
 });
@@ -62,7 +67,7 @@ test.each(cases)("the request and the response of $id match the document", async
   const reply = await demandingProxy.send({
     method: operation.method,
     target: targetOf(operation, request),
-    apiKey: operation.access === "operator" ? world.server.operatorKey : world.ours.tenant.key,
+    ...credentialsFor(operation),
     body: request.body,
   });
   expect(reply.status, reply.text).toBe(operation.success.status);

@@ -22,6 +22,7 @@ export interface CheckedRequest {
   /** Path and query. */
   readonly target: string;
   readonly apiKey?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
@@ -47,10 +48,11 @@ export async function startValidatingProxy(document: object, upstream: string) {
   return {
     /** The number of known operations. */
     operationCount: operations.length,
-    async send({ method, target, apiKey, body }: CheckedRequest): Promise<CheckedReply> {
+    async send({ method, target, apiKey, headers, body }: CheckedRequest): Promise<CheckedReply> {
       const response = await fetch(address + target, {
         method,
         headers: {
+          ...headers,
           ...(apiKey === undefined ? {} : { apikey: apiKey }),
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },

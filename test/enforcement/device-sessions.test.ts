@@ -37,7 +37,7 @@ describe.skipIf(why !== undefined)("a network in which sessions of devices end",
 
   const sessionOf = async ({ id }: NetworkDevice) =>
     JSON.parse((await administrator.change("GET", `/tenants/devices/${id}`)).text).session;
-  /** As if the user had signed in on the device earlier. The change of the setting makes all replicas read it. */
+  /** Makes the user have signed in on the device earlier. The change of the setting makes all replicas read it. */
   const signedInAgo = async ({ id }: NetworkDevice, seconds: number, lifetime: number) => {
     await database.query("UPDATE tenant_settings SET device_sessions_since = now() - interval '1 day'");
     await database.query(

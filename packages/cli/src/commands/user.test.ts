@@ -37,6 +37,7 @@ test("settings set changes the settings of sign-in", async () => {
       "Session idle time       30m",
       "Single sign-on only     no",
       "Device approval         automatic",
+      "Device session lifetime unlimited",
       "",
     ].join("\n"),
   );

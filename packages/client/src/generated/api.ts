@@ -2592,7 +2592,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete an identity provider
-         * @description Ends all sessions of people who signed in with the provider, and unlinks their accounts. The owner's last way in cannot be deleted.
+         * @description Ends all sessions of people who signed in with the provider, and the sessions that their devices began with it, and unlinks their accounts. The owner's last way in cannot be deleted.
          *
          *     Requires a key with the permission `identity-providers:write`.
          */
@@ -12071,10 +12071,17 @@ export interface operations {
     };
     readonly deleteIdentityProvider: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path: {
                 readonly id: string;
@@ -12092,6 +12099,9 @@ export interface operations {
                     readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content?: never;

@@ -8,9 +8,11 @@ import * as configuration from "./configuration.operations.ts";
 import * as devices from "./devices.operations.ts";
 import * as gateways from "./gateways.operations.ts";
 import * as groups from "./groups.operations.ts";
+import * as identityProviders from "./identity-providers.operations.ts";
 import * as policies from "./policies.operations.ts";
 import * as protocols from "./protocols.operations.ts";
 import * as resources from "./resources.operations.ts";
+import * as signIn from "./sign-in.operations.ts";
 import * as tenantSettings from "./tenant-settings.operations.ts";
 import * as users from "./users.operations.ts";
 import * as webhooks from "./webhooks.operations.ts";
@@ -28,6 +30,8 @@ const families = [
   admissionRules,
   apiKeys,
   configuration,
+  identityProviders,
+  signIn,
   tenantSettings,
   webhooks,
 ];

@@ -33,6 +33,7 @@ export const createView = operation({
   summary: "Create a view of a list",
   description: `Omitted settings are empty, \`comfortable\`, and 25 rows. A person can have ${maxViews} views.`,
   access: "person",
+  refusedInSets: "it belongs to the person who is signed in",
   body: closedObject({ list: ListName, name: Name, ...settings }),
   success: { status: 201, kind: "record", body: View },
   errors: ["name_taken", "view_limit_reached"],
@@ -57,6 +58,7 @@ export const updateView = operation({
   summary: "Change an own view",
   description: "Settings that the body does not contain stay as they are.",
   access: "person",
+  refusedInSets: "it belongs to the person who is signed in",
   parameters: { id: "uuid" },
   body: closedObject({ name: Type.Optional(Name), ...settings }),
   success: { status: 200, kind: "record", body: View },
@@ -70,6 +72,7 @@ export const deleteView = operation({
   tag,
   summary: "Delete an own view",
   access: "person",
+  refusedInSets: "it belongs to the person who is signed in",
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
 });

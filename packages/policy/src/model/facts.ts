@@ -41,12 +41,12 @@ export interface DeviceFacts {
   readonly osVersion: string;
   readonly appVersion: string;
   readonly hardwareId: string;
-  /** In the stored order. */
+  /** The tags in their stored order. */
   readonly tags: readonly string[];
   readonly posture: Properties;
   /**
-   * The end of the device's session, in milliseconds since 1970. Null or absent if no session limits the device. An
-   * observed fact, like the status of a gateway: it is not part of the history of records.
+   * The end of the device's session, in milliseconds since 1970. Null or absent if no session limits the device. It is
+   * observed, like the status of a gateway: it is not part of the history of records.
    */
   readonly sessionEndsAt?: number | null;
 }

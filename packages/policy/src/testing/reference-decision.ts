@@ -239,8 +239,8 @@ function evaluateRule(
 
 /**
  * "Variables: `user` (email, firstName, lastName, status, groups — their names — and, for anything else, its
- * attributes), `device` (name, os, osVersion, appVersion, hardwareId, tags, posture), `source` (ip, country), `resource`
- * (name, type), `now`".
+ * attributes), `device` (name, os, osVersion, appVersion, hardwareId, posture), `source` (ip, country), `resource`
+ * (name, type), `now`". Decision 0130 adds the device's tags.
  */
 function variablesOf(
   facts: TenantFacts,

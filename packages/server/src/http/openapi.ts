@@ -55,6 +55,14 @@ export function openApiDocument(operations: readonly Operation[]): Json {
         bearerKey: { type: "http", scheme: "bearer", description: "An API key of the tenant." },
         operatorKey: { type: "apiKey", in: "header", name: "apikey", description: "The operator key." },
         bearerOperatorKey: { type: "http", scheme: "bearer", description: "The operator key." },
+        session: {
+          type: "apiKey",
+          in: "cookie",
+          name: "gatehouse_session",
+          description:
+            "The session of a person in a browser. Over TLS, the cookie is named `__Host-gatehouse_session`.",
+        },
+        accessToken: { type: "http", scheme: "bearer", description: "An access token of `gatehouse login`." },
       },
       headers,
       parameters: headerParameters,
@@ -226,6 +234,7 @@ function describeOperation(operation: Operation, schemas: Json): Json {
     summary: operation.summary,
     description: [operation.description, accessText(operation)].filter(Boolean).join("\n\n"),
     ...(operation.access === "operator" ? { security: [{ operatorKey: [] }, { bearerOperatorKey: [] }] } : {}),
+    ...(operation.access === "person" ? { security: [{ session: [] }, { accessToken: [] }] } : {}),
     ...(isPermission(operation.access) ? { "x-permission": operation.access } : {}),
     parameters: parametersOf(operation),
     ...(operation.body === undefined

@@ -39,4 +39,4 @@ CREATE INDEX devices_by_enrolment_key ON devices (tenant_id, enrolment_key_id, i
 
 ALTER TABLE audit_events DROP CONSTRAINT audit_events_actor_type_check;
 ALTER TABLE audit_events ADD CONSTRAINT audit_events_actor_type_check
-  CHECK (actor_type IN ('user', 'api-key', 'enrolment-key', 'gateway', 'device', 'operator', 'system'));
+  CHECK (actor_type IN ('user', 'api-key', 'enrolment-key', 'gateway', 'device', 'operator', 'system')) NOT VALID;

@@ -364,6 +364,15 @@ export class Call<O extends Operation> {
     return this.#options.runner.evaluator.answer(this.tenantId, subject, work);
   }
 
+  /**
+   * Like `evaluate`, for operations of people without permissions.
+   *
+   * @throws AppError evaluation_too_expensive, evaluation_rate_exceeded
+   */
+  evaluateForPerson<Result>(userId: string, subject: string, work: Work<Result>): Promise<Result> {
+    return this.#options.runner.evaluator.answerPerson(this.tenantId, userId, subject, work);
+  }
+
   /** Evaluates in slices what cannot be refused, such as enforced access tests. */
   evaluateAlways<Result>(work: Work<Result>): Promise<Result> {
     return this.#options.runner.evaluator.decide(this.tenantId, work);

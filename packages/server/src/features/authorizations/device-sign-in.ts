@@ -52,7 +52,11 @@ export async function deviceSessionFrom(tx: TenantTx, sessionId: string): Promis
 /** @throws AppError not_found */
 export async function requireOwnDevice(tx: TenantTx, deviceId: string, userId: string): Promise<void> {
   const device = await lockDevice(tx, deviceId);
-  if (device?.user_id === userId) return;
+  if (device?.user_id === userId) {
+    // After a reactivation, the user has to sign in again.
+    if (device.active || device.approval_pending) return;
+    throw new AppError("not_found", { detail: "The device is deactivated. Ask an administrator to reactivate it." });
+  }
   throw new AppError("not_found", { detail: "The device is not one of yours. Its user has to sign in." });
 }
 

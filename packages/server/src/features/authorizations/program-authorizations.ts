@@ -226,8 +226,10 @@ export class ProgramAuthorizations implements AuthorizationServer {
       if (renews !== undefined) {
         await this.#command(caller, context, "signInOnDevice", async (tx) => {
           const { deviceId } = renews;
+          // The person's session is locked first, as by everything that ends sessions.
+          const begun = await deviceSessionFrom(tx, session.id);
           await requireOwnDevice(tx, deviceId, session.userId);
-          await renewDeviceSession(tx, deviceId, await deviceSessionFrom(tx, session.id), now);
+          await renewDeviceSession(tx, deviceId, begun, now);
           await queries.storeCode(tx, { ...code, deviceId, renews: true }, now);
         });
         return;

@@ -38,13 +38,12 @@ const touch = statement<never, [tenantId: string, ids: readonly string[], at: Da
 );
 
 /** A session that has not been ended, and that means something: it limits the device, or somebody has signed in. */
-const isOpen = `(own.signed_in_at IS NOT NULL AND own.ended_at IS NULL)
-  OR (settings.device_session_lifetime IS NOT NULL
-      AND (own.ended_at IS NULL OR own.ended_at < settings.device_sessions_since))`;
+const isOpen = `own.ended_at IS NULL AND item.enrolment_key_id IS NULL
+  AND (own.signed_in_at IS NOT NULL OR settings.device_session_lifetime IS NOT NULL)`;
 const openSessions = `SELECT item.id FROM devices AS item
   JOIN tenant_settings AS settings ON settings.tenant_id = item.tenant_id
   LEFT JOIN device_sessions AS own ON own.tenant_id = item.tenant_id AND own.device_id = item.id
-  WHERE item.tenant_id = $1 AND (${isOpen})`;
+  WHERE item.tenant_id = $1 AND ${isOpen}`;
 
 const lockOfUser = statement<{ id: string }, [tenantId: string, userId: string]>(
   "device_sessions.lock_of_user",
@@ -52,10 +51,10 @@ const lockOfUser = statement<{ id: string }, [tenantId: string, userId: string]>
 );
 const lockOfProvider = statement<
   { id: string },
-  [tenantId: string, providerId: string, providerSession: string, userId: string | null]
+  [tenantId: string, providerId: string, providerSession: string | null, userId: string | null]
 >(
   "device_sessions.lock_of_provider",
-  `${openSessions} AND own.provider_id = $2 AND own.provider_session = $3 AND ($4::uuid IS NULL OR item.user_id = $4)
+  `${openSessions} AND own.provider_id = $2 AND ($3::text IS NULL OR own.provider_session = $3) AND ($4::uuid IS NULL OR item.user_id = $4)
    ORDER BY item.id FOR UPDATE OF item`,
 );
 const lockOne = statement<{ id: string }, [tenantId: string, id: string]>(
@@ -89,14 +88,22 @@ export async function lockOpenSessionsOfUser(tx: TenantTx, userId: string): Prom
   return (await tx.query(lockOfUser, tx.tenantId, userId)).map(({ id }) => id);
 }
 
-/** Like `lockOpenSessionsOfUser`, for the sessions that began with a session at a provider. */
+/** Device sessions that began with a sign-in at a provider. */
+export interface ProviderSessions {
+  readonly providerId: string;
+  /** The session at the provider; undefined for all. */
+  readonly providerSession?: string | undefined;
+  /** The user whose devices they must be; undefined for anyone's. */
+  readonly userId?: string | undefined;
+}
+
+/** Like `lockOpenSessionsOfUser`, for the sessions that began at a provider. */
 export async function lockOpenSessionsOfProvider(
   tx: TenantTx,
-  providerId: string,
-  providerSession: string,
-  userId: string | null,
+  { providerId, providerSession, userId }: ProviderSessions,
 ): Promise<readonly string[]> {
-  return (await tx.query(lockOfProvider, tx.tenantId, providerId, providerSession, userId)).map(({ id }) => id);
+  const rows = await tx.query(lockOfProvider, tx.tenantId, providerId, providerSession ?? null, userId ?? null);
+  return rows.map(({ id }) => id);
 }
 
 /** @returns whether the device has a session that can be ended */

@@ -10,6 +10,7 @@ import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
+import { nameProvider } from "./testing/device-sessions.queries.ts";
 
 const hourMs = 3_600_000;
 const lifetimeMs = 8 * hourMs;
@@ -285,11 +286,41 @@ describe("with a lifetime", () => {
     for (const { id } of [first, second]) {
       expect((await read(`/tenants/devices/${id}`)).session).toMatchObject({ methods: [], ended: true });
     }
-    // A lifetime that is set again gives all devices a new period.
+    // A lifetime that is set again gives devices a new period, except for those whose sessions were ended.
+    const third = await created("/tenants/devices", { ...body, publicKey: publicKey() });
     await tenant.client.must.put("/tenants/settings", { deviceSessionLifetime: null });
     clock.advance(1_000);
     await limitSessions();
-    const { session } = await read(`/tenants/devices/${first.id}`);
-    expect(session.endsAt).toBe(at(clock.now().getTime() + lifetimeMs));
+    expect((await read(`/tenants/devices/${first.id}`)).session).toMatchObject({ ended: true });
+    const { session } = await read(`/tenants/devices/${third.id}`);
+    expect(session).toEqual({ methods: [], endsAt: at(clock.now().getTime() + lifetimeMs) });
+  });
+
+  test("a deactivated device cannot be signed in on, so that its user signs in after the reactivation", async () => {
+    await limitSessions();
+    const person = await newPerson();
+    const device = await enrolled(person);
+    await tenant.client.must.patch(`/tenants/devices/${device.id}/deactivate`);
+    const { answer } = await signInOn(device, person);
+    expect([answer.status, answer.body.detail]).toEqual([404, expect.stringContaining("deactivated")]);
+    await tenant.client.must.post(`/tenants/devices/${device.id}/reactivate`);
+    expect((await decisionFor(device)).context.reason).toBe("device_session_ended");
+  });
+
+  test.each(["by itself", "by a configuration"])("the deletion of a provider %s ends its sessions", async (how) => {
+    const provider = await created("/tenants/identity-providers", {
+      name: unique("Provider"),
+      issuer: "https://login.example.com",
+      clientId: "gatehouse",
+    });
+    await limitSessions();
+    const [person, other] = [await newPerson(), await newPerson()];
+    const [device, unrelated] = [await enrolled(person), await enrolled(other)];
+    await nameProvider(server.database, tenant.id, device.id, provider.id);
+    if (how === "by itself") await tenant.client.must.delete(`/tenants/identity-providers/${provider.id}`);
+    else await tenant.client.must.post("/tenants/configuration/apply", { version: 1, identityProviders: [] });
+    expect(await decisionFor(device)).toMatchObject({ decision: false, context: { reason: "device_session_ended" } });
+    expect(await decisionFor(unrelated)).toMatchObject({ decision: true });
+    await until("the device is no peer", () => peerOf(device) === undefined);
   });
 });

@@ -24,19 +24,13 @@ export async function endDeviceSessionsOfUser(tx: CommandTx, userId: string, now
   await endAll(tx, await sessions.lockOpenSessionsOfUser(tx, userId), now);
 }
 
-/**
- * Ends the device sessions that began with a session at a provider.
- *
- * @param userId whose devices they must be; null for anyone's
- */
+/** Ends the device sessions that began with a sign-in at a provider. */
 export async function endDeviceSessionsOfProvider(
   tx: CommandTx,
-  providerId: string,
-  providerSession: string,
-  userId: string | null,
+  begun: sessions.ProviderSessions,
   now: Date,
 ): Promise<void> {
-  await endAll(tx, await sessions.lockOpenSessionsOfProvider(tx, providerId, providerSession, userId), now);
+  await endAll(tx, await sessions.lockOpenSessionsOfProvider(tx, begun), now);
 }
 
 /** Ends the session of a device, without recording it: the caller changes the device too. */

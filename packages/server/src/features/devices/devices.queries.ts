@@ -20,6 +20,7 @@ export interface LockedDevice {
   readonly version: number;
   readonly name: string;
   readonly active: boolean;
+  readonly approval_pending: boolean;
   /** Null after the user was deleted. */
   readonly user_id: string | null;
   readonly posture: Device["posture"] | null;
@@ -63,7 +64,7 @@ const selectOfUser = statement<DeviceRow, [tenantId: string, userId: string]>(
 const selectForChange = statement<LockedDevice, [tenantId: string, id: string]>(
   "devices.lock",
   // FOR UPDATE reads the latest committed row: after waiting for the user's deletion, the row has no user.
-  `SELECT id, version, name, active, user_id, posture, tags FROM devices WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
+  `SELECT id, version, name, active, approval_pending, user_id, posture, tags FROM devices WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
 const setActive = statement<never, [tenantId: string, id: string, at: Date, active: boolean]>(
   "devices.set_active",

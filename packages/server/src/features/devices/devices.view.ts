@@ -115,8 +115,8 @@ export interface DeviceJson extends PolicyDeviceJson {
  */
 export function deviceSessionEnd(alias: string): string {
   const began = `greatest(coalesce(own.signed_in_at, ${alias}.created_at), settings.device_sessions_since)`;
-  return `(SELECT date_trunc('second', CASE WHEN own.ended_at >= settings.device_sessions_since THEN own.ended_at
-             ELSE ${began} + settings.device_session_lifetime * interval '1 second' END)
+  return `(SELECT date_trunc('second', coalesce(own.ended_at,
+             ${began} + settings.device_session_lifetime * interval '1 second'))
            FROM tenant_settings AS settings
            LEFT JOIN device_sessions AS own ON own.tenant_id = settings.tenant_id AND own.device_id = ${alias}.id
            WHERE settings.tenant_id = ${alias}.tenant_id AND settings.device_session_lifetime IS NOT NULL

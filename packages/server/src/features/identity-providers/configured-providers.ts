@@ -1,6 +1,7 @@
 /** Providers as configuration documents write them, without their secrets. */
 import type { Granted } from "../../platform/authorization/granted.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { endDeviceSessionsOfProvider } from "../devices/devices.api.ts";
 import { requireOwnersWayIn } from "./identity-providers.commands.ts";
 import * as queries from "./identity-providers.queries.ts";
 
@@ -59,9 +60,10 @@ export async function updateConfiguredProvider(
 }
 
 /** @throws AppError last_way_in */
-export async function deleteConfiguredProvider(tx: TenantTx, granted: Writing, id: string): Promise<void> {
+export async function deleteConfiguredProvider(tx: CommandTx, granted: Writing, id: string, at: Date): Promise<void> {
   const row = await queries.lockProvider(tx, id);
   if (row?.enabled === true) await requireOwnersWayIn(tx, id);
+  await endDeviceSessionsOfProvider(tx, { providerId: id }, at);
   await queries.deleteProvider(tx, granted, id);
 }
 

@@ -9,6 +9,7 @@ import type { AllowedNetworks } from "../../platform/outbound/outbound-networks.
 import { created, empty, type Outcome, record, report, streamed } from "../../platform/outcome.ts";
 import { lockGeneration } from "../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { endDeviceSessionsOfProvider } from "../devices/devices.api.ts";
 import * as queries from "./identity-providers.queries.ts";
 import { type ProviderPlace, providerView, signInUrl } from "./identity-providers.view.ts";
 import { issuerProblem } from "./issuer.rules.ts";
@@ -114,6 +115,7 @@ export async function deleteIdentityProvider(call: Call<typeof operations.delete
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
     if (row.enabled) await requireOwnersWayIn(tx, row.id);
+    await endDeviceSessionsOfProvider(tx, { providerId: row.id }, call.now);
     await queries.deleteProvider(tx, call.granted, row.id);
     const before = providerView(row, placeOf(call));
     tx.record({ type: "identity-provider", id: row.id, name: row.name, before });

@@ -33,11 +33,14 @@ export async function endNamedSessions(
   const user = subject === undefined ? undefined : await identities.lockLinkedUser(tx, { providerId, issuer, subject });
   // Nobody has signed in with this account.
   if (subject !== undefined && user === undefined) return;
-  if (session !== undefined) await endDeviceSessionsOfProvider(tx, providerId, session, user?.id ?? null, now);
   const ended =
     session !== undefined
       ? await deleteSessionsOfProvider(tx, providerId, session, user?.id ?? null)
       : await endUserSessions(tx, user?.id ?? "", now);
+  if (session !== undefined) {
+    // After the sessions of people, for the same reason as in `endUserSessions`.
+    await endDeviceSessionsOfProvider(tx, { providerId, providerSession: session, userId: user?.id }, now);
+  }
   for (const row of ended) await recordEnd(tx, row);
 }
 

@@ -12,10 +12,14 @@ import { readDevicesOfUser } from "../devices/devices.api.ts";
 import { myAnswer, myResource, type OwnDevice } from "./my-access.view.ts";
 
 export async function listMyAccess(call: Call<typeof operations.listMyAccess>): Promise<Outcome> {
-  const { tenant, subject, devices, sourceIp } = await asking(call, call.queryParameter("device"));
+  const { tenant, userId, subject, devices, sourceIp } = await asking(call, call.queryParameter("device"));
   const search = call.queryParameter("search")?.toLowerCase();
   const request = { subject, sourceIp, now: call.now.getTime() };
-  const found = await call.evaluate("Your access", ownAccess(tenant.model, request, [...devices.keys()]));
+  const found = await call.evaluateForPerson(
+    userId,
+    "Your access",
+    ownAccess(tenant.model, request, [...devices.keys()]),
+  );
   const shown = found.filter(({ resource: { facts } }) => {
     const texts = [facts.name, ...facts.addresses.map(({ address }) => address)];
     return search === undefined || texts.some((text) => text.toLowerCase().includes(search));
@@ -26,10 +30,14 @@ export async function listMyAccess(call: Call<typeof operations.listMyAccess>): 
 }
 
 export async function explainMyAccess(call: Call<typeof operations.explainMyAccess>): Promise<Outcome> {
-  const { tenant, subject, devices, sourceIp } = await asking(call, call.body.device);
+  const { tenant, userId, subject, devices, sourceIp } = await asking(call, call.body.device);
   const destination = destinationOf(tenant, call.body.to.trim());
   const request = { subject, destination, sourceIp, now: call.now.getTime() };
-  const explained = await call.evaluate("Your access", explainingOwn(tenant.model, request, [...devices.keys()]));
+  const explained = await call.evaluateForPerson(
+    userId,
+    "Your access",
+    explainingOwn(tenant.model, request, [...devices.keys()]),
+  );
   const answer = report(myAnswer(explained, devices));
   // The answer to a POST is stored for a repeated request.
   return call.idempotency === undefined ? answer : call.command(async () => answer);
@@ -39,6 +47,7 @@ type AskingCall = Pick<Call<typeof operations.listMyAccess>, "session" | "model"
 
 interface Asking {
   readonly tenant: TenantModel;
+  readonly userId: string;
   readonly subject: Subject;
   /** The person's devices: names and whether they wait for an approval, by id. */
   readonly devices: ReadonlyMap<string, OwnDevice>;
@@ -58,7 +67,7 @@ async function asking(call: AskingCall, asked: string | undefined): Promise<Aski
   );
   if (deviceId !== undefined && !devices.has(deviceId)) throw new AppError("not_found");
   const subject: Subject = { kind: "user", userId, ...(deviceId === undefined ? {} : { deviceId }) };
-  return { tenant, subject, devices, sourceIp: call.origin.sourceAddress };
+  return { tenant, userId, subject, devices, sourceIp: call.origin.sourceAddress };
 }
 
 /** A resource by its id or name, or else an address. */

@@ -97,12 +97,12 @@ describe("a person without roles", () => {
   test("cannot override an access test", async () => {
     const id = await enrol(ann.id, "Laptop");
     const wiki = await resource("Wiki", "10.1.0.1");
-    await policy({ users: [ann.id], resources: [wiki], rule: await rule('device.name == "Laptop"') });
+    await policy({ users: [ann.id], resources: [wiki], rule: await rule('device.name == "Tablet"') });
     await tenant.client.must.post("/tenants/access-tests", {
-      name: "Ann reaches the wiki",
+      name: "Ann does not reach the wiki",
       subject: { type: "device", id },
       resource: { type: "resource", id: wiki },
-      expected: "allowed",
+      expected: "denied",
       enforced: true,
     });
     const override = { "gatehouse-override-reason": "I want to" };

@@ -3,7 +3,7 @@ import { isWrite } from "@gatehouse/contract/operation";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createAccessNetwork, created } from "../../testing/access-network.ts";
 import { copyEvents } from "../../testing/copied-events.queries.ts";
-import { createWorld, pathOf, type TestWorld } from "../../testing/operations/operation-case.ts";
+import { callerOf, createWorld, pathOf, type TestWorld } from "../../testing/operations/operation-case.ts";
 import { namedCases } from "../../testing/operations/operation-cases.ts";
 import { make, makeId, unique } from "../../testing/operations/test-records.ts";
 import { type RevertingClient, revertingClient } from "../../testing/reverting-client.ts";
@@ -108,7 +108,7 @@ describe("every event", () => {
       const request = await prepare(world.ours);
       const countEvents = async () => (await ours.get("/tenants/events?limit=1")).body.total;
       const before = await countEvents();
-      await ours.send(operation.method, pathOf(operation, request.parameters), request.body);
+      await callerOf(operation, world.ours).send(operation.method, pathOf(operation, request.parameters), request.body);
       const made = (await countEvents()) - before;
       expect(made).toBeGreaterThan(0);
       const { data } = (await ours.get(`/tenants/events?sort=-position&limit=${made}`)).body;

@@ -88,8 +88,10 @@ export async function endUserSessions(
   userId: string,
   now: Date,
 ): Promise<readonly queries.PersonSessionRow[]> {
+  // A device that is being approved holds its person's session. It is committed once that session can be deleted.
+  const ended = await queries.deleteSessionsOfUser(tx, userId);
   await endDeviceSessionsOfUser(tx, userId, now);
-  return queries.deleteSessionsOfUser(tx, userId);
+  return ended;
 }
 
 /** The permissions that roles give together. */

@@ -48,6 +48,13 @@ test("one tenant does not use another tenant's units", () => {
   expect(codeOf(() => budgets.open("b", "The decision").spend(1_000))).toBeUndefined();
 });
 
+test("a person has a tenth of a tenant's rate, and does not use the tenant's units", () => {
+  budgets.openForPerson("a", "ann", "Your access").spend(160);
+  expect(codeOf(() => budgets.openForPerson("a", "ann", "Your access"))).toBe("429 evaluation_rate_exceeded 2");
+  expect(codeOf(() => budgets.openForPerson("a", "bob", "Your access").spend(100))).toBeUndefined();
+  expect(codeOf(() => budgets.open("a", "The decision").spend(1_000))).toBeUndefined();
+});
+
 test("an idle tenant saves up a burst and no more", () => {
   clock.advance(1_000_000);
   budgets.open("a", "The decision").spend(1_000);

@@ -22,13 +22,13 @@ export const evaluationLimits: EvaluationLimits = {
 };
 
 interface Account {
-  /** Negative while the tenant is in debt: the cost of a request is known only afterwards. */
+  /** Negative while its owner is in debt: the cost of a request is known only afterwards. */
   units: number;
   /** Time of `clock.elapsedMs()`. */
   updatedAt: number;
 }
 
-/** The number of tenants after which full accounts are dropped. */
+/** The number of tenants and people after which full accounts are dropped. */
 const maxAccounts = 10_000;
 
 /** Counts the evaluation of requests and tenants on this replica. */
@@ -49,8 +49,22 @@ export class EvaluationBudgets {
    * @throws AppError evaluation_rate_exceeded
    */
   open(tenantId: string, subject: string): WorkLimits {
+    return this.#open(tenantId, subject, 1);
+  }
+
+  /**
+   * Opens the budget of one request of a person without permissions. A person has a tenth of a tenant's rate.
+   *
+   * @throws AppError evaluation_rate_exceeded
+   */
+  openForPerson(tenantId: string, userId: string, subject: string): WorkLimits {
+    return this.#open(`${tenantId} ${userId}`, subject, 10);
+  }
+
+  /** @param weight the units of the account that one unit of evaluation costs */
+  #open(owner: string, subject: string, weight: number): WorkLimits {
     const { unitsPerRequest, unitsPerSecond } = this.#limits;
-    const account = this.#account(tenantId);
+    const account = this.#account(owner);
     if (account.units <= 0) throw this.#rateExceeded(account);
     let left = unitsPerRequest;
     return {
@@ -61,11 +75,11 @@ export class EvaluationBudgets {
             detail: `${subject} cost more than ${unitsPerRequest.toLocaleString("en")} units of evaluation, the limit of a request. Ask about fewer records, or simplify the admission rules.`,
           });
         }
-        account.units -= units;
+        account.units -= units * weight;
         // Requests that run at the same time may overdraw the account together, but not by more than one request.
-        if (account.units < -unitsPerRequest) {
-          const current = this.#account(tenantId);
-          if (current.units < -unitsPerRequest - unitsPerSecond / 100) throw this.#rateExceeded(current);
+        if (account.units < -unitsPerRequest * weight) {
+          const current = this.#account(owner);
+          if (current.units < -unitsPerRequest * weight - unitsPerSecond / 100) throw this.#rateExceeded(current);
         }
       },
     };
@@ -74,20 +88,20 @@ export class EvaluationBudgets {
   #rateExceeded({ units }: Account): AppError {
     const { unitsPerSecond } = this.#limits;
     return new AppError("evaluation_rate_exceeded", {
-      detail: `The tenant has used its evaluation of ${unitsPerSecond.toLocaleString("en")} units a second. Wait for Retry-After seconds, or simplify the admission rules.`,
+      detail: `The evaluation of ${unitsPerSecond.toLocaleString("en")} units a second is used up. Wait for Retry-After seconds, or simplify the admission rules.`,
       retryAfterSeconds: Math.max(1, Math.ceil((1 - units) / unitsPerSecond)),
     });
   }
 
   /** The account with the units that it earned since its last use. */
-  #account(tenantId: string): Account {
+  #account(owner: string): Account {
     const { unitsPerSecond, burst } = this.#limits;
     const now = this.#clock.elapsedMs();
-    let account = this.#accounts.get(tenantId);
+    let account = this.#accounts.get(owner);
     if (account === undefined) {
       if (this.#accounts.size >= maxAccounts) this.#dropFull(now);
       account = { units: burst, updatedAt: now };
-      this.#accounts.set(tenantId, account);
+      this.#accounts.set(owner, account);
     }
     account.units = Math.min(burst, account.units + ((now - account.updatedAt) * unitsPerSecond) / 1_000);
     account.updatedAt = now;
@@ -96,8 +110,8 @@ export class EvaluationBudgets {
 
   #dropFull(now: number): void {
     const { unitsPerSecond, burst } = this.#limits;
-    for (const [tenantId, { units, updatedAt }] of this.#accounts) {
-      if (units + ((now - updatedAt) * unitsPerSecond) / 1_000 >= burst) this.#accounts.delete(tenantId);
+    for (const [owner, { units, updatedAt }] of this.#accounts) {
+      if (units + ((now - updatedAt) * unitsPerSecond) / 1_000 >= burst) this.#accounts.delete(owner);
     }
   }
 }

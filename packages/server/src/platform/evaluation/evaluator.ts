@@ -25,6 +25,15 @@ export class Evaluator {
     return this.#queue.run(tenantId, work, this.#budgets.open(tenantId, subject));
   }
 
+  /**
+   * Evaluates for a person without permissions, within a budget of the person's own: it cannot use up the tenant's.
+   *
+   * @throws AppError evaluation_too_expensive, evaluation_rate_exceeded
+   */
+  async answerPerson<Result>(tenantId: string, userId: string, subject: string, work: Work<Result>): Promise<Result> {
+    return this.#queue.run(tenantId, work, this.#budgets.openForPerson(tenantId, userId, subject));
+  }
+
   /** Evaluates what cannot be refused, such as enforced access tests. */
   decide<Result>(tenantId: string, work: Work<Result>): Promise<Result> {
     return this.#queue.run(tenantId, work);

@@ -1,4 +1,5 @@
 import * as operations from "@gatehouse/contract/operations/identity-providers.operations";
+import { addDeviceWithSession } from "./device-with-session.ts";
 import { type Actors, nothing, type OperationCase } from "./operation-case.ts";
 import { makeId, unique } from "./test-records.ts";
 
@@ -21,6 +22,14 @@ export const identityProviderCases: readonly OperationCase[] = [
     prepare: async (actors) => ({ ...(await existing(actors)), body: { name: unique("Provider") } }),
     conflict: async (actors) => ({ ...(await existing(actors)), body: { enabled: true } }),
   },
-  { operation: operations.deleteIdentityProvider, prepare: existing },
+  {
+    operation: operations.deleteIdentityProvider,
+    prepare: async (actors) => {
+      const request = await existing(actors);
+      const userId = await makeId("user", actors.tenant.client);
+      await addDeviceWithSession(actors, userId, request.parameters.id);
+      return request;
+    },
+  },
   { operation: operations.testIdentityProvider, prepare: existing },
 ];

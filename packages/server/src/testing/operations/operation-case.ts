@@ -1,7 +1,7 @@
 /** Test cases of operations: how to call an operation so that it succeeds. */
 import type { ErrorCode } from "@gatehouse/contract/errors";
 import type { Operation } from "@gatehouse/contract/operation";
-import { activeUser, signInAs } from "../signed-in-person.ts";
+import { activeUser, type PersonHeaders, signInAs } from "../signed-in-person.ts";
 import type { TestClient, TestServer, TestTenant } from "../test-server.ts";
 import type { RecordNoun } from "./test-records.ts";
 
@@ -17,6 +17,8 @@ export interface Actors {
 /** A person who is signed in. */
 export interface TestPerson {
   readonly id: string;
+  /** The headers of the person's requests. */
+  readonly headers: PersonHeaders;
   readonly client: TestClient;
 }
 
@@ -95,5 +97,5 @@ async function personOf(server: TestServer, tenant: TestTenant): Promise<TestPer
   const { id } = await activeUser(server, tenant, "person@example.com");
   await tenant.client.must.patch(`/tenants/users/${id}`, { maxDevices: 1_000 });
   const session = await signInAs(server, tenant.id, id);
-  return { id, client: server.client(undefined, session) };
+  return { id, headers: session, client: server.client(undefined, session) };
 }

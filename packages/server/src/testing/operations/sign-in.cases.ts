@@ -4,6 +4,7 @@ import * as signIn from "@gatehouse/contract/operations/sign-in.operations";
 import { insertPasskey } from "../../features/passkeys/passkeys.queries.ts";
 import { newId } from "../../platform/ids.ts";
 import { signInAs } from "../signed-in-person.ts";
+import { addDeviceWithSession } from "./device-with-session.ts";
 import { type Actors, nothing, type OperationCase } from "./operation-case.ts";
 import { makeId, unique } from "./test-records.ts";
 
@@ -79,7 +80,14 @@ async function deactivatedUser({ tenant }: Actors) {
 export const signInCases: readonly OperationCase[] = [
   { operation: signIn.listSessions, prepare: nothing },
   { operation: signIn.endSession, prepare: session },
-  { operation: signIn.endUserSessions, prepare: signedInUser },
+  {
+    operation: signIn.endUserSessions,
+    prepare: async (actors) => {
+      const request = await signedInUser(actors);
+      await addDeviceWithSession(actors, request.parameters.id);
+      return request;
+    },
+  },
   {
     operation: signIn.listPasskeys,
     prepare: async (actors) => ({ parameters: { id: (await passkey(actors)).parameters.id } }),
@@ -91,7 +99,11 @@ export const signInCases: readonly OperationCase[] = [
   { operation: signIn.deletePasskey, prepare: oneOfTwoPasskeys, conflict: passkey },
   {
     operation: signIn.resetPasskeys,
-    prepare: async (actors) => ({ parameters: { id: (await passkey(actors)).parameters.id } }),
+    prepare: async (actors) => {
+      const { id } = (await passkey(actors)).parameters;
+      await addDeviceWithSession(actors, id);
+      return { parameters: { id } };
+    },
   },
   { operation: signIn.listSignIns, prepare: nothing },
   {

@@ -1,6 +1,6 @@
 /** Converts fact changes to versions of a history, and versions to changes and facts. Pure. */
 import { policyTypes } from "@gatehouse/contract/records/policy";
-import type { FactChange, PolicyFacts, TenantFacts } from "@gatehouse/policy/model/facts";
+import type { DeviceFacts, FactChange, PolicyFacts, TenantFacts } from "@gatehouse/policy/model/facts";
 import type { HistoryRow, HistoryVersion } from "./history.queries.ts";
 
 /** The order within one generation: deletions first, policy orders last, because they list existing policies. */
@@ -20,7 +20,9 @@ export function changesOfHistory(rows: readonly HistoryRow[]): readonly FactChan
   return changes;
 }
 
-function changeOf({ kind, record, facts }: HistoryRow): FactChange {
+function changeOf(row: HistoryRow): FactChange {
+  const { kind, record } = row;
+  const facts = kind === "device" ? currentDevice(row.facts) : row.facts;
   const change =
     kind === "policy-order"
       ? { kind, type: record, ids: facts ?? [] }
@@ -28,6 +30,20 @@ function changeOf({ kind, record, facts }: HistoryRow): FactChange {
         ? { kind, gone: record }
         : { kind, facts };
   return change as FactChange; // written by `versionOf`
+}
+
+/** A device as facts describe it today. Versions from before enrolment keys existed (migration 0067) have no tags. */
+function currentDevice(facts: HistoryRow["facts"]): HistoryRow["facts"] {
+  if (facts === null || "tags" in facts) return facts;
+  // The keys are in the order of the live facts, because facts are compared as text.
+  const { posture, ...others } = facts as Omit<DeviceFacts, "tags">; // of a device
+  return { ...others, tags: [], posture };
+}
+
+/** A past device. The end of its session is an observation, and not part of the past (decision 0125). */
+function pastDevice(row: HistoryRow): DeviceFacts {
+  const { sessionEndsAt: _, ...facts } = currentDevice(row.facts) as DeviceFacts; // the row of a device that exists
+  return facts;
 }
 
 /** A change as the history stores it. */
@@ -43,7 +59,7 @@ export function factsOfHistory(rows: readonly HistoryRow[]): TenantFacts {
   return {
     users: kept("user"),
     groups: kept("group"),
-    devices: kept("device"),
+    devices: rows.filter(({ kind }) => kind === "device").map(pastDevice),
     gateways: kept("gateway"),
     resources: kept("resource"),
     rules: kept("rule"),

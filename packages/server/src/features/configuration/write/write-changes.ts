@@ -278,7 +278,7 @@ class ChangeWriter {
       const provider = { id: this.#id("identity-provider", change.key), ...change.after };
       await updateConfiguredProvider(this.#tx, granted, { ...provider, reconnects: reconnects(change) }, at);
     }
-    for (const id of deleted) await deleteConfiguredProvider(this.#tx, granted, id);
+    for (const id of deleted) await deleteConfiguredProvider(this.#tx, granted, id, at);
     for (const { key, after } of created) {
       await createConfiguredProvider(this.#tx, granted, { id: this.#id("identity-provider", key), ...after }, at);
     }
