@@ -4,6 +4,7 @@ import { firstCertificate, secondCertificate } from "../../testing/certificates.
 import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { testLog } from "../../testing/test-log.ts";
+import { until } from "../../testing/until.ts";
 import { Database } from "../db/database.ts";
 import { createSecretBox } from "../secrets/master-key.ts";
 import { AcmeCertificate } from "./acme-certificate.ts";
@@ -143,6 +144,36 @@ test("an order of a replica that is lost is taken over after 15 minutes", async 
   expect(certOf(second)).toBe(firstCertificate.cert);
   lost(new Error("late"));
   await run;
+  const found = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
+  expect(found.find(({ check }) => check === "tls")?.status).toBe("ok");
+});
+
+test("a replica whose order was taken over harms neither the other order nor its certificate", async () => {
+  const ends: ((certificate: OrderedCertificate) => void)[] = [];
+  const proofsOf = async (name: string) => {
+    const { present } = orders.at(-1) ?? expect.fail("nothing was ordered");
+    await present({ token: `${name}-${host}`, keyAuthorization: name });
+    return new Promise<OrderedCertificate>((resolve) => ends.push(resolve));
+  };
+  const first = await replica(() => proofsOf("first"));
+  const firstRun = first.task.run();
+  await until("the first order waits", () => ends.length === 1);
+  clock.advance(15 * minuteMs);
+  const second = await replica(() => proofsOf("second"));
+  const secondRun = second.task.run();
+  await until("the second order waits", () => ends.length === 2);
+
+  await expect(orders[0]?.present({ token: `late-${host}`, keyAuthorization: "late" })).rejects.toThrow(
+    "taken it over",
+  );
+  ends[0]?.(issued(firstCertificate));
+  await firstRun;
+  expect(first.keyAuthorization(`first-${host}`)).toBeUndefined();
+  expect(first.keyAuthorization(`second-${host}`)).toBe("second");
+  expect([certOf(first), certOf(second)]).not.toContain(firstCertificate.cert);
+  ends[1]?.(issued(secondCertificate));
+  await secondRun;
+  expect(certOf(second)).toBe(secondCertificate.cert);
   const found = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
   expect(found.find(({ check }) => check === "tls")?.status).toBe("ok");
 });

@@ -39,7 +39,7 @@ const pollMs = 5_000;
 const defaultSettleMs = 12_000;
 /** Longer than any order. Afterwards, the replica that ordered is considered lost. */
 const orderMs = 15 * 60_000;
-const challengeMs = 60 * 60_000;
+const takenOver = "the order took too long, and another replica has taken it over";
 const firstRetryMs = 5 * 60_000;
 const longestRetryMs = 24 * 60 * 60_000;
 
@@ -127,29 +127,33 @@ export class AcmeCertificate implements ServedCertificate {
       const { certificate, privateKey, notBefore, notAfter } = await order({
         ...this.#options,
         accountKey,
-        present: (challenge) => this.#present(challenge),
+        present: (challenge) => this.#present(challenge, until),
       });
       const sealed = box.seal(privateKey, keyContext(this.#options));
-      await database.transaction(operator, (tx) =>
-        queries.storeAcmeCertificate(tx, this.#options, { certificate, privateKey: sealed, notBefore, notAfter }),
+      const issued = { certificate, privateKey: sealed, notBefore, notAfter };
+      const isStored = await database.transaction(operator, (tx) =>
+        queries.storeAcmeCertificate(tx, this.#options, until, issued),
       );
+      if (!isStored) throw new Error(takenOver);
       log.info({ ...fields, validTo: notAfter.toISOString() }, "TLS certificate issued");
     } catch (error) {
       const at = clock.now();
       const nextAttemptAt = new Date(at.getTime() + Math.min(firstRetryMs * 2 ** failures, longestRetryMs));
       const reason = orderProblem(error);
       await database.transaction(operator, (tx) =>
-        queries.storeAcmeFailure(tx, this.#options, { at, error: reason, nextAttemptAt, until }),
+        queries.storeAcmeFailure(tx, this.#options, until, { at, error: reason, nextAttemptAt }),
       );
       const state = { ...fields, reason, nextAttemptAt: nextAttemptAt.toISOString(), validTo: this.#validTo() };
       log.error(state, "failed to get a TLS certificate; the present one remains, and the order is repeated");
     }
   }
 
-  async #present(challenge: queries.AcmeChallenge): Promise<void> {
-    const { database, clock, host, settleMs = defaultSettleMs } = this.#options;
-    const expiresAt = new Date(clock.now().getTime() + challengeMs);
-    await database.transaction(operator, (tx) => queries.presentAcmeChallenge(tx, host, challenge, expiresAt));
+  async #present(challenge: queries.AcmeChallenge, until: Date): Promise<void> {
+    const { database, settleMs = defaultSettleMs } = this.#options;
+    const isPresented = await database.transaction(operator, (tx) =>
+      queries.presentAcmeChallenge(tx, this.#options, until, challenge),
+    );
+    if (!isPresented) throw new Error(takenOver);
     await this.#read();
     // The authority asks any replica, and the others poll.
     await new Promise((resolve) => setTimeout(resolve, settleMs));
