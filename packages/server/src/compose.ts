@@ -148,6 +148,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     async close() {
       // Live streams never end by themselves, and the app waits for its connections.
       streams.close();
+      acme?.stop();
       await agents.close();
       await app.close();
       await tasks.stop();

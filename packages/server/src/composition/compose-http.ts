@@ -11,7 +11,7 @@ import { type AppOptions, createApp } from "../http/app.ts";
 import type { RateLimit } from "../http/rate-limits.ts";
 import { TlsCertificate, type TlsFiles } from "../http/tls-certificate.ts";
 import { AcmeCertificate, type AcmeCertificateOptions } from "../platform/acme/acme-certificate.ts";
-import { trustAuthority } from "../platform/acme/order-certificate.ts";
+import { trustAuthority } from "../platform/acme/authority-client.ts";
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
@@ -117,7 +117,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
     ready: () => requireReady(database),
   });
   const sharing = shared ? sharedCountTasks(database, clock, rateLimits) : [];
-  return { app, acme, tasks: [...(tls === undefined ? [] : [tls.task]), ...sharing] };
+  return { app, acme, tasks: [...(tls?.tasks ?? []), ...sharing] };
 }
 
 /** Reads the file at the start only: authorities rarely change their own certificate. */

@@ -78,8 +78,8 @@ export class TlsCertificate implements ServedCertificate {
     this.#replaced = replaced;
   }
 
-  get task(): BackgroundTask {
-    return { name: tlsCertificateTask, intervalMs: pollMs, run: () => this.#poll() };
+  get tasks(): readonly BackgroundTask[] {
+    return [{ name: tlsCertificateTask, intervalMs: pollMs, run: () => this.#poll() }];
   }
 
   async #poll(): Promise<void> {

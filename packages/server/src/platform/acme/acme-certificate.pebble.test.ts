@@ -11,7 +11,7 @@ import { createChallengeListener } from "../../http/challenge-listener.ts";
 import { Pebble, pebbleProblem } from "../../testing/pebble.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
-import { acmeTask } from "./acme-certificate.ts";
+import { acmeTasks } from "./acme-certificate.ts";
 import type { AcmeChallengeType } from "./order-certificate.ts";
 
 if (pebbleProblem !== undefined) console.warn(`Tests of certificate authorities are skipped: ${pebbleProblem}.`);
@@ -75,7 +75,7 @@ describe.skipIf(pebbleProblem !== undefined)("a certificate authority", () => {
 
   const orderOf = async (server: TestServer) => {
     server.acme?.listen();
-    await server.tasks.get(acmeTask)?.runNow();
+    await server.tasks.get(acmeTasks.order)?.runNow();
   };
 
   async function status(port: number, ca: string): Promise<number | undefined> {
