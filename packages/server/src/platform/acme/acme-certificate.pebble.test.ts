@@ -34,6 +34,7 @@ describe.skipIf(pebbleProblem !== undefined)("a certificate authority", () => {
     const server = await startTestServer({
       connection,
       settings: {
+        metrics: true,
         acme: {
           directoryUrl: pebble.directoryUrl,
           host,
@@ -78,6 +79,11 @@ describe.skipIf(pebbleProblem !== undefined)("a certificate authority", () => {
     await server.tasks.get(acmeTasks.order)?.runNow();
   };
 
+  async function expiry({ metrics }: TestServer): Promise<number> {
+    const line = /^gatehouse_tls_certificate_expiry_seconds\{source="acme"\} (.*)$/m;
+    return Number(line.exec((await metrics?.text()) ?? "")?.[1]);
+  }
+
   async function status(port: number, ca: string): Promise<number | undefined> {
     const sent = get({ host: "127.0.0.1", port, servername: host, path: "/healthz", ca, headers: { host } });
     const [answer] = await once(sent, "response");
@@ -102,7 +108,9 @@ describe.skipIf(pebbleProblem !== undefined)("a certificate authority", () => {
     expect(before.verify(before.publicKey)).toBe(true);
     // Without an order, nobody gets a proof.
     await expect(served(port, ["acme-tls/1"])).rejects.toThrow();
+    expect(await expiry(server)).toBe(0);
     await orderOf(server);
+    expect(await expiry(server)).toBe(Date.parse((await served(port)).validTo) / 1_000);
     const root = await pebble.root();
     expect(await status(port, root)).toBe(200);
     expect((await served(port, ["h2"])).checkHost(host)).toBe(host);

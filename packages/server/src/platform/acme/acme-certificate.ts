@@ -50,6 +50,7 @@ const firstRetryMs = 5 * 60_000;
 const longestRetryMs = 24 * 60 * 60_000;
 
 export class AcmeCertificate implements ServedCertificate {
+  readonly source = "acme";
   readonly #options: AcmeCertificateOptions;
   #pair: TlsPair;
   #certificate: string | null = null;
@@ -82,6 +83,10 @@ export class AcmeCertificate implements ServedCertificate {
 
   get pair(): TlsPair {
     return this.#pair;
+  }
+
+  get validTo(): Date | undefined {
+    return this.#validity === undefined ? undefined : new Date(this.#validity.to);
   }
 
   onReplaced(replaced: (pair: TlsPair) => void): void {
@@ -182,7 +187,7 @@ export class AcmeCertificate implements ServedCertificate {
     await database.transaction(operator, (tx) =>
       queries.storeAcmeFailure(tx, this.#options, until, { at, error: reason, nextAttemptAt }),
     );
-    const times = { nextAttemptAt: nextAttemptAt.toISOString(), validTo: this.#validTo() };
+    const times = { nextAttemptAt: nextAttemptAt.toISOString(), validTo: this.validTo?.toISOString() };
     const state = { host, directory: directoryUrl, reason, ...times };
     log.error(state, "failed to get a TLS certificate; the present one remains, and the order is repeated");
   }
@@ -237,10 +242,6 @@ export class AcmeCertificate implements ServedCertificate {
       return [token, { keyAuthorization, pair }] as const;
     });
     this.#proofs = new Map(await Promise.all(proofs));
-  }
-
-  #validTo(): string | undefined {
-    return this.#validity === undefined ? undefined : new Date(this.#validity.to).toISOString();
   }
 }
 
