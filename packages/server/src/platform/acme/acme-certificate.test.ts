@@ -1,13 +1,17 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { acmeFinding, checkDatabase } from "../../doctor/database-checks.queries.ts";
 import { firstCertificate, secondCertificate } from "../../testing/certificates.ts";
 import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { recentWarnings, testLog } from "../../testing/test-log.ts";
+import { startTestServer } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { Database } from "../db/database.ts";
 import { createSecretBox } from "../secrets/master-key.ts";
-import { AcmeCertificate } from "./acme-certificate.ts";
+import { AcmeCertificate, acmeTasks } from "./acme-certificate.ts";
 import type { AcmeOrder, OrderedCertificate } from "./order-certificate.ts";
 
 const yearMs = 365 * 24 * 60 * 60_000;
@@ -145,6 +149,7 @@ test("an order of a replica that is lost is taken over after 15 minutes", async 
   let lost: (error: Error) => void = () => undefined;
   const first = await replica(() => new Promise((_resolve, reject) => (lost = reject)));
   const firstRun = run(first);
+  await until("the first order runs", () => orders.length === 1);
   const second = await replica(async () => issued(firstCertificate));
   await run(second);
   expect(certOf(second)).not.toBe(firstCertificate.cert);
@@ -193,6 +198,28 @@ test("a server that stops abandons its order, which another replica repeats at o
   const second = await replica(async () => issued(firstCertificate));
   await run(second);
   expect(certOf(second)).toBe(firstCertificate.cert);
+});
+
+test("a server that closes does not wait for the authority", async () => {
+  const authority = createServer().listen(0, "127.0.0.1");
+  await once(authority, "listening");
+  const { port } = authority.address() as AddressInfo; // listens on TCP
+  const silent = `http://127.0.0.1:${port}/directory`;
+  const server = await startTestServer({
+    connection: own.connection,
+    settings: {
+      acme: { directoryUrl: silent, host, contact: undefined, challengeType: "http-01", caFile: undefined },
+    },
+  });
+  server.acme?.listen();
+  const asked = once(authority, "request");
+  const ordering = server.tasks.get(acmeTasks.order)?.runNow();
+  await asked;
+  await server.close();
+  await ordering;
+  authority.close();
+  const found = await checkDatabase(own.connection, { acme: { directoryUrl: silent, host } });
+  expect(found.find(({ check }) => check === "tls")?.status).toBe("skipped");
 });
 
 test("a replica reads certificates and proofs while its own order runs", async () => {

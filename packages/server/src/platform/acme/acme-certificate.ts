@@ -59,7 +59,7 @@ export class AcmeCertificate implements ServedCertificate {
   /** Whether the server answers certificate authorities. */
   #listens = false;
   #replaced: (pair: TlsPair) => void = () => undefined;
-  /** The last reading; its failure is left to its caller. One at a time, so that an earlier state does not replace a later one. */
+  /** The last reading. One at a time, so that an earlier state does not replace a later one. */
   #reading: Promise<void> = Promise.resolve();
   readonly #stopping = new AbortController();
 
