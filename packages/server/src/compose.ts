@@ -26,6 +26,7 @@ import type { Log } from "./platform/log.ts";
 import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
 import { type ResolveTxt, txtResolver } from "./platform/outbound/resolve-txt.ts";
 import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
+import type { ServedCertificate } from "./platform/served-certificate.ts";
 import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracing } from "./platform/telemetry/tracing.ts";
 import { currentState } from "./platform/tenancy/generation.queries.ts";
@@ -84,6 +85,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const { log, tracing, clock = systemClock } = options;
   // Opened late, because its figures come from the other parts.
   let metrics: Metrics | undefined;
+  let tls: ServedCertificate | undefined;
   const data = composeDatabase(options, { clock, log, onQuery: tracing?.startQuery });
   const { database, follower } = data;
   const heads = await SignedHeads.open(options.auditHeadsFile, log);
@@ -102,12 +104,8 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   });
   await data.open();
   const apiKeys = new ApiKeyAuthenticator({ database, follower, clock });
-  if (options.metrics === true) metrics = await openMetrics(data, core, agents, apiKeys, clock);
-  const {
-    app,
-    acme,
-    tasks: httpTasks,
-  } = await composeHttp(options, {
+  if (options.metrics === true) metrics = await openMetrics(data, core, agents, apiKeys, clock, () => tls);
+  const http = await composeHttp(options, {
     runner,
     clock,
     log,
@@ -121,13 +119,15 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     await data.close();
     throw error;
   });
+  const { app, acme } = http;
+  tls = http.tls;
   const tasks = await composeTasks(options, {
     runner,
     follower,
     clock,
     log,
     metrics,
-    tasks: [lateEffects.task, ...models.tasks, ...agents.tasks, ...apiKeys.tasks, ...httpTasks],
+    tasks: [lateEffects.task, ...models.tasks, ...agents.tasks, ...apiKeys.tasks, ...http.tasks],
   }).catch(async (error: unknown) => {
     await app.close();
     await data.close();
@@ -148,6 +148,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     async close() {
       // Live streams never end by themselves, and the app waits for its connections.
       streams.close();
+      acme?.stop();
       await agents.close();
       await app.close();
       await tasks.stop();
@@ -246,6 +247,7 @@ async function openMetrics(
   { gateways, devices }: AgentParts,
   apiKeys: ApiKeyAuthenticator,
   clock: Clock,
+  tlsCertificate: () => ServedCertificate | undefined,
 ): Promise<Metrics> {
   const { guard } = runner.audit;
   const telemetry = await import("./platform/telemetry/metrics.ts");
@@ -257,5 +259,6 @@ async function openMetrics(
     eventStreams: () => streams.size,
     gatewayLinks: () => gateways.state,
     deviceLinks: () => devices.state,
+    tlsCertificate,
   });
 }

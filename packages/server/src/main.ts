@@ -17,7 +17,7 @@ import { createMetricsListener } from "./http/metrics-listener.ts";
 import type { TlsFiles } from "./http/tls-certificate.ts";
 import { headsFileOf } from "./master-keys.ts";
 import { openDatabase } from "./open-database.ts";
-import { acmeTask } from "./platform/acme/acme-certificate.ts";
+import { acmeTasks } from "./platform/acme/acme-certificate.ts";
 import type { AcmeChallengeType } from "./platform/acme/order-certificate.ts";
 import type { Connection } from "./platform/db/database.ts";
 import type { Log } from "./platform/log.ts";
@@ -83,7 +83,7 @@ export async function startGatehouse(config: Config, log: Log, options: StartOpt
       const metrics = await listenForMetrics(composition, config);
       const challenges = await listenForChallenges(composition, config);
       composition.acme?.listen();
-      composition.tasks.get(acmeTask)?.wake();
+      composition.tasks.get(acmeTasks.order)?.wake();
       let closed: Promise<void> | undefined;
       return {
         address,

@@ -11,12 +11,13 @@ import { type AppOptions, createApp } from "../http/app.ts";
 import type { RateLimit } from "../http/rate-limits.ts";
 import { TlsCertificate, type TlsFiles } from "../http/tls-certificate.ts";
 import { AcmeCertificate, type AcmeCertificateOptions } from "../platform/acme/acme-certificate.ts";
-import { trustAuthority } from "../platform/acme/order-certificate.ts";
+import { trustAuthority } from "../platform/acme/authority-client.ts";
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import { requireReady } from "../platform/db/readiness.queries.ts";
 import { WindowCounts, type WindowCountsOptions } from "../platform/rate-limits/window-counts.ts";
+import type { ServedCertificate } from "../platform/served-certificate.ts";
 import { StartError } from "../platform/start-error.ts";
 import { routes } from "../routes.ts";
 import { sharedCountTasks } from "../tasks/share-counts.ts";
@@ -65,6 +66,8 @@ interface HttpDependencies extends Pick<AppOptions, "log" | "metrics" | "tracing
 export interface HttpParts {
   readonly app: ReturnType<typeof createApp>;
   readonly acme: AcmeCertificate | undefined;
+  /** Undefined for plain HTTP. */
+  readonly tls: ServedCertificate | undefined;
   readonly tasks: readonly BackgroundTask[];
 }
 
@@ -117,7 +120,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
     ready: () => requireReady(database),
   });
   const sharing = shared ? sharedCountTasks(database, clock, rateLimits) : [];
-  return { app, acme, tasks: [...(tls === undefined ? [] : [tls.task]), ...sharing] };
+  return { app, acme, tls, tasks: [...(tls?.tasks ?? []), ...sharing] };
 }
 
 /** Reads the file at the start only: authorities rarely change their own certificate. */

@@ -29,6 +29,7 @@ const warnBeforeMs = 7 * 24 * 60 * 60 * 1_000;
 export const tlsCertificateTask = "tls-certificate";
 
 export class TlsCertificate implements ServedCertificate {
+  readonly source = "file";
   readonly #options: TlsCertificateOptions;
   #pair: TlsPair;
   /** A pair that was found invalid, so that it is logged once. */
@@ -74,12 +75,16 @@ export class TlsCertificate implements ServedCertificate {
     return this.#pair;
   }
 
+  get validTo(): Date {
+    return new Date(new X509Certificate(this.#pair.cert).validTo);
+  }
+
   onReplaced(replaced: (pair: TlsPair) => void): void {
     this.#replaced = replaced;
   }
 
-  get task(): BackgroundTask {
-    return { name: tlsCertificateTask, intervalMs: pollMs, run: () => this.#poll() };
+  get tasks(): readonly BackgroundTask[] {
+    return [{ name: tlsCertificateTask, intervalMs: pollMs, run: () => this.#poll() }];
   }
 
   async #poll(): Promise<void> {
@@ -106,8 +111,8 @@ export class TlsCertificate implements ServedCertificate {
   }
 
   #warnBeforeEnd(): void {
-    const { validTo } = new X509Certificate(this.#pair.cert);
-    if (this.#warned || Date.parse(validTo) - this.#options.clock.now().getTime() > warnBeforeMs) return;
+    const { validTo } = this;
+    if (this.#warned || validTo.getTime() - this.#options.clock.now().getTime() > warnBeforeMs) return;
     this.#warned = true;
     this.#options.log.warn({ ...this.#options.files, validTo }, "TLS certificate expires soon");
   }

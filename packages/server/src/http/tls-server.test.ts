@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type ClientHttp2Session, connect } from "node:http2";
@@ -23,7 +24,7 @@ let port: number;
 
 beforeAll(async () => {
   write(firstCertificate);
-  server = await startTestServer({ settings: { tls: files } });
+  server = await startTestServer({ settings: { tls: files, metrics: true } });
   tenant = await server.newTenant();
   port = Number(new URL(await server.listen()).port);
 });
@@ -83,6 +84,12 @@ describe("over TLS", () => {
       for (const read of reads)
         expect(read).toMatchObject({ status: 200, body: expect.stringContaining("Over HTTP/2") });
     });
+  });
+
+  test("the metrics have the expiry of the certificate", async () => {
+    const expiry = Date.parse(new X509Certificate(firstCertificate.cert).validTo) / 1_000;
+    const line = `gatehouse_tls_certificate_expiry_seconds{source="file"} ${expiry}\n`;
+    expect(await server.metrics?.text()).toContain(line);
   });
 
   test("HTTP/1.1 serves clients without HTTP/2", async () => {

@@ -11,7 +11,7 @@ import { createChallengeListener } from "../../http/challenge-listener.ts";
 import { Pebble, pebbleProblem } from "../../testing/pebble.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
-import { acmeTask } from "./acme-certificate.ts";
+import { acmeTasks } from "./acme-certificate.ts";
 import type { AcmeChallengeType } from "./order-certificate.ts";
 
 if (pebbleProblem !== undefined) console.warn(`Tests of certificate authorities are skipped: ${pebbleProblem}.`);
@@ -34,6 +34,7 @@ describe.skipIf(pebbleProblem !== undefined)("a certificate authority", () => {
     const server = await startTestServer({
       connection,
       settings: {
+        metrics: true,
         acme: {
           directoryUrl: pebble.directoryUrl,
           host,
@@ -75,8 +76,13 @@ describe.skipIf(pebbleProblem !== undefined)("a certificate authority", () => {
 
   const orderOf = async (server: TestServer) => {
     server.acme?.listen();
-    await server.tasks.get(acmeTask)?.runNow();
+    await server.tasks.get(acmeTasks.order)?.runNow();
   };
+
+  async function expiry({ metrics }: TestServer): Promise<number> {
+    const line = /^gatehouse_tls_certificate_expiry_seconds\{source="acme"\} (.*)$/m;
+    return Number(line.exec((await metrics?.text()) ?? "")?.[1]);
+  }
 
   async function status(port: number, ca: string): Promise<number | undefined> {
     const sent = get({ host: "127.0.0.1", port, servername: host, path: "/healthz", ca, headers: { host } });
@@ -102,7 +108,9 @@ describe.skipIf(pebbleProblem !== undefined)("a certificate authority", () => {
     expect(before.verify(before.publicKey)).toBe(true);
     // Without an order, nobody gets a proof.
     await expect(served(port, ["acme-tls/1"])).rejects.toThrow();
+    expect(await expiry(server)).toBe(0);
     await orderOf(server);
+    expect(await expiry(server)).toBe(Date.parse((await served(port)).validTo) / 1_000);
     const root = await pebble.root();
     expect(await status(port, root)).toBe(200);
     expect((await served(port, ["h2"])).checkHost(host)).toBe(host);

@@ -1,12 +1,17 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { acmeFinding, checkDatabase } from "../../doctor/database-checks.queries.ts";
 import { firstCertificate, secondCertificate } from "../../testing/certificates.ts";
 import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
-import { testLog } from "../../testing/test-log.ts";
+import { recentWarnings, testLog } from "../../testing/test-log.ts";
+import { startTestServer } from "../../testing/test-server.ts";
+import { until } from "../../testing/until.ts";
 import { Database } from "../db/database.ts";
 import { createSecretBox } from "../secrets/master-key.ts";
-import { AcmeCertificate } from "./acme-certificate.ts";
+import { AcmeCertificate, acmeTasks } from "./acme-certificate.ts";
 import type { AcmeOrder, OrderedCertificate } from "./order-certificate.ts";
 
 const yearMs = 365 * 24 * 60 * 60_000;
@@ -41,7 +46,10 @@ const issued = ({ cert, key }: { cert: string; key: string }): OrderedCertificat
   notAfter: new Date(clock.now().getTime() + yearMs),
 });
 
-async function replica(answer: () => Promise<OrderedCertificate>): Promise<AcmeCertificate> {
+async function replica(
+  answer: () => Promise<OrderedCertificate>,
+  limits: { readonly deadlineMs?: number } = {},
+): Promise<AcmeCertificate> {
   const opened = await AcmeCertificate.open({
     directoryUrl,
     host,
@@ -52,6 +60,7 @@ async function replica(answer: () => Promise<OrderedCertificate>): Promise<AcmeC
     clock,
     log: testLog,
     settleMs: 0,
+    ...limits,
     order: (order) => {
       orders.push(order);
       return answer();
@@ -61,12 +70,17 @@ async function replica(answer: () => Promise<OrderedCertificate>): Promise<AcmeC
   return opened;
 }
 
+/** Runs all tasks once, as the server does every few seconds. */
+async function run({ tasks }: AcmeCertificate): Promise<void> {
+  for (const task of tasks) await task.run();
+}
+
 const certOf = ({ pair }: AcmeCertificate) => pair.cert.toString();
 
 test("one of several replicas orders, and all use the certificate", async () => {
   const replicas = await Promise.all([1, 2, 3].map(() => replica(async () => issued(firstCertificate))));
-  await Promise.all(replicas.map(({ task }) => task.run()));
-  await Promise.all(replicas.map(({ task }) => task.run()));
+  await Promise.all(replicas.map(run));
+  await Promise.all(replicas.map(run));
   expect(orders).toHaveLength(1);
   expect(replicas.map(certOf)).toEqual(replicas.map(() => firstCertificate.cert));
   expect(new Set(replicas.map(({ pair }) => pair.key.toString()))).toEqual(new Set([firstCertificate.key]));
@@ -79,8 +93,8 @@ test("a server that does not listen yet orders nothing", async () => {
     box: createSecretBox(Buffer.alloc(32, 7), "acme-key"),
     order: () => expect.fail("ordered"),
   });
-  await early.task.run();
-  await replicaOf.task.run();
+  await run(early);
+  await run(replicaOf);
   expect(orders).toHaveLength(1);
 });
 
@@ -89,14 +103,14 @@ test("the certificate is renewed in the last third of its validity period, and n
   const server = await replica(async () => issued(next));
   const pairs: string[] = [];
   server.onReplaced(({ cert }) => pairs.push(cert.toString()));
-  await server.task.run();
+  await run(server);
   next = secondCertificate;
   // The test certificate is valid for 100 years.
   clock.advance(60 * yearMs);
-  await server.task.run();
+  await run(server);
   expect(orders).toHaveLength(1);
   clock.advance(10 * yearMs);
-  await server.task.run();
+  await run(server);
   expect(pairs).toEqual([firstCertificate.cert, secondCertificate.cert]);
 });
 
@@ -106,16 +120,16 @@ test("a failed renewal leaves the certificate, is repeated later each time, and 
     if (fails) throw new Error("the authority\nis closed");
     return issued(firstCertificate);
   });
-  await server.task.run();
+  await run(server);
   fails = true;
   clock.advance(70 * yearMs);
-  await server.task.run();
-  await server.task.run();
+  await run(server);
+  await run(server);
   expect(orders).toHaveLength(2);
   clock.advance(5 * minuteMs);
-  await server.task.run();
+  await run(server);
   clock.advance(5 * minuteMs);
-  await server.task.run();
+  await run(server);
   expect(orders).toHaveLength(3);
   expect(certOf(server)).toBe(firstCertificate.cert);
 
@@ -126,7 +140,7 @@ test("a failed renewal leaves the certificate, is repeated later each time, and 
   });
   fails = false;
   clock.advance(5 * minuteMs);
-  await server.task.run();
+  await run(server);
   const renewed = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
   expect(renewed.find(({ check }) => check === "tls")?.status).toBe("ok");
 });
@@ -134,15 +148,125 @@ test("a failed renewal leaves the certificate, is repeated later each time, and 
 test("an order of a replica that is lost is taken over after 15 minutes", async () => {
   let lost: (error: Error) => void = () => undefined;
   const first = await replica(() => new Promise((_resolve, reject) => (lost = reject)));
-  const run = first.task.run();
+  const firstRun = run(first);
+  await until("the first order runs", () => orders.length === 1);
   const second = await replica(async () => issued(firstCertificate));
-  await second.task.run();
+  await run(second);
   expect(certOf(second)).not.toBe(firstCertificate.cert);
   clock.advance(15 * minuteMs);
-  await second.task.run();
+  await run(second);
   expect(certOf(second)).toBe(firstCertificate.cert);
   lost(new Error("late"));
-  await run;
+  await firstRun;
+  const found = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
+  expect(found.find(({ check }) => check === "tls")?.status).toBe("ok");
+});
+
+const never = () => new Promise<never>(() => undefined);
+
+test("an order that does not end is a failure, and is repeated later", async () => {
+  let answer: () => Promise<OrderedCertificate> = never;
+  const server = await replica(() => answer(), { deadlineMs: 1 });
+  await run(server);
+  expect(orders[0]?.signal.aborted).toBe(true);
+  const found = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
+  expect(found.find(({ check }) => check === "tls")).toMatchObject({
+    status: "problem",
+    message: expect.stringContaining("the authority did not issue a certificate within 0.001 s"),
+  });
+  expect(recentWarnings()).toContain("did not issue a certificate within");
+  await expect(orders[0]?.present({ token: `late-${host}`, keyAuthorization: "late" })).rejects.toThrow("within");
+
+  answer = async () => issued(firstCertificate);
+  await run(server);
+  expect(orders).toHaveLength(1);
+  clock.advance(5 * minuteMs);
+  await run(server);
+  expect(certOf(server)).toBe(firstCertificate.cert);
+});
+
+test("a server that stops abandons its order, which another replica repeats at once", async () => {
+  const first = await replica(never);
+  const firstRun = run(first);
+  await until("the order runs", () => orders.length === 1);
+  first.stop();
+  await firstRun;
+  expect(orders[0]?.signal.aborted).toBe(true);
+  await run(first);
+  expect(orders).toHaveLength(1);
+
+  const second = await replica(async () => issued(firstCertificate));
+  await run(second);
+  expect(certOf(second)).toBe(firstCertificate.cert);
+});
+
+test("a server that closes does not wait for the authority", async () => {
+  const authority = createServer().listen(0, "127.0.0.1");
+  await once(authority, "listening");
+  const { port } = authority.address() as AddressInfo; // listens on TCP
+  const silent = `http://127.0.0.1:${port}/directory`;
+  const server = await startTestServer({
+    connection: own.connection,
+    settings: {
+      acme: { directoryUrl: silent, host, contact: undefined, challengeType: "http-01", caFile: undefined },
+    },
+  });
+  server.acme?.listen();
+  const asked = once(authority, "request");
+  const ordering = server.tasks.get(acmeTasks.order)?.runNow();
+  await asked;
+  await server.close();
+  await ordering;
+  authority.close();
+  const found = await checkDatabase(own.connection, { acme: { directoryUrl: silent, host } });
+  expect(found.find(({ check }) => check === "tls")?.status).toBe("skipped");
+});
+
+test("a replica reads certificates and proofs while its own order runs", async () => {
+  const first = await replica(never);
+  const [reading, ordering] = first.tasks;
+  const running = ordering?.run();
+  await until("the order runs", () => orders.length === 1);
+  clock.advance(15 * minuteMs);
+  const second = await replica(async () => {
+    await orders[1]?.present({ token: `second-${host}`, keyAuthorization: "proof" });
+    await reading?.run();
+    expect(first.keyAuthorization(`second-${host}`)).toBe("proof");
+    return issued(firstCertificate);
+  });
+  await run(second);
+  await reading?.run();
+  expect(certOf(first)).toBe(firstCertificate.cert);
+  first.stop();
+  await running;
+});
+
+test("a replica whose order was taken over harms neither the other order nor its certificate", async () => {
+  const ends: ((certificate: OrderedCertificate) => void)[] = [];
+  const proofsOf = async (name: string) => {
+    const { present } = orders.at(-1) ?? expect.fail("nothing was ordered");
+    await present({ token: `${name}-${host}`, keyAuthorization: name });
+    return new Promise<OrderedCertificate>((resolve) => ends.push(resolve));
+  };
+  const first = await replica(() => proofsOf("first"));
+  const firstRun = run(first);
+  await until("the first order waits", () => ends.length === 1);
+  clock.advance(15 * minuteMs);
+  const second = await replica(() => proofsOf("second"));
+  const secondRun = run(second);
+  await until("the second order waits", () => ends.length === 2);
+
+  await expect(orders[0]?.present({ token: `late-${host}`, keyAuthorization: "late" })).rejects.toThrow(
+    "taken it over",
+  );
+  ends[0]?.(issued(firstCertificate));
+  await firstRun;
+  expect(first.keyAuthorization(`first-${host}`)).toBeUndefined();
+  expect(first.keyAuthorization(`second-${host}`)).toBe("second");
+  expect([certOf(first), certOf(second)]).not.toContain(firstCertificate.cert);
+  ends[1]?.(issued(secondCertificate));
+  await secondRun;
+  expect(certOf(second)).toBe(secondCertificate.cert);
   const found = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
   expect(found.find(({ check }) => check === "tls")?.status).toBe("ok");
 });
@@ -155,15 +279,15 @@ test("a proof is known on every replica while the order runs, and on none afterw
     box: createSecretBox(Buffer.alloc(32, 7), "acme-key"),
     order: async ({ present }) => {
       await present({ token: `token-${host}`, keyAuthorization: "proof" });
-      await second?.task.run();
+      if (second !== undefined) await run(second);
       seen.push(first.keyAuthorization(`token-${host}`), second?.keyAuthorization(`token-${host}`));
       return issued(firstCertificate);
     },
   });
   second = await replica(async () => expect.fail("ordered twice"));
   first.listen();
-  await first.task.run();
-  await second.task.run();
+  await run(first);
+  await run(second);
   seen.push(first.keyAuthorization(`token-${host}`), second.keyAuthorization(`token-${host}`));
   expect(seen).toEqual(["proof", "proof", undefined, undefined]);
 });

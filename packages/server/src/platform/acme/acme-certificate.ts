@@ -3,6 +3,7 @@
  * database, and one of them orders at a time.
  */
 import { X509Certificate } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { BackgroundTask } from "../background-task.ts";
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
@@ -14,6 +15,7 @@ import {
   type AcmeChallengeType,
   challengeCertificate,
   createAccountKey,
+  type OrderedCertificate,
   orderCertificate,
   orderProblem,
 } from "./order-certificate.ts";
@@ -27,23 +29,28 @@ export interface AcmeCertificateOptions extends queries.AcmeName {
   readonly log: Log;
   /** How long the other replicas have to read a proof, in milliseconds. */
   readonly settleMs?: number;
+  /** How long an order can take, in milliseconds. */
+  readonly deadlineMs?: number;
   readonly order?: typeof orderCertificate;
 }
 
-export const acmeTask = "acme-certificate";
+/** The background tasks. The certificate and proofs are also read while an order runs. */
+export const acmeTasks = { read: "acme-certificate", order: "acme-order" } as const;
 
 const operator = { kind: "operator" } as const;
 /** How often a replica reads the certificate and the proofs, in milliseconds. */
 const pollMs = 5_000;
 /** Longer than two polls. */
 const defaultSettleMs = 12_000;
-/** Longer than any order. Afterwards, the replica that ordered is considered lost. */
+const defaultDeadlineMs = 10 * 60_000;
+/** Longer than the deadline of orders. Afterwards, the replica that ordered is considered lost. */
 const orderMs = 15 * 60_000;
-const challengeMs = 60 * 60_000;
+const takenOver = "the order took too long, and another replica has taken it over";
 const firstRetryMs = 5 * 60_000;
 const longestRetryMs = 24 * 60 * 60_000;
 
 export class AcmeCertificate implements ServedCertificate {
+  readonly source = "acme";
   readonly #options: AcmeCertificateOptions;
   #pair: TlsPair;
   #certificate: string | null = null;
@@ -52,6 +59,9 @@ export class AcmeCertificate implements ServedCertificate {
   /** Whether the server answers certificate authorities. */
   #listens = false;
   #replaced: (pair: TlsPair) => void = () => undefined;
+  /** The last reading. One at a time, so that an earlier state does not replace a later one. */
+  #reading: Promise<void> = Promise.resolve();
+  readonly #stopping = new AbortController();
 
   private constructor(options: AcmeCertificateOptions, pair: TlsPair) {
     this.#options = options;
@@ -75,6 +85,10 @@ export class AcmeCertificate implements ServedCertificate {
     return this.#pair;
   }
 
+  get validTo(): Date | undefined {
+    return this.#validity === undefined ? undefined : new Date(this.#validity.to);
+  }
+
   onReplaced(replaced: (pair: TlsPair) => void): void {
     this.#replaced = replaced;
   }
@@ -94,13 +108,20 @@ export class AcmeCertificate implements ServedCertificate {
     this.#listens = true;
   }
 
-  get task(): BackgroundTask {
-    return { name: acmeTask, intervalMs: pollMs, run: () => this.#run() };
+  /** Abandons the order that is under way, and starts no further one. */
+  stop(): void {
+    this.#stopping.abort(new Error("the server is stopping"));
   }
 
-  async #run(): Promise<void> {
-    await this.#read();
-    if (!this.#listens || !this.#isDue()) return;
+  get tasks(): readonly BackgroundTask[] {
+    return [
+      { name: acmeTasks.read, intervalMs: pollMs, run: () => this.#read() },
+      { name: acmeTasks.order, intervalMs: pollMs, run: () => this.#orderIfDue() },
+    ];
+  }
+
+  async #orderIfDue(): Promise<void> {
+    if (!this.#listens || this.#stopping.signal.aborted || !this.#isDue()) return;
     const { database, clock } = this.#options;
     const now = clock.now();
     const until = new Date(now.getTime() + orderMs);
@@ -108,7 +129,7 @@ export class AcmeCertificate implements ServedCertificate {
     if (claimed === undefined) return;
     // Another replica may have finished its order since the certificate was read.
     if (claimed.certificate === this.#certificate) await this.#order(claimed, until);
-    else await database.transaction(operator, (tx) => queries.releaseAcmeOrder(tx, this.#options, until));
+    else await this.#release(until);
     await this.#read();
   }
 
@@ -120,43 +141,81 @@ export class AcmeCertificate implements ServedCertificate {
   }
 
   async #order({ account_key_ciphertext: sealedKey, failures }: queries.AcmeRow, until: Date): Promise<void> {
-    const { database, box, log, clock, host, order = orderCertificate } = this.#options;
+    const { database, box, log, host } = this.#options;
     const fields = { host, directory: this.#options.directoryUrl };
     try {
-      const accountKey = box.open(sealedKey, accountContext(this.#options));
-      const { certificate, privateKey, notBefore, notAfter } = await order({
-        ...this.#options,
-        accountKey,
-        present: (challenge) => this.#present(challenge),
-      });
-      const sealed = box.seal(privateKey, keyContext(this.#options));
-      await database.transaction(operator, (tx) =>
-        queries.storeAcmeCertificate(tx, this.#options, { certificate, privateKey: sealed, notBefore, notAfter }),
+      const ordered = await this.#orderInTime(box.open(sealedKey, accountContext(this.#options)), until);
+      const { notAfter } = ordered;
+      const issued = { ...ordered, privateKey: box.seal(ordered.privateKey, keyContext(this.#options)) };
+      const isStored = await database.transaction(operator, (tx) =>
+        queries.storeAcmeCertificate(tx, this.#options, until, issued),
       );
+      if (!isStored) throw new Error(takenOver);
       log.info({ ...fields, validTo: notAfter.toISOString() }, "TLS certificate issued");
     } catch (error) {
-      const at = clock.now();
-      const nextAttemptAt = new Date(at.getTime() + Math.min(firstRetryMs * 2 ** failures, longestRetryMs));
-      const reason = orderProblem(error);
-      await database.transaction(operator, (tx) =>
-        queries.storeAcmeFailure(tx, this.#options, { at, error: reason, nextAttemptAt, until }),
-      );
-      const state = { ...fields, reason, nextAttemptAt: nextAttemptAt.toISOString(), validTo: this.#validTo() };
-      log.error(state, "failed to get a TLS certificate; the present one remains, and the order is repeated");
+      if (this.#stopping.signal.aborted) await this.#release(until);
+      else await this.#fail(error, failures, until);
     }
   }
 
-  async #present(challenge: queries.AcmeChallenge): Promise<void> {
-    const { database, clock, host, settleMs = defaultSettleMs } = this.#options;
-    const expiresAt = new Date(clock.now().getTime() + challengeMs);
-    await database.transaction(operator, (tx) => queries.presentAcmeChallenge(tx, host, challenge, expiresAt));
+  /** Orders until the deadline or the stop of the server, also if the order does not react to its signal. */
+  async #orderInTime(accountKey: string, until: Date): Promise<OrderedCertificate> {
+    const { deadlineMs = defaultDeadlineMs, order = orderCertificate } = this.#options;
+    const late = new AbortController();
+    const reason = new Error(`the authority did not issue a certificate within ${deadlineMs / 1_000} s`);
+    const timer = setTimeout(() => late.abort(reason), deadlineMs);
+    const signal = AbortSignal.any([late.signal, this.#stopping.signal]);
+    try {
+      signal.throwIfAborted();
+      const present = (challenge: queries.AcmeChallenge) => this.#present(challenge, until, signal);
+      const ended = new Promise<never>((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      });
+      return await Promise.race([ended, order({ ...this.#options, accountKey, present, signal })]);
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #fail(error: unknown, failures: number, until: Date): Promise<void> {
+    const { database, log, clock, host, directoryUrl } = this.#options;
+    const at = clock.now();
+    const nextAttemptAt = new Date(at.getTime() + Math.min(firstRetryMs * 2 ** failures, longestRetryMs));
+    const reason = orderProblem(error);
+    await database.transaction(operator, (tx) =>
+      queries.storeAcmeFailure(tx, this.#options, until, { at, error: reason, nextAttemptAt }),
+    );
+    const times = { nextAttemptAt: nextAttemptAt.toISOString(), validTo: this.validTo?.toISOString() };
+    const state = { host, directory: directoryUrl, reason, ...times };
+    log.error(state, "failed to get a TLS certificate; the present one remains, and the order is repeated");
+  }
+
+  #release(until: Date): Promise<void> {
+    return this.#options.database.transaction(operator, (tx) => queries.releaseAcmeOrder(tx, this.#options, until));
+  }
+
+  async #present(challenge: queries.AcmeChallenge, until: Date, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { database, settleMs = defaultSettleMs } = this.#options;
+    const isPresented = await database.transaction(operator, (tx) =>
+      queries.presentAcmeChallenge(tx, this.#options, until, challenge),
+    );
+    if (!isPresented) throw new Error(takenOver);
     await this.#read();
     // The authority asks any replica, and the others poll.
-    await new Promise((resolve) => setTimeout(resolve, settleMs));
+    await pause(settleMs, undefined, { signal });
   }
 
   /** Reads the certificate and the proofs of all replicas. */
-  async #read(): Promise<void> {
+  #read(): Promise<void> {
+    const reading = this.#reading.then(() => this.#readState());
+    this.#reading = reading.catch(() => undefined);
+    return reading;
+  }
+
+  async #readState(): Promise<void> {
     const { database, box, clock, host } = this.#options;
     const [row, challenges] = await database.transaction(operator, (tx) =>
       Promise.all([queries.readAcme(tx, this.#options), queries.readAcmeChallenges(tx, host, clock.now())]),
@@ -183,10 +242,6 @@ export class AcmeCertificate implements ServedCertificate {
       return [token, { keyAuthorization, pair }] as const;
     });
     this.#proofs = new Map(await Promise.all(proofs));
-  }
-
-  #validTo(): string | undefined {
-    return this.#validity === undefined ? undefined : new Date(this.#validity.to).toISOString();
   }
 }
 

@@ -51,18 +51,21 @@ const claim = statement<AcmeRow, [...Name, now: Date, until: Date]>(
      AND (next_attempt_at IS NULL OR next_attempt_at <= $3)
    RETURNING ${columns}`,
 );
-const store = statement<never, [...Name, certificate: string, privateKey: Buffer, notBefore: Date, notAfter: Date]>(
+const store = statement<
+  { readonly host: string },
+  [...Name, until: Date, certificate: string, privateKey: Buffer, notBefore: Date, notAfter: Date]
+>(
   "acme.store",
   `UPDATE acme_certificates
-   SET certificate = $3, private_key_ciphertext = $4, not_before = $5, not_after = $6, ordering_until = NULL,
+   SET certificate = $4, private_key_ciphertext = $5, not_before = $6, not_after = $7, ordering_until = NULL,
        failures = 0, failed_at = NULL, error = NULL, next_attempt_at = NULL
-   WHERE directory_url = $1 AND host = $2`,
+   WHERE directory_url = $1 AND host = $2 AND ordering_until = $3 RETURNING host`,
 );
-const fail = statement<never, [...Name, at: Date, error: string, nextAttemptAt: Date, until: Date]>(
+const fail = statement<never, [...Name, until: Date, at: Date, error: string, nextAttemptAt: Date]>(
   "acme.fail",
   `UPDATE acme_certificates
-   SET ordering_until = NULL, failures = failures + 1, failed_at = $3, error = $4, next_attempt_at = $5
-   WHERE directory_url = $1 AND host = $2 AND ordering_until = $6`,
+   SET ordering_until = NULL, failures = failures + 1, failed_at = $4, error = $5, next_attempt_at = $6
+   WHERE directory_url = $1 AND host = $2 AND ordering_until = $3`,
 );
 const release = statement<never, [...Name, until: Date]>(
   "acme.release",
@@ -73,14 +76,21 @@ const selectChallenges = statement<AcmeChallenge, [host: string, now: Date]>(
   `SELECT token, key_authorization AS "keyAuthorization" FROM acme_challenges WHERE host = $1 AND expires_at > $2
    ORDER BY expires_at DESC, token`,
 );
-const insertChallenge = statement<never, [token: string, host: string, keyAuthorization: string, expiresAt: Date]>(
+const insertChallenge = statement<
+  { readonly token: string },
+  [...Name, until: Date, token: string, keyAuthorization: string]
+>(
   "acme.present",
-  `INSERT INTO acme_challenges (token, host, key_authorization, expires_at) VALUES ($1, $2, $3, $4)
-   ON CONFLICT (token) DO UPDATE SET key_authorization = excluded.key_authorization, expires_at = excluded.expires_at`,
+  `INSERT INTO acme_challenges (token, host, key_authorization, expires_at)
+   SELECT $4, host, $5, ordering_until FROM acme_certificates
+   WHERE directory_url = $1 AND host = $2 AND ordering_until = $3
+   ON CONFLICT (token) DO UPDATE SET key_authorization = excluded.key_authorization, expires_at = excluded.expires_at
+   RETURNING token`,
 );
-const deleteChallenges = statement<never, [host: string]>(
+// Proofs expire with the claim, so the end of the claim tells those of an order from later ones.
+const deleteChallenges = statement<never, [host: string, until: Date]>(
   "acme.withdraw",
-  "DELETE FROM acme_challenges WHERE host = $1",
+  "DELETE FROM acme_challenges WHERE host = $1 AND expires_at <= $2",
 );
 
 /** @returns undefined before the first start with this authority and host */
@@ -103,36 +113,42 @@ export async function claimAcmeOrder(
   return (await tx.query(claim, directoryUrl, host, now, until))[0];
 }
 
-/** Ends a claim without an order. @param until the end of the claim */
+/** Ends a claim without a result. @param until the end of the claim */
 export async function releaseAcmeOrder(tx: Transaction, { directoryUrl, host }: AcmeName, until: Date): Promise<void> {
   await tx.query(release, directoryUrl, host, until);
+  await tx.query(deleteChallenges, host, until);
 }
 
+/**
+ * @param until the end of the claim
+ * @returns false if another replica has taken the order over; the certificate is not stored then
+ */
 export async function storeAcmeCertificate(
   tx: Transaction,
   { directoryUrl, host }: AcmeName,
+  until: Date,
   { certificate, privateKey, notBefore, notAfter }: IssuedCertificate,
-): Promise<void> {
-  await tx.query(store, directoryUrl, host, certificate, privateKey, notBefore, notAfter);
-  await tx.query(deleteChallenges, host);
+): Promise<boolean> {
+  const stored = await tx.query(store, directoryUrl, host, until, certificate, privateKey, notBefore, notAfter);
+  await tx.query(deleteChallenges, host, until);
+  return stored.length > 0;
 }
 
 export interface AcmeFailure {
   readonly at: Date;
   readonly error: string;
   readonly nextAttemptAt: Date;
-  /** The end of the claim. */
-  readonly until: Date;
 }
 
-/** Stores why an order failed, unless another replica has taken the order over. */
+/** Stores why an order failed, unless another replica has taken the order over. @param until the end of the claim */
 export async function storeAcmeFailure(
   tx: Transaction,
   { directoryUrl, host }: AcmeName,
-  { at, error, nextAttemptAt, until }: AcmeFailure,
+  until: Date,
+  { at, error, nextAttemptAt }: AcmeFailure,
 ): Promise<void> {
-  await tx.query(fail, directoryUrl, host, at, error, nextAttemptAt, until);
-  await tx.query(deleteChallenges, host);
+  await tx.query(fail, directoryUrl, host, until, at, error, nextAttemptAt);
+  await tx.query(deleteChallenges, host, until);
 }
 
 /** The proofs, newest first. */
@@ -140,11 +156,16 @@ export function readAcmeChallenges(tx: Transaction, host: string, now: Date): Pr
   return tx.query(selectChallenges, host, now);
 }
 
+/**
+ * Stores a proof until the end of the claim.
+ *
+ * @returns false if another replica has taken the order over
+ */
 export async function presentAcmeChallenge(
   tx: Transaction,
-  host: string,
+  { directoryUrl, host }: AcmeName,
+  until: Date,
   { token, keyAuthorization }: AcmeChallenge,
-  expiresAt: Date,
-): Promise<void> {
-  await tx.query(insertChallenge, token, host, keyAuthorization, expiresAt);
+): Promise<boolean> {
+  return (await tx.query(insertChallenge, directoryUrl, host, until, token, keyAuthorization)).length > 0;
 }

@@ -1,8 +1,9 @@
 /** Orders a certificate from a certificate authority (RFC 8555). */
 import { X509Certificate } from "node:crypto";
-import { Agent } from "node:https";
-import { axios, Client, crypto } from "acme-client";
+import { setTimeout as pause } from "node:timers/promises";
+import { Client, crypto } from "acme-client";
 import type { AcmeChallenge } from "./acme.queries.ts";
+import { withSignal } from "./authority-client.ts";
 
 /** How the server proves that it controls the host. */
 export type AcmeChallengeType = "http-01" | "tls-alpn-01";
@@ -17,6 +18,8 @@ export interface AcmeOrder {
   readonly challengeType: AcmeChallengeType;
   /** Makes the proof available on all replicas. */
   readonly present: (challenge: AcmeChallenge) => Promise<void>;
+  /** Ends the order. */
+  readonly signal: AbortSignal;
 }
 
 export interface OrderedCertificate {
@@ -28,18 +31,10 @@ export interface OrderedCertificate {
   readonly notAfter: Date;
 }
 
-const requestTimeoutMs = 30_000;
+const firstWaitMs = 1_000;
+const longestWaitMs = 30_000;
 const maxErrorLength = 300;
-
-/**
- * Trusts an authority with a private certificate. The library has one HTTP client, so this applies to the process.
- *
- * @param ca PEM; undefined for the authorities that the system trusts
- */
-export function trustAuthority(ca: Buffer | undefined): void {
-  axios.defaults.timeout = requestTimeoutMs;
-  if (ca !== undefined) axios.defaults.httpsAgent = new Agent({ ca });
-}
+const unfinished = ["pending", "ready", "processing"];
 
 /** @returns PEM */
 export async function createAccountKey(): Promise<string> {
@@ -47,29 +42,39 @@ export async function createAccountKey(): Promise<string> {
 }
 
 /** @throws Error; its message contains no secret */
-export async function orderCertificate(order: AcmeOrder): Promise<OrderedCertificate> {
-  const { directoryUrl, host, accountKey, contact, challengeType, present } = order;
-  const client = new Client({ directoryUrl, accountKey });
+export function orderCertificate(order: AcmeOrder): Promise<OrderedCertificate> {
+  return withSignal(order.signal, () => placeOrder(order));
+}
+
+async function placeOrder(order: AcmeOrder): Promise<OrderedCertificate> {
+  const { directoryUrl, host, accountKey, contact, challengeType, present, signal } = order;
+  const client = new Client({ directoryUrl, accountKey, backoffAttempts: 1 });
   await client.createAccount({
     termsOfServiceAgreed: true,
     ...(contact === undefined ? {} : { contact: [`mailto:${contact}`] }),
   });
   const made = await client.createOrder({ identifiers: [{ type: "dns", value: host }] });
-  for (const { status, challenges } of await client.getAuthorizations(made)) {
-    if (status === "valid") continue;
+  for (const authorization of await client.getAuthorizations(made)) {
+    if (authorization.status === "valid") continue;
     // The library's type lacks TLS-ALPN-01, which the library supports.
-    const challenge = challenges.find(({ type }) => String(type) === challengeType);
+    const challenge = authorization.challenges.find(({ type }) => String(type) === challengeType);
     if (challenge === undefined) throw new Error(`the authority does not offer ${challengeType} for ${host}`);
     const keyAuthorization = await client.getChallengeKeyAuthorization(challenge);
     await present({ token: challenge.token, keyAuthorization });
     await client.completeChallenge(challenge);
+    await settled(signal, async () => {
+      const present = await client.getAuthorizations(made);
+      return present.find(({ url }) => url === authorization.url) ?? authorization;
+    });
+    // Its error has the reason.
     await client.waitForValidStatus(challenge);
   }
   const [privateKey, request] = await crypto.createCsr(
     { altNames: [host] },
     await crypto.createPrivateEcdsaKey("P-256"),
   );
-  const certificate = await client.getCertificate(await client.finalizeOrder(made, request));
+  await client.finalizeOrder(made, request);
+  const certificate = await client.getCertificate(await settled(signal, () => client.getOrder(made)));
   const { validFrom, validTo } = new X509Certificate(certificate);
   return {
     certificate,
@@ -77,6 +82,15 @@ export async function orderCertificate(order: AcmeOrder): Promise<OrderedCertifi
     notBefore: new Date(validFrom),
     notAfter: new Date(validTo),
   };
+}
+
+/** Waits until the authority has decided. The library can wait too, but not be interrupted. */
+async function settled<T extends { readonly status: string }>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+    const item = await ask();
+    if (!unfinished.includes(item.status)) return item;
+    await pause(waitMs, undefined, { signal });
+  }
 }
 
 /** The certificate with which a server answers TLS-ALPN-01 (RFC 8737), self-signed. */
@@ -98,5 +112,7 @@ export async function challengeCertificate(host: string, keyAuthorization: strin
 /** The reason of a failed order, for administrators. */
 export function orderProblem(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.replaceAll(/\s+/g, " ").slice(0, maxErrorLength) || "the order failed without a reason";
+  // A host with several addresses has one error for each, and no message of its own.
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return (message || code).replaceAll(/\s+/g, " ").slice(0, maxErrorLength) || "the order failed without a reason";
 }

@@ -2,6 +2,7 @@
  * Prometheus metrics. Loaded only if metrics are enabled. Every label has few values, regardless of what callers send.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { ServedCertificate } from "../served-certificate.ts";
 import type { RequestOutcome } from "./request-outcome.ts";
 
 export interface CacheState {
@@ -24,6 +25,8 @@ export interface MetricSources {
   readonly gatewayLinks: () => { readonly connections: number; readonly unsettled: number };
   /** The number of connected devices, and of those that have not applied their configuration. */
   readonly deviceLinks: () => { readonly connections: number; readonly unsettled: number };
+  /** The certificate that the server presents; undefined for plain HTTP. */
+  readonly tlsCertificate: () => Pick<ServedCertificate, "source" | "validTo"> | undefined;
 }
 
 /** The results of an attempt to deliver a webhook message. */
@@ -134,7 +137,16 @@ export function openMetrics(sources: MetricSources): Metrics {
 
 /** Gauges whose values are collected on each scrape. */
 function gaugesOf(
-  { pool, auditContradictions, outboxLagMs, caches, eventStreams, gatewayLinks, deviceLinks }: MetricSources,
+  {
+    pool,
+    auditContradictions,
+    outboxLagMs,
+    caches,
+    eventStreams,
+    gatewayLinks,
+    deviceLinks,
+    tlsCertificate,
+  }: MetricSources,
   registers: Registry[],
 ): void {
   new Gauge({
@@ -210,6 +222,17 @@ function gaugesOf(
     registers,
     collect() {
       this.set(deviceLinks().unsettled);
+    },
+  });
+  new Gauge({
+    name: "gatehouse_tls_certificate_expiry_seconds",
+    help: "End of the certificate's validity period in Unix time, by source; 0 before the first certificate.",
+    labelNames: ["source"],
+    registers,
+    collect() {
+      const certificate = tlsCertificate();
+      if (certificate === undefined) return;
+      this.set({ source: certificate.source }, (certificate.validTo?.getTime() ?? 0) / 1000);
     },
   });
   new Gauge({

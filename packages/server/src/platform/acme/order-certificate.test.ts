@@ -1,0 +1,78 @@
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { createAccountKey, orderCertificate, orderProblem } from "./order-certificate.ts";
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+async function authority(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  servers.push(server);
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listens on TCP
+}
+
+async function order(directoryUrl: string, signal = new AbortController().signal) {
+  return orderCertificate({
+    ...{ directoryUrl, signal, host: "gatehouse.example.com", contact: undefined, challengeType: "http-01" },
+    accountKey: await createAccountKey(),
+    present: () => expect.fail("no proof is needed"),
+  });
+}
+
+/** Answers as an authority whose orders never become ready. */
+function undecided(waiting: () => void): RequestListener {
+  return (request, response) => {
+    const base = `http://${request.headers.host}`;
+    const answers: Readonly<Record<string, object>> = {
+      "/directory": { newNonce: `${base}/nonce`, newAccount: `${base}/account`, newOrder: `${base}/order` },
+      "/order": { status: "ready", authorizations: [], finalize: `${base}/finalize` },
+      "/finalize": { status: "processing" },
+    };
+    const { url = "" } = request;
+    if (url === "/order/1") setImmediate(waiting);
+    response.writeHead(["/account", "/order"].includes(url) ? 201 : 200, {
+      ...{ "content-type": "application/json", "replay-nonce": "nonce", location: `${base}${url}/1` },
+    });
+    response.end(JSON.stringify(answers[url] ?? { status: "processing" }));
+  };
+}
+
+test.each([429, 503])(
+  "an authority that answers %i ends the order, however long it wants us to wait",
+  async (status) => {
+    let requests = 0;
+    const url = await authority((_request, response) => {
+      requests += 1;
+      response.writeHead(status, { "retry-after": "86400" }).end();
+    });
+    await expect(order(url)).rejects.toThrow(String(status));
+    expect(requests).toBe(1);
+  },
+);
+
+test("an authority that cannot be reached is named as the reason", async () => {
+  const url = await authority(() => undefined);
+  servers[0]?.close();
+  const reason = await order(url).catch(orderProblem);
+  expect(reason).toMatch(/ECONNREFUSED/);
+});
+
+test("a signal ends an order that waits for an answer", async () => {
+  const stopping = new AbortController();
+  const url = await authority(() => stopping.abort());
+  await expect(order(url, stopping.signal)).rejects.toThrow("canceled");
+});
+
+test("a signal ends an order that waits for a decision", async () => {
+  const stopping = new AbortController();
+  const url = await authority(undecided(() => stopping.abort()));
+  await expect(order(`${url}/directory`, stopping.signal)).rejects.toThrow(/cancell?ed|aborted/);
+});
