@@ -25,9 +25,19 @@ export async function writeChecksums(folder: string): Promise<void> {
  * @param file with the private key: PEM, as `openssl genpkey -algorithm ed25519` writes it
  */
 export async function readReleaseKey(file: string): Promise<KeyObject> {
-  const key = createPrivateKey(await readFile(file, "utf8"));
+  const key = privateKeyIn(await readFile(file, "utf8"));
+  if (key === undefined) throw new Error(`${file} has no private key in PEM format.`);
   if (key.asymmetricKeyType === "ed25519") return key;
   throw new Error(`${file} has a key of the type ${key.asymmetricKeyType}. Use an Ed25519 key.`);
+}
+
+/** @returns undefined for other text. OpenSSL's messages do not name the problem. */
+function privateKeyIn(text: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Signs SHA256SUMS with Ed25519. `openssl pkeyutl` verifies the signature; docs/releasing.md shows the command. */

@@ -2,59 +2,26 @@
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { buildAgentsPackage } from "./apt-repository/agents-package.ts";
-import { architectures } from "./architectures.ts";
-import { artefacts } from "./artefacts/all.ts";
 import { billOfMaterials } from "./bill-of-materials.ts";
-import { readReleaseKey, signChecksums, writeChecksums } from "./checksums.ts";
+import { signChecksums, writeChecksums } from "./checksums.ts";
 import { buildDebianPackage } from "./debian/debian-package.ts";
 import { buildImage } from "./images/build-image.ts";
+import { type PackageOptions, packageHelp, readPackageOptions } from "./package-options.ts";
 import { releaseTime, releaseVersion } from "./release.ts";
 
 const workspace = fileURLToPath(new URL("../../", import.meta.url));
 
-const help = `Usage: npm run package -- [options]
+const options = await readPackageOptions(process.argv.slice(2), workspace);
+if (options === "help") process.stdout.write(packageHelp);
+else await buildAll(options);
 
-Builds the packages of this version into dist/packages, with checksums and a bill of materials for each.
-
-  --architecture NAME   build only for amd64 or arm64; can be repeated
-  --package NAME        build only this package; can be repeated
-  --key FILE            sign the checksums with this Ed25519 key, in PEM format, and build gatehouse-agents, the
-                        repository of agents that servers offer, which apt accepts only with a signature
-  --images              also build container images of the server and the gateway; needs root, mmdebstrap and buildah
-  --output FOLDER       write to this folder, which is emptied first
-  --compression LEVEL   level of xz from 0 to 9 (default 6)
-  --help                show this help
-`;
-
-const { values } = parseArgs({
-  options: {
-    architecture: { type: "string", multiple: true, default: architectures.map(({ name }) => name) },
-    package: { type: "string", multiple: true, default: artefacts.map(({ name }) => name) },
-    key: { type: "string" },
-    images: { type: "boolean", default: false },
-    output: { type: "string", default: path.join(workspace, "dist/packages") },
-    compression: { type: "string", default: "6" },
-    help: { type: "boolean", default: false },
-  },
-});
-
-if (values.help) process.stdout.write(help);
-else await buildAll();
-
-async function buildAll(): Promise<void> {
-  const output = path.resolve(values.output);
+async function buildAll({ machines, wanted, key, images, output, compression }: PackageOptions): Promise<void> {
   const version = await releaseVersion(workspace);
   const time = await releaseTime(workspace);
-  const compression = Number(values.compression);
-  if (!/^[0-9]$/.test(values.compression)) throw new Error(`--compression must be 0 to 9, not ${values.compression}.`);
-  const wanted = selected(artefacts, values.package, "--package");
-  const machines = selected(architectures, values.architecture, "--architecture");
-  const key = values.key === undefined ? undefined : await readReleaseKey(values.key);
-  const agents: { file: string; architecture: string }[] = [];
   await rm(output, { recursive: true, force: true });
   await mkdir(output, { recursive: true });
+  const agents: { file: string; architecture: string }[] = [];
   const cache = path.join(workspace, "node_modules/.cache/gatehouse-packaging");
   const integrity = await lockedHashes();
   for (const architecture of machines) {
@@ -68,7 +35,7 @@ async function buildAll(): Promise<void> {
       );
       if (artefact.isAgent) agents.push({ file, architecture: architecture.name });
       await printSize(file);
-      if (values.images && artefact.image !== undefined) {
+      if (images && artefact.image !== undefined) {
         const { name, summary } = artefact;
         const { includes } = artefact.image;
         const image = { name, summary, includes, architecture: architecture.name, packageFile: file };
@@ -88,18 +55,6 @@ async function buildAll(): Promise<void> {
 async function printSize(file: string): Promise<void> {
   const { size } = await stat(file);
   console.log(`${path.relative(process.cwd(), file)}  ${(size / 1e6).toFixed(1)} MB`);
-}
-
-function selected<T extends { readonly name: string }>(
-  all: readonly T[],
-  names: readonly string[],
-  option: string,
-): readonly T[] {
-  const unknown = names.find((name) => !all.some((each) => each.name === name));
-  if (unknown !== undefined) {
-    throw new Error(`${option} ${unknown} is unknown. Use one of: ${all.map(({ name }) => name).join(", ")}.`);
-  }
-  return all.filter(({ name }) => names.includes(name));
 }
 
 /** The hashes of package-lock.json by folder. */

@@ -3,17 +3,18 @@ import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { packageHelp, readPackageOptions } from "./package-options.ts";
 import { checkVersion } from "./release/check-version.ts";
 import { cutChangelog } from "./release/cut-changelog.ts";
 import { setVersion } from "./release/set-version.ts";
-import { releaseVersion } from "./release.ts";
+import { releaseTime, releaseVersion } from "./release.ts";
 import { runProgram } from "./run-program.ts";
 
 const workspace = fileURLToPath(new URL("../../", import.meta.url));
 
 const help = `Usage: npm run release -- X.Y.Z [options of npm run package]
 
-Checks that nothing is uncommitted, sets the version, cuts the section of CHANGELOG.md, runs npm run check, commits,
+Checks the options and that nothing is uncommitted, sets the version, cuts the section of CHANGELOG.md, runs npm run check, commits,
 tags vX.Y.Z, and builds the packages. It pushes nothing. If a check fails, the changed files stay for inspection.
 `;
 
@@ -29,6 +30,9 @@ else {
 async function release(next: string): Promise<void> {
   const previous = await releaseVersion(workspace);
   checkVersion(previous, next);
+  // A build that fails after the tag would need both to be undone.
+  if ((await readPackageOptions(packageOptions, workspace)) === "help") return void process.stdout.write(packageHelp);
+  await releaseTime(workspace);
   const git = (...args: readonly string[]) => runProgram("git", args, { cwd: workspace });
   const uncommitted = await git("status", "--porcelain");
   if (uncommitted !== "") throw new Error(`Commit or remove these files first:\n${uncommitted}`);

@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { access, constants } from "node:fs/promises";
+import path from "node:path";
 
 interface RunOptions {
   readonly cwd?: string;
@@ -19,4 +21,15 @@ export function runProgram(program: string, args: readonly string[], options: Ru
       },
     );
   });
+}
+
+/** @throws Error if a program is not in PATH */
+export async function requirePrograms(...names: readonly string[]): Promise<void> {
+  const folders = (process.env.PATH ?? "").split(path.delimiter);
+  for (const name of names) {
+    const found = folders.map((folder) => access(path.join(folder, name), constants.X_OK));
+    await Promise.any(found).catch(() => {
+      throw new Error(`The program ${name} is missing. Install it first.`);
+    });
+  }
 }

@@ -1,11 +1,36 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { gatewaySnippets, snippetKinds } from "@gatehouse/contract/deployment-snippets";
 import { version } from "@gatehouse/contract/version";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+/** Runs a shell command in a folder of its own, with the bodies of shell scripts in place of programs. */
+function runIn(command: string, programs: Readonly<Record<string, string>>) {
+  const folder = mkdtempSync(path.join(tmpdir(), "gatehouse-snippet-"));
+  try {
+    const bin = path.join(folder, "bin");
+    const work = path.join(folder, "work");
+    for (const each of [bin, work]) mkdirSync(each);
+    for (const [name, body] of Object.entries(programs)) {
+      writeFileSync(path.join(bin, name), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+    }
+    const env = { PATH: `${bin}:${process.env.PATH}` };
+    const { status, stdout } = spawnSync("/bin/sh", ["-c", command], { cwd: work, env, encoding: "utf8" });
+    const files = readdirSync(work).map((name) => {
+      const file = path.join(work, name);
+      const mode = (statSync(file).mode & 0o777).toString(8);
+      return [name, { content: readFileSync(file, "utf8"), mode }] as const;
+    });
+    return { status, stdout, files: Object.fromEntries(files) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 const options = { url: "https://gatehouse.example.com", token: "TOKEN" };
 
 describe("the snippets that deploy a gateway", () => {
@@ -23,7 +48,33 @@ describe("the snippets that deploy a gateway", () => {
     expect(text).toMatch(/^#cloud-config\n/);
     const { write_files: files, runcmd } = parse(text);
     expect(files).toEqual([{ path: "/etc/gatehouse/gateway-token", permissions: "0600", content: "12e3" }]);
-    expect(runcmd[0]).toContain(`${options.url}/install/gateway | sh -s -- --token-file ${files[0].path}`);
+    expect(runcmd[0]).toMatch(/^curl .*--retry 10 --retry-all-errors .*\/install\/gateway && sh /);
+    expect(runcmd[0]).toContain(`--token-file ${files[0].path}`);
+  });
+
+  test.each(["debian", "cloudInit"] as const)("the snippet for %s fails if the script cannot be downloaded", (kind) => {
+    const text = gatewaySnippets[kind](options);
+    const command: string = kind === "debian" ? text : parse(text).runcmd[0];
+    const { status, stdout } = runIn(command, { curl: "exit 22", sudo: 'echo "$@"', sh: 'echo "$@"' });
+    expect({ status, stdout }).toEqual({ status: 22, stdout: "" });
+  });
+
+  test("containers get a token file of root, without a final newline", () => {
+    const command = gatewaySnippets.container(options);
+    const { status, files } = runIn(command, { sudo: 'case $1 in install) exec "$@" ;; esac' });
+    expect(status).toBe(0);
+    expect(files).toEqual({ "gatehouse-gateway.token": { content: "TOKEN", mode: "600" } });
+    const [first] = command.split(" &&");
+    expect(first).toContain("| sudo install -m 600 ");
+    expect(gatewaySnippets.compose(options).split("\n")[0]).toBe(`# First: ${first}`);
+  });
+
+  test("Helm's secret comes from a private file, and no program's arguments contain the token", () => {
+    const { status, stdout, files } = runIn(gatewaySnippets.helm(options), { kubectl: 'echo "$@"', helm: 'echo "$@"' });
+    expect(status).toBe(0);
+    expect(stdout).toContain("--from-file=token=gatehouse-gateway.token");
+    expect(stdout).not.toContain("TOKEN");
+    expect(files).toEqual({ "gatehouse-gateway.token": { content: "TOKEN", mode: "600" } });
   });
 
   test("Compose runs the container with the limits of the command", () => {

@@ -99,6 +99,20 @@ describe.skipIf(obstacle !== undefined)("the container images", () => {
     expect(await readFile(gateway.path("etc/passwd"), "utf8")).not.toContain("/bin/sh");
   }, 120_000);
 
+  test("the gateway's health check notices whether the agent answers", async () => {
+    const [, ...check] = gateway.configuration.Healthcheck.Test;
+    const isHealthy = () =>
+      gateway.run(check).then(
+        () => true,
+        () => false,
+      );
+    expect(await isHealthy()).toBe(false);
+    const agent = `require("node:net").createServer((socket) => socket.end("alive\\n"))
+      .listen("/var/lib/gatehouse-gateway/running.sock")`;
+    running.push(gateway.start(["/usr/lib/gatehouse-gateway/bin/node", "-e", agent]));
+    await expect.poll(isHealthy, { timeout: 60_000 }).toBe(true);
+  }, 120_000);
+
   function build(output: string, ...packages: readonly string[]): Promise<string> {
     return must(
       "node",

@@ -1,9 +1,10 @@
 /** The Helm chart, rendered by helm: what Kubernetes would get. */
-import { access, readFile } from "node:fs/promises";
+import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { settingNames, variableOf } from "@gatehouse/server/config";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { fetchArchive } from "../../packaging/src/npm-archives.ts";
 import { missingPrograms, must } from "./debian-root.ts";
@@ -20,6 +21,7 @@ const kubectlLayer = {
 const server = [
   ...["--set", "server.publicUrl=https://gatehouse.example.com", "--set", "server.existingSecret=keys"],
   ...["--set", "server.ingress.enabled=true", "--set", "server.ingress.tlsSecret=certificate"],
+  ...["--set", "server.trustedProxies=192.0.2.0/24"],
 ];
 const gateway = [
   ...["--set", "gateway.enabled=true", "--set", "gateway.url=https://gatehouse.example.com"],
@@ -76,6 +78,59 @@ describe.skipIf(obstacle !== undefined)("the Helm chart", () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
+  test("takes other settings, and proxies only with an Ingress", async () => {
+    const [deployment] = ofKind(
+      await render(...server.slice(0, 4), "--set", "server.settings.GATEHOUSE_LOG_LEVEL=debug"),
+      "Deployment",
+    );
+    const { env } = deployment.spec.template.spec.containers[0];
+    expect(env).toContainEqual({ name: "GATEHOUSE_LOG_LEVEL", value: "debug" });
+    const [{ spec }] = ofKind(await render(...server), "Deployment");
+    expect(spec.template.spec.containers[0].env).toContainEqual({
+      name: "GATEHOUSE_TRUSTED_PROXIES",
+      value: "192.0.2.0/24",
+    });
+  });
+
+  test("renders the values in docs/deployment.md", async () => {
+    const document = await readFile(path.join(workspace, "docs/deployment.md"), "utf8");
+    const [, values = ""] = /```yaml\n(server:\n.*?)```/s.exec(document) ?? [];
+    const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-values-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await writeFile(path.join(folder, "values.yaml"), values);
+    const manifests = await render("--values", path.join(folder, "values.yaml"));
+    const [policy] = ofKind(manifests, "NetworkPolicy");
+    expect(policy.spec.ingress[0].from).toEqual([
+      { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "ingress-nginx" } } },
+    ]);
+    expect(ofKind(manifests, "Ingress")).toHaveLength(1);
+  });
+
+  test("mounts further volumes in the server", async () => {
+    const [{ spec }] = ofKind(
+      await render(
+        ...server,
+        ...["--set", "server.extraVolumes[0].name=agents"],
+        ...["--set", "server.extraVolumes[0].persistentVolumeClaim.claimName=packages"],
+        ...["--set", "server.extraVolumeMounts[0].name=agents"],
+        ...["--set", "server.extraVolumeMounts[0].mountPath=/usr/share/gatehouse/agents"],
+      ),
+      "Deployment",
+    );
+    const { volumes, containers } = spec.template.spec;
+    expect(volumes).toContainEqual({ name: "agents", persistentVolumeClaim: { claimName: "packages" } });
+    expect(containers[0].volumeMounts).toContainEqual({ name: "agents", mountPath: "/usr/share/gatehouse/agents" });
+  });
+
+  test("checks the gateway as its image does", async () => {
+    const manifests = await render("--set", "server.enabled=false", ...gateway);
+    const { livenessProbe } = ofKind(manifests, "Deployment")[0].spec.template.spec.containers[0];
+    const containerfile = path.join(workspace, "packaging/images/gatehouse-gateway.Containerfile");
+    expect(await readFile(containerfile, "utf8")).toContain(
+      `CMD ${JSON.stringify(livenessProbe.exec.command).replaceAll(",", ", ")}`,
+    );
+  });
+
   test("selects the server's pods everywhere, and no gateway", async () => {
     const manifests = await render(...server, ...gateway);
     const [deployment, agent] = ofKind(manifests, "Deployment").sort((one) =>
@@ -120,9 +175,21 @@ describe.skipIf(obstacle !== undefined)("the Helm chart", () => {
     [[...server, "--set", "server.replica=3"], "'replica' not allowed"],
     [[...server, "--set", "server.replicas=0"], "at '/server/replicas'"],
     [[...server, "--set", "server.settings.PORT=1"], "invalid propertyName 'PORT'"],
+    [[...server, "--set", "server.trustedProxies="], "server.trustedProxies is required with an Ingress"],
+    [[...server, "--set", "server.extraVolumeMounts[0].name=agents"], "missing property 'mountPath'"],
     [["--set", "server.enabled=false", "--set", "gateway.enabled=true"], "gateway.url is required"],
   ])("refuses %j", async (options, message) => {
     await expect(render(...options)).rejects.toThrow(message);
+  });
+
+  test.each([
+    ...["PORT", "HOST", "TLS_CERT", "TLS_KEY", "ACME_DIRECTORY", "ACME_HTTP_PORT"],
+    ...["PUBLIC_URL", "TRUSTED_PROXIES", "METRICS_PORT", "DATABASE_URL", "MASTER_KEY", "SECOND_MASTER_KEY"],
+  ])("refuses the setting GATEHOUSE_%s", async (name) => {
+    expect(settingNames.map(variableOf)).toContain(`GATEHOUSE_${name}`);
+    await expect(render(...server, "--set", `server.settings.GATEHOUSE_${name}=x`)).rejects.toThrow(
+      `propertyName 'GATEHOUSE_${name}'`,
+    );
   });
 
   test("the schema describes each value, and no other", async () => {

@@ -19,12 +19,17 @@ const tokenFile = "gatehouse-gateway.token";
 const mountedToken = "/run/secrets/gatehouse-token";
 const image = `localhost/gatehouse-gateway:${version}`;
 
-/** Writes the token to a file that only its owner can read. */
+/** Writes the token to a file that only the calling user can read. */
 const writeToken = (token: string) => `(umask 077 && printf %s '${token}' > ${tokenFile})`;
+/** Writes the token to a file of root: in containers, root has no capability to read the files of other users. */
+const writeTokenAsRoot = (token: string) => `printf %s '${token}' | sudo install -m 600 /dev/stdin ${tokenFile}`;
+/** The downloaded script is a file, because a shell that reads an empty pipe succeeds. */
+const script = "gatehouse-install.sh";
 
 export const gatewaySnippets: Readonly<Record<SnippetKind, (options: SnippetOptions) => string>> = {
   debian: ({ url, token }) => `${writeToken(token)} &&
-  curl -fsS ${url}/install/gateway | sudo sh -s -- --token-file ${tokenFile}`,
+  curl -fsS -o ${script} ${url}/install/gateway &&
+  sudo sh ${script} --token-file ${tokenFile}`,
 
   cloudInit: ({ url, token }) => `#cloud-config
 packages: [curl, ca-certificates]
@@ -33,17 +38,19 @@ write_files:
     permissions: "0600"
     content: "${token}"
 runcmd:
-  - curl -fsS ${url}/install/gateway | sh -s -- --token-file /etc/gatehouse/gateway-token
+  - >-
+    curl -fsS --retry 10 --retry-all-errors -o /run/${script} ${url}/install/gateway &&
+    sh /run/${script} --token-file /etc/gatehouse/gateway-token
 `,
 
-  container: ({ url, token }) => `${writeToken(token)} &&
+  container: ({ url, token }) => `${writeTokenAsRoot(token)} &&
   sudo podman run --detach --name gatehouse-gateway --restart always --network host --read-only \\
     --cap-drop ALL --cap-add NET_ADMIN --cap-add NET_BIND_SERVICE --security-opt no-new-privileges \\
     --device /dev/net/tun --volume gatehouse-gateway:/var/lib/gatehouse-gateway \\
     --volume "$PWD/${tokenFile}:${mountedToken}:ro" \\
     ${image} --url ${url} --token-file ${mountedToken}`,
 
-  compose: ({ url, token }) => `# First: ${writeToken(token)}
+  compose: ({ url, token }) => `# First: ${writeTokenAsRoot(token)}
 services:
   gateway:
     image: ${image}
@@ -62,7 +69,8 @@ volumes:
   gateway:
 `,
 
-  helm: ({ url, token }) => `kubectl create secret generic gatehouse-gateway --from-literal=token='${token}' &&
+  helm: ({ url, token }) => `${writeToken(token)} &&
+  kubectl create secret generic gatehouse-gateway --from-file=token=${tokenFile} &&
   helm upgrade --install gatehouse-gateway ./gatehouse --set server.enabled=false,gateway.enabled=true \\
     --set gateway.url=${url} --set gateway.tokenSecret=gatehouse-gateway`,
 };

@@ -91,7 +91,7 @@ async function serve({
   // This creates the folder.
   await composed.folder.publicKey();
   await checkRights(stateFolder, composed.folder.privateKeyFile);
-  await lockFolder(stateFolder);
+  await lockFolder(stateFolder, () => composed.agent.performed());
   await composed.checkInterface();
   await composed.agent.start(signingKey);
   if (configuration !== undefined) {

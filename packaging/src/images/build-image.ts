@@ -9,7 +9,7 @@ import { runProgram } from "../run-program.ts";
 import { writeImageArchive } from "./image-archive.ts";
 
 export interface ImageOptions {
-  /** Name of the package, the image and its Containerfile. */
+  /** Name of the package, the image, its Containerfile and its health check. */
   readonly name: string;
   readonly summary: string;
   /** Debian's name of the architecture. */
@@ -65,11 +65,12 @@ export async function buildImage(options: ImageOptions): Promise<string> {
 }
 
 async function makeContext(context: string, options: ImageOptions): Promise<void> {
-  const { architecture, packageFile, includes, workspace, time } = options;
+  const { name, architecture, packageFile, includes, workspace, time } = options;
   const root = path.join(context, "root");
   await mkdir(root, { recursive: true });
   await mkdir(path.join(context, "data"));
-  await copyFile(path.join(workspace, "packaging/images/health-check.mjs"), path.join(context, "health-check.mjs"));
+  const healthCheck = path.join(workspace, `packaging/images/${name}.health-check.mjs`);
+  await copyFile(healthCheck, path.join(context, "health-check.mjs"));
   const archive = path.join(context, "..", "root.tar");
   // Extracted packages need no emulation of other architectures, and run no scripts.
   await runProgram(

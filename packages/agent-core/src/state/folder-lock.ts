@@ -1,23 +1,26 @@
 import { rm } from "node:fs/promises";
-import { connect, createServer, type Server } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
 /** The kernel's limit for the path of a socket, in bytes. */
 const longestPath = 107;
+/** Health checks at a time. */
+const mostConnections = 16;
 
 /**
  * Locks a state folder until the process ends. Two agents with one folder would disconnect each other, and delete each
  * other's tunnel. The lock is a listening socket, which the kernel closes with the process.
  *
  * @param folder an existing folder
+ * @param isAlive resolves once the agent has performed an operation. Connections to the socket then read `alive`
  * @returns releases the lock
  * @throws Error if another agent has the lock
  */
-export async function lockFolder(folder: string): Promise<() => void> {
+export async function lockFolder(folder: string, isAlive?: () => Promise<void>): Promise<() => void> {
   const path = join(folder, "running.sock");
   // Without a lock, the agent still runs: the path may be too long, or the folder not writable.
   if (Buffer.byteLength(path) > longestPath) return () => {};
-  let server = await listening(path);
+  let server = await listening(path, isAlive);
   if (server === "in use") {
     if (await answers(path)) {
       throw new Error(
@@ -26,7 +29,7 @@ export async function lockFolder(folder: string): Promise<() => void> {
     }
     // The agent that created the socket was killed.
     await rm(path, { force: true }).catch(() => {});
-    server = await listening(path);
+    server = await listening(path, isAlive);
   }
   if (server === "in use" || server === undefined) return () => {};
   const held = server.unref();
@@ -34,14 +37,30 @@ export async function lockFolder(folder: string): Promise<() => void> {
 }
 
 /** @returns undefined if the socket cannot be created */
-function listening(path: string): Promise<Server | "in use" | undefined> {
+function listening(path: string, isAlive?: () => Promise<void>): Promise<Server | "in use" | undefined> {
   return new Promise((resolve) => {
-    const server = createServer((socket) => void socket.on("error", () => {}).destroy());
+    const server = createServer((socket) => answer(socket, isAlive));
+    server.maxConnections = mostConnections;
     server.once("error", (error) => {
       resolve("code" in error && error.code === "EADDRINUSE" ? "in use" : undefined);
     });
     server.listen(path, () => resolve(server));
   });
+}
+
+function answer(socket: Socket, isAlive: (() => Promise<void>) | undefined): void {
+  // Reading notices that the other side has given up.
+  socket
+    .on("error", () => {})
+    .unref()
+    .resume();
+  if (isAlive === undefined) socket.destroy();
+  else {
+    isAlive().then(
+      () => void socket.end("alive\n"),
+      () => void socket.destroy(),
+    );
+  }
 }
 
 function answers(path: string): Promise<boolean> {
