@@ -155,6 +155,16 @@ describe("a gateway's agent", () => {
     expect(log).toContainEqual(expect.stringContaining("resumed the stored configuration"));
   });
 
+  test("does not start, and leaves no timer, if the kernel refuses all filters", async () => {
+    const first = await start();
+    await first.agent.applyConfiguration(signed(content()));
+    await first.agent.stop();
+    const machine = new RecordingKernel();
+    vi.spyOn(machine, "filter").mockRejectedValue(new Error("nft is not installed"));
+    await expect(start(machine)).rejects.toThrow("nft is not installed");
+    expect(clock.waiting).toBe(0);
+  });
+
   test("restores the previous configuration if the machine refuses the new one", async () => {
     const { agent, kernel } = await start();
     const before = signed(content());
@@ -227,6 +237,111 @@ describe("a gateway's agent", () => {
     expect(passing(kernel)).toEqual([]);
     expect([...(kernel.filters?.sets.get("ended4")?.elements.keys() ?? [])]).toEqual([device]);
   });
+
+  /** The example configuration, with a device whose session ends. */
+  function endingAt(until: number): ConfigurationContent {
+    const { [device]: peer } = content().peers;
+    if (peer?.kind !== "device") throw new Error("The example has a device.");
+    return { ...content(), peers: { [device]: { ...peer, until } } };
+  }
+
+  test.each([
+    ["a session", (until: number) => endingAt(until), []],
+    ["a window", (until: number) => content([[null, until]]), [device]],
+  ])("notices the end of %s that falls while a configuration is being applied", async (_, ending, peers) => {
+    const until = clock.now() + 10_000;
+    const { agent, kernel } = await start();
+    vi.spyOn(kernel, "tunnel").mockImplementationOnce(async (wanted) => {
+      kernel.content = wanted;
+      clock.time = until;
+    });
+    expect(await agent.applyConfiguration(signed(ending(until)))).toMatchObject({ state: "applied" });
+    expect(passing(kernel)).toEqual([device]);
+    await pass(agent, 0);
+    expect(passing(kernel)).toEqual([]);
+    expect(Object.keys(kernel.content?.peers ?? {})).toEqual(peers);
+  });
+
+  test("notices ends that fall while the machine refuses another configuration", async () => {
+    const until = clock.now() + 10_000;
+    const { agent, kernel } = await start();
+    await agent.applyConfiguration(signed(endingAt(until)));
+    const next = signed({ ...endingAt(until), classes: {} });
+    vi.spyOn(kernel, "tunnel").mockImplementationOnce(async () => {
+      clock.time = until;
+      throw new Error("RTNETLINK answers: No buffer space available");
+    });
+    expect(await agent.applyConfiguration(next)).toMatchObject({ state: "failed", reason: "not_applied" });
+    await pass(agent, 0);
+    expect(passing(kernel)).toEqual([]);
+    expect(kernel.content?.peers).toEqual({});
+  });
+
+  test("applies the time again after the clock was set back", async () => {
+    const { agent, kernel } = await start();
+    const now = clock.now();
+    await agent.applyConfiguration(signed(content([[null, now + 10_000]])));
+    await pass(agent, 10_000);
+    expect(passing(kernel)).toEqual([]);
+    clock.setMs = -minuteMs;
+    await pass(agent, 30_000);
+    expect(passing(kernel)).toEqual([device]);
+  });
+
+  test.each(["filter", "tunnel"] as const)(
+    "retries ends of sessions until the kernel accepts them: %s",
+    async (part) => {
+      const { agent, kernel } = await start();
+      await agent.applyConfiguration(signed(endingAt(clock.now() + 10_000)));
+      const refusal = new Error("No buffer space available");
+      const change = vi.spyOn(kernel, part).mockRejectedValueOnce(refusal).mockRejectedValueOnce(refusal);
+      await pass(agent, 10_000);
+      for (let retry = 1; retry <= 2; retry++) {
+        expect(change).toHaveBeenCalledTimes(retry);
+        expect(passing(kernel)).toEqual(part === "filter" ? [device] : []);
+        expect(Object.keys(kernel.content?.peers ?? {})).toEqual([device]);
+        await pass(agent, 5_000);
+      }
+      expect(passing(kernel)).toEqual([]);
+      expect(kernel.content?.peers).toEqual({});
+      // Nothing is left to retry.
+      expect(change).toHaveBeenCalledTimes(3);
+      await pass(agent, 5_000);
+      expect(change).toHaveBeenCalledTimes(3);
+    },
+  );
+
+  test("retries to drop everything after a configuration expired", async () => {
+    const { agent, kernel } = await start();
+    await agent.applyConfiguration(signed(content(), { expiresAt: clock.now() + 10_000 }));
+    vi.spyOn(kernel, "filter").mockRejectedValueOnce(new Error("No buffer space available"));
+    await pass(agent, 10_000);
+    expect(isClosed(kernel)).toBe(false);
+    await pass(agent, 5_000);
+    expect(isClosed(kernel)).toBe(true);
+    expect(agent.enforces).toBeUndefined();
+  });
+
+  test.each([true, false])(
+    "retries to restore the previous state, with an earlier configuration: %s",
+    async (hasEarlier) => {
+      const { agent, kernel } = await start();
+      if (hasEarlier) await agent.applyConfiguration(signed(content()));
+      kernel.refusal = "RTNETLINK answers: No buffer space available";
+      const { filter } = kernel;
+      const filters = vi.spyOn(kernel, "filter");
+      // At the first configuration, the filters precede the tunnel.
+      if (!hasEarlier) filters.mockImplementationOnce((wanted) => filter.call(kernel, wanted));
+      filters.mockRejectedValueOnce(new Error("No buffer space available"));
+      const change = hasEarlier ? { ...content(), classes: {} } : content();
+      expect(await agent.applyConfiguration(signed(change))).toMatchObject({ state: "failed", reason: "not_applied" });
+      expect(kernel.content).toEqual(change);
+      if (!hasEarlier) expect(passing(kernel)).toEqual([device]);
+      await pass(agent, 5_000);
+      if (hasEarlier) expect(kernel.content).toEqual(content());
+      else expect(isClosed(kernel)).toBe(true);
+    },
+  );
 
   test.each([
     ["when its timer fires", 0],

@@ -50,6 +50,8 @@ export interface Report {
 interface Enforced {
   readonly configuration: SignedConfiguration;
   readonly policy: PolicyPart;
+  /** The time that the policy is for, in milliseconds since 1970. Later changes are still to be applied. */
+  readonly policyAt: number;
 }
 
 interface AgentParts {
@@ -92,6 +94,8 @@ export class Agent {
   #isOpen = false;
   /** When the filters were last restored after a change by another program, in milliseconds since 1970. */
   #repairedAt = Number.NEGATIVE_INFINITY;
+  /** The kernel refused a part of the last change. The enforced state is applied until the kernel accepts it. */
+  #mustRetry = false;
   /** The machine refused the stored configuration, which is retried. */
   #mustResume = false;
 
@@ -111,7 +115,13 @@ export class Agent {
     this.#trust = await this.#parts.folder.trust();
     const isFormer = signingKey !== undefined && this.#trust?.formerKeys?.includes(signingKey) === true;
     if (signingKey !== undefined && !isFormer) await this.trustSigningKey(signingKey);
-    await this.#queue.run(() => this.#resume());
+    try {
+      await this.#queue.run(() => this.#resume());
+    } catch (error) {
+      // The program ends. No retry may keep it running.
+      await this.stop();
+      throw error;
+    }
     this.#scheduleCheck(checkMs);
   }
 
@@ -268,7 +278,8 @@ export class Agent {
   async #enforce(configuration: SignedConfiguration, previous: Enforced | undefined): Promise<void> {
     const { kernel, clock, forwarding } = this.#parts;
     const { content, envelope } = configuration;
-    const policy = policyPart(forwarding, content, clock.now(), envelope.header.expiresAt);
+    const policyAt = clock.now();
+    const policy = policyPart(forwarding, content, policyAt, envelope.header.expiresAt);
     const state = this.#table(policy, content);
     await kernel.checkFilters(state);
     await kernel.forward();
@@ -276,7 +287,8 @@ export class Agent {
     if (previous === undefined) await kernel.filter(state);
     await this.#tunnel(content);
     await kernel.filter(state);
-    this.#enforced = { configuration, policy };
+    this.#enforced = { configuration, policy, policyAt };
+    this.#mustRetry = false;
     this.#setTimer();
   }
 
@@ -297,16 +309,20 @@ export class Agent {
   async #restore(previous: Enforced | undefined): Promise<void> {
     const { kernel, wireGuard, log } = this.#parts;
     this.#enforced = previous;
+    this.#mustRetry = true;
     try {
-      if (previous === undefined) return await kernel.filter(closedTable(wireGuard.name));
-      const { content } = previous.configuration;
-      await kernel.filter(this.#table(previous.policy, content));
-      await this.#tunnel(content);
+      if (previous === undefined) {
+        await kernel.filter(closedTable(wireGuard.name));
+      } else {
+        const { content } = previous.configuration;
+        await kernel.filter(this.#table(previous.policy, content));
+        await this.#tunnel(content);
+      }
+      this.#mustRetry = false;
     } catch (err) {
-      log("failed to restore the previous configuration; will retry", { err });
-    } finally {
-      this.#setTimer();
+      log("failed to restore the previous configuration; will retry", { err, retryMs });
     }
+    this.#setTimer();
   }
 
   /** Applies the passage of time and new addresses of names to the filters. */
@@ -317,8 +333,8 @@ export class Agent {
     const { content, envelope } = enforced.configuration;
     if (envelope.header.expiresAt <= clock.now()) {
       log("configuration expired; dropping all traffic", { generation: envelope.header.generation });
-      this.#enforced = undefined;
       await kernel.filter(closedTable(wireGuard.name));
+      this.#enforced = undefined;
       await this.#holder.notify(undefined);
       return;
     }
@@ -332,36 +348,50 @@ export class Agent {
     return withNames(policy, content, named, (host) => hosts.addressesOf(host));
   }
 
-  #setTimer(delayMs?: number): void {
-    const { clock, forwarding, log } = this.#parts;
+  #setTimer(): void {
+    const { clock } = this.#parts;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
+    if (this.#isStopped) return;
+    let waitMs = retryMs;
+    if (!this.#mustRetry) {
+      if (this.#enforced === undefined) return;
+      // Time has passed since the policy was computed: the next change may be over already.
+      waitMs = Math.min(Math.max(0, changesAt(this.#enforced) - clock.now()), longestWaitMs);
+    }
+    this.#cancelTimer = clock.after(waitMs, () => void this.#queue.run(() => this.#applyTime()));
+  }
+
+  /** Applies the passage of time, and what the kernel refused before. */
+  async #applyTime(): Promise<void> {
+    const { kernel, wireGuard, clock, log } = this.#parts;
+    if (this.#isStopped) return;
     const enforced = this.#enforced;
-    if (enforced === undefined) return;
-    const { content, envelope } = enforced.configuration;
-    const { expiresAt } = envelope.header;
-    const appliedAt = clock.now();
-    const next = nextChangeAt(content, expiresAt, appliedAt) ?? expiresAt;
-    const applyTime = async () => {
-      if (this.#enforced !== enforced) return;
-      if (clock.now() < next) return this.#setTimer();
-      const ended = endedDevices(content, appliedAt).length;
-      const policy = policyPart(forwarding, content, clock.now(), expiresAt);
-      this.#enforced = { configuration: enforced.configuration, policy };
+    const now = clock.now();
+    // The clock may have been set back.
+    const isDue = enforced !== undefined && (now >= changesAt(enforced) || now < enforced.policyAt);
+    if (isDue || this.#mustRetry) {
       try {
-        // The filters end the access. The peers of ended sessions are removed afterwards.
-        await this.#refreshFilters();
-        if (endedDevices(content, clock.now()).length !== ended) await this.#tunnel(content);
-        this.#setTimer();
+        if (enforced === undefined) await kernel.filter(closedTable(wireGuard.name));
+        else await this.#enforceAt(enforced, now);
+        this.#mustRetry = false;
       } catch (err) {
+        this.#mustRetry = true;
         log("failed to apply the passage of time; will retry", { err, retryMs });
-        this.#setTimer(retryMs);
       }
-    };
-    this.#cancelTimer = clock.after(
-      delayMs ?? Math.min(next - clock.now(), longestWaitMs),
-      () => void this.#queue.run(applyTime),
-    );
+    }
+    this.#setTimer();
+  }
+
+  /** The filters end the access. The peers of ended sessions are removed afterwards. */
+  async #enforceAt({ configuration, policyAt }: Enforced, now: number): Promise<void> {
+    const { content, envelope } = configuration;
+    const policy = policyPart(this.#parts.forwarding, content, now, envelope.header.expiresAt);
+    this.#enforced = { configuration, policy, policyAt: now };
+    await this.#refreshFilters();
+    if (this.#enforced === undefined) return;
+    const isTunnelDue = endedDevices(content, policyAt).length !== endedDevices(content, now).length;
+    if (isTunnelDue || this.#mustRetry) await this.#tunnel(content);
   }
 
   #scheduleCheck(delayMs: number): void {
@@ -426,4 +456,10 @@ export class Agent {
       log("restored the interface, which another program removed", { interface: wireGuard.name });
     }
   }
+}
+
+/** Returns when the enforced policy is no longer current. */
+function changesAt({ configuration, policyAt }: Enforced): number {
+  const { expiresAt } = configuration.envelope.header;
+  return nextChangeAt(configuration.content, expiresAt, policyAt) ?? expiresAt;
 }
