@@ -23,11 +23,8 @@ export interface DeployedGateway {
 export async function deployGateway(command: string): Promise<DeployedGateway> {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-deployed-"));
   const report = `printf '%s\\n' "$@"`;
-  for (const [name, script] of [
-    ["curl", report],
-    ["sudo", `cat && ${report}`],
-  ] as const) {
-    await writeFile(path.join(folder, name), `#!/bin/sh\n${script}\n`);
+  for (const name of ["curl", "sudo"]) {
+    await writeFile(path.join(folder, name), `#!/bin/sh\n${report}\n`);
     await chmod(path.join(folder, name), 0o755);
   }
   const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command], {
@@ -35,11 +32,10 @@ export async function deployGateway(command: string): Promise<DeployedGateway> {
     env: { PATH: `${folder}:/usr/bin:/bin` },
   });
   const called = stdout.trimEnd().split("\n");
-  const [, address = ""] = called;
+  const [, , script = "", address = ""] = called;
   const file = called.at(-1) ?? "";
-  expect(called).toEqual(["-fsS", address, "sh", "-s", "--", "--token-file", file]);
-  const script = await (await fetch(address)).text();
-  expect(script).toMatch(/^#!\/bin\/sh\n/);
+  expect(called).toEqual(["-fsS", "-o", script, address, "sh", script, "--token-file", file]);
+  expect(await (await fetch(address)).text()).toMatch(/^#!\/bin\/sh\n/);
   const url = address.replace(/\/install\/gateway$/, "");
   const args = ["--url", url, "--token-file", file];
   // The real program accepts this command line.

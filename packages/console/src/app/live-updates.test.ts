@@ -27,7 +27,7 @@ test("every listed kind of record has the path of its list", () => {
   expect(missing).toEqual([]);
 });
 
-test("the page of a record that is being deleted is not refetched, unless the deletion fails", () => {
+test("the page of a record that is being deleted is not refetched, unless the deletion fails", async () => {
   const queryClient = new QueryClient();
   const [record, below, other] = ["/tenants/groups/1", "/tenants/groups/1/members", "/tenants/groups/2"];
   for (const path of [record, below, other]) queryClient.setQueryData([path], {});
@@ -35,7 +35,7 @@ test("the page of a record that is being deleted is not refetched, unless the de
     [record, below, other].filter((path) => queryClient.getQueryState([path])?.isInvalidated === true);
   const update = gatherUpdates(queryClient);
   const event = { data: JSON.stringify({ target: { type: "group" } }) };
-  const failed = expectDeletions([record]);
+  const failed = await expectDeletions(queryClient, [record]);
   update.add(event);
   vi.runAllTimers();
   expect(invalidated()).toEqual([other]);

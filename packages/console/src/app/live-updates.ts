@@ -41,12 +41,15 @@ const shownBy: Readonly<Record<string, readonly string[]>> = {
 const deletions = new Set<string>();
 
 /**
- * Call before the request that deletes records.
+ * Stops reading records that are going to be deleted. Call before the request.
  *
  * @returns a function to call if the request fails
  */
-export function expectDeletions(paths: readonly string[]): () => void {
+export async function expectDeletions(queryClient: QueryClient, paths: readonly string[]): Promise<() => void> {
   for (const path of paths) deletions.add(path);
+  if (paths.length > 0) {
+    await queryClient.cancelQueries({ predicate: ({ queryKey: [first] }) => isDeleted(String(first)) });
+  }
   return () => {
     for (const path of paths) deletions.delete(path);
   };

@@ -95,7 +95,10 @@ export function ReviewedChange(props: ReviewedChangeProps) {
   const send = async () => {
     setBusy(true);
     const deletions = leaves ? changes.filter(({ method }) => method === "DELETE") : [];
-    const failed = expectDeletions(deletions.map(({ path }) => path));
+    const failed = await expectDeletions(
+      queryClient,
+      deletions.map(({ path }) => path),
+    );
     try {
       const answer = await run(isBlocked(problem) ? reason.trim() : undefined);
       if (savedMessage !== undefined) notifySaved(savedMessage, changes, answer);

@@ -119,7 +119,10 @@ describe("a stored reply", () => {
     };
     await clearExpiredReplies(server.database);
     expect(await storedReplies()).toBe(1);
-    await administrator.query("UPDATE idempotent_replies SET expires_at = now() WHERE tenant_id = $1", [other.id]);
+    await administrator.query(
+      "UPDATE idempotent_replies SET expires_at = now() - interval '1 second' WHERE tenant_id = $1",
+      [other.id],
+    );
     await clearExpiredReplies(server.database);
     expect(await storedReplies()).toBe(0);
   });
