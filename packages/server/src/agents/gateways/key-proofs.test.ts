@@ -87,6 +87,8 @@ test("a key is replaced with a proof of the former key, or after a reset, once",
   });
   expect((await read(id)).keyResetUntil).toBeUndefined();
   expect(await eventsOf(id)).toContainEqual(expect.objectContaining({ operation: "resetGatewayKey" }));
+  // Once this change is applied, the replica knows that the reset was used.
+  await replicas.client.must.put(`/tenants/gateways/${id}/settings?wait=applied`, { resolvers: ["10.80.0.53"] });
   gateway.cut();
   gateway.useKey(new SimulatedKey());
   await isRefused(gateway, id);

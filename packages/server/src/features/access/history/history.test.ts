@@ -22,11 +22,11 @@ const row = (facts: object) =>
 test("a device from before tags existed has none, in the order of the live facts", () => {
   const { tags: _, ...before } = live;
   const facts = factsOfHistory([row(before)]);
-  expect(JSON.stringify(facts.devices)).toBe(JSON.stringify([live]));
+  expect(JSON.stringify(facts.devices)).toBe(JSON.stringify([{ ...live, sessionEndsAt: null }]));
   expect(JSON.stringify(changesOfHistory([row(before)]))).toBe(JSON.stringify([{ kind: "device", facts: live }]));
   expect(compile(facts).devices.get(live.id)?.facts.tags).toEqual([]);
 });
 
 test("a past device has no end of its session", () => {
-  expect(factsOfHistory([row({ ...live, sessionEndsAt: 1_000 })]).devices).toEqual([live]);
+  expect(factsOfHistory([row({ ...live, sessionEndsAt: 1_000 })]).devices).toEqual([{ ...live, sessionEndsAt: null }]);
 });

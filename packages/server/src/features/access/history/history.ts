@@ -42,8 +42,8 @@ function currentDevice(facts: HistoryRow["facts"]): HistoryRow["facts"] {
 
 /** A past device. The end of its session is an observation, and not part of the past (decision 0125). */
 function pastDevice(row: HistoryRow): DeviceFacts {
-  const { sessionEndsAt: _, ...facts } = currentDevice(row.facts) as DeviceFacts; // the row of a device that exists
-  return facts;
+  const facts = currentDevice(row.facts) as DeviceFacts; // the row of a device that exists
+  return { ...facts, sessionEndsAt: null };
 }
 
 /** A change as the history stores it. */
