@@ -51,7 +51,7 @@ export const DevicePeer = closedObject({
   publicKey: PublicKey,
   /** The IPv6 tunnel address. */
   ipv6: Type.String({ pattern: `^${ipv6Pattern}$` }),
-  /** From this time on, the device is no peer, because its session has ended. Absent: no session limits the device. */
+  /** The end of the device's session, after which the device is not a peer. Absent if no session limits the device. */
   until: Type.Optional(Moment),
 });
 export type DevicePeer = Static<typeof DevicePeer>;

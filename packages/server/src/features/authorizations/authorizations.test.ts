@@ -326,7 +326,7 @@ describe("an access token", () => {
     expect((await usersWith(body.access_token)).status).toBe(200);
   });
 
-  test("is no cookie, and a cookie is no access token", async () => {
+  test("is not accepted as a cookie, nor a cookie as an access token", async () => {
     const { person, tokens } = await signedIn();
     const asCookie = await server
       .client(undefined)

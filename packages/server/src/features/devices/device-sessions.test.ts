@@ -186,7 +186,7 @@ describe("with a lifetime", () => {
     await Promise.all([beat(gateway), beat(agent)]);
     await server.tasks.get("gateway-links")?.runNow();
     await server.tasks.get("device-links")?.runNow();
-    await until("the device is no peer", () => peerOf(device) === undefined);
+    await until("the device is not a peer", () => peerOf(device) === undefined);
     await until("the device has no route", () => agent.routeTo(block) === undefined);
   });
 
@@ -258,7 +258,7 @@ describe("with a lifetime", () => {
     clock.advance(60_000);
     await end(person, device);
     expect(await decisionFor(device)).toMatchObject({ decision: false, context: { reason: "device_session_ended" } });
-    await until("the device is no peer", () => peerOf(device) === undefined);
+    await until("the device is not a peer", () => peerOf(device) === undefined);
     const { session } = await read(`/tenants/devices/${device.id}`);
     expect(session).toMatchObject({ ended: true, endsAt: at(clock.now().getTime()) });
     expect((await signInOn(device, person)).answer.status).toBe(200);
@@ -321,6 +321,6 @@ describe("with a lifetime", () => {
     else await tenant.client.must.post("/tenants/configuration/apply", { version: 1, identityProviders: [] });
     expect(await decisionFor(device)).toMatchObject({ decision: false, context: { reason: "device_session_ended" } });
     expect(await decisionFor(unrelated)).toMatchObject({ decision: true });
-    await until("the device is no peer", () => peerOf(device) === undefined);
+    await until("the device is not a peer", () => peerOf(device) === undefined);
   });
 });
