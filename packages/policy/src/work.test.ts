@@ -4,6 +4,8 @@ import { decide, deciding } from "./decisions/decide.ts";
 import { explaining } from "./decisions/explain.ts";
 import { checkingExpectation } from "./effects/check-expectation.ts";
 import { compareAccess, comparingAccess } from "./effects/compare-access.ts";
+import { configuringDevice } from "./enforcement/device-routes.ts";
+import { noSources } from "./enforcement/device-sources.ts";
 import type { PolicyFacts, TenantFacts } from "./model/facts.ts";
 import { compile, update } from "./model/model.ts";
 import { checkDecisions } from "./testing/engine-properties.ts";
@@ -82,6 +84,17 @@ test("a decision yields between two expensive rules", () => {
 });
 
 test.each<[string, () => Work<unknown>, number]>([
+  [
+    "the routes of a device",
+    () => {
+      const own = { id: "d", name: "Laptop", userId: "u1", active: true, tags: [], agent: true, posture: {} };
+      const device = { ...own, os: "", osVersion: "", appVersion: "", hardwareId: "" };
+      const routed = { ipv4: "100.64.0.1", ipv6: "fd00::1", sources: noSources, country: null, isPeer: true };
+      const inputs = { devices: new Map([["d", routed]]), gateways: new Map() };
+      return configuringDevice(update(model, [{ kind: "device", facts: device }]), inputs, "d", 0);
+    },
+    policies.length,
+  ],
   ["an explanation", () => explaining(model, request), policies.length],
   [
     "a comparison",

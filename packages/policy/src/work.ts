@@ -21,5 +21,11 @@ export const decisionCost = 30;
 export const policyCost = 4;
 /** A user of a comparison, without policies. */
 export const comparedUserCost = 60;
+/** A record of a model that is compiled. */
+export const recordCost = 100;
+/** A reference that is compiled, such as a user whom a policy names. */
+export const referenceCost = 10;
+/** The records that are compiled at most before work yields. */
+export const recordsAtOnce = 50;
 /** The units that work spends at most before it yields, unless one evaluation costs more. */
 export const yieldAfter = 2_000;

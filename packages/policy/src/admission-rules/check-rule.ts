@@ -1,10 +1,10 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { costFault } from "./rule-cost.ts";
-import { RULE_LIMITS, ruleEnvironment, TIME_VARIABLE } from "./rule-language.ts";
+import { RULE_LIMITS, ruleEnvironment } from "./rule-language.ts";
 import { checkNames } from "./rule-names.ts";
 import { readPattern } from "./rule-patterns.ts";
 import { faultOfLibraryError, plainTypes, problemsOf, type RuleFault, type RuleProblem } from "./rule-problems.ts";
-import { asLiteralText, asSelection, walkRule } from "./rule-syntax.ts";
+import { asLiteralText, asSelection, clockUse, walkRule } from "./rule-syntax.ts";
 
 export type RuleCheck =
   | {
@@ -86,11 +86,12 @@ function survey(root: ASTNode): RuleShape {
     faults.push(...names.faults);
     if (isUnreadableBytes(node))
       faults.push({ message: "A byte string can have ASCII characters only.", at: node.pos });
-    if (node.op === "id" && node.args === TIME_VARIABLE && !bound.has(TIME_VARIABLE)) readsNow = true;
+    const clock = clockUse(node, bound);
+    readsNow ||= clock.reads;
     const name = asSelection(node)?.name;
     if (name !== undefined) selectedNames.add(name);
     if (node.op === "rcall" && node.args[0] === "matches") patterns.push(...node.args[2]);
-    return names.descend;
+    return names.descend && clock.descend;
   });
   if (deepest !== undefined) {
     const message = `More than ${RULE_LIMITS.treeDepth} operators are chained or nested. Use a list and "in" instead.`;

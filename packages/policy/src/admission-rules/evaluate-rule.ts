@@ -1,9 +1,9 @@
 import { type ASTNode, Environment, serialize } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";
 import { conversionFunctions, registerTextFunctions, textMethods } from "./cel-text.ts";
-import { Instant, registerTimes, timeFunctions } from "./cel-time.ts";
+import { Instant, registerTimes, Span, timeFunctions } from "./cel-time.ts";
 import { correctOperator } from "./cel-values.ts";
-import { RULE_LIMITS, TIME_VARIABLE } from "./rule-language.ts";
+import { RULE_LIMITS, SESSION_VARIABLE, TIME_VARIABLE } from "./rule-language.ts";
 import { readPattern } from "./rule-patterns.ts";
 import { walkRule } from "./rule-syntax.ts";
 
@@ -14,9 +14,19 @@ import { walkRule } from "./rule-syntax.ts";
 export interface RuleContext {
   readonly user?: object | undefined;
   readonly device?: object | undefined;
+  /** The session of the device. Its age follows from `now`. */
+  readonly session?: RuleSession | undefined;
   readonly source: object;
   readonly resource?: object | undefined;
   readonly now: Date;
+}
+
+/** The variable `session`, without its age. An absent field must not be a key. */
+export interface RuleSession {
+  /** Milliseconds since 1970. */
+  readonly authenticatedAt: number;
+  readonly methods: readonly string[];
+  readonly provider?: string;
 }
 
 /**
@@ -44,20 +54,36 @@ export function prepareRule(text: string): PreparedRule {
   const { ast } = environment.parse(text);
   const evaluate = environment.parse(text);
   let readsTime = false;
+  let readsSession = false;
   walkRule(evaluate.ast, (node) => {
     if (node.op === "id" && node.args === TIME_VARIABLE) readsTime = true;
+    if (node.op === "id" && node.args === SESSION_VARIABLE) readsSession = true;
     correctCall(node);
     correctOperator(node);
     return true;
   });
   const hasType = () => evaluate.check().valid;
-  if (!readsTime) return { ast, evaluate, hasType };
+  if (!readsTime && !readsSession) return { ast, evaluate, hasType };
   return {
     ast,
-    evaluate: (context) => evaluate({ ...context, now: new Instant(context.now.getTime()) }),
+    evaluate: (context) => evaluate(readsSession ? withSession(context) : withTime(context)),
     hasType,
   };
 }
+
+function withTime(context: RuleContext): object {
+  return { ...context, now: new Instant(context.now.getTime()) };
+}
+
+function withSession(context: RuleContext): object {
+  const { session, ...others } = context;
+  // A key without a value would make the variable known.
+  if (session === undefined) return withTime(others);
+  const age = new Span(BigInt(context.now.getTime() - session.authenticatedAt) * nanosPerMs);
+  return { ...withTime(others), session: { ...session, authenticatedAt: new Instant(session.authenticatedAt), age } };
+}
+
+const nanosPerMs = 1_000_000n;
 
 /** Prepares a part of a rule. The part must not read variables of a surrounding comprehension. */
 export function preparePart(part: ASTNode): Evaluation {

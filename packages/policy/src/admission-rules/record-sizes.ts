@@ -22,8 +22,9 @@ export type SizeKey = number;
 const cachedKeys = new WeakMap<object, SizeKey>();
 
 /** The sizes of the records in a context. */
-export function sizeKeyOf({ user, device, resource }: RuleContext): SizeKey {
-  return largerKey(keyOfRecord(user), largerKey(keyOfRecord(device), keyOfRecord(resource)));
+export function sizeKeyOf({ user, device, session, resource }: RuleContext): SizeKey {
+  const ofDevice = largerKey(keyOfRecord(device), keyOfRecord(session));
+  return largerKey(keyOfRecord(user), largerKey(ofDevice, keyOfRecord(resource)));
 }
 
 export function sizesOfKey(key: SizeKey): RecordSizes {

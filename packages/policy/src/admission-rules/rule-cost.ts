@@ -8,6 +8,7 @@ import {
   type ResultSize,
   RULE_LIMITS,
   SEARCHES,
+  SESSION_VARIABLE,
   TIME_PARTS,
   TIME_VARIABLE,
 } from "./rule-language.ts";
@@ -49,6 +50,8 @@ const elementCost = 0.5;
 /** Sums and differences of timestamps and durations. */
 const timeArithmeticCost = 20;
 const timeComparisonCost = 2;
+/** The session with its age is prepared once for each evaluation. */
+const sessionCost = 20;
 /** The costs of functions and methods, without their arguments. */
 const methodCost = 4;
 const functionCosts: ReadonlyMap<string, number> = new Map([
@@ -130,8 +133,11 @@ class CostEstimator {
     this.#record = listSize(groups, text, 2);
     this.#fieldSizes = {
       string: textSize(Math.min(text, TEXT_FIELD)),
+      bool: SCALAR,
       "list<string>": listSize(groups, groupName, 1),
       "map<string, dyn>": listSize(postureEntries, POSTURE_ENTRY, 1),
+      "google.protobuf.Timestamp": SCALAR,
+      "google.protobuf.Duration": SCALAR,
     };
   }
 
@@ -201,7 +207,9 @@ class CostEstimator {
     const record = operand.op === "id" && !bound.has(operand.args) ? RECORDS.get(operand.args) : undefined;
     if (record !== undefined) {
       const type = name === undefined ? undefined : record.fields.get(name);
-      return { cost: 2 + ownCost, size: type === undefined ? this.#attribute : this.#fieldSizes[type] };
+      const cost = 2 + ownCost + (operand.args === SESSION_VARIABLE ? sessionCost : 0);
+      const isTime = type === "google.protobuf.Timestamp" || type === "google.protobuf.Duration";
+      return { cost, size: type === undefined ? this.#attribute : this.#fieldSizes[type], isTime };
     }
     const { cost, size } = this.estimate(operand, bound);
     return { cost: 1 + cost + ownCost, size: elementOf(size) };
@@ -222,7 +230,7 @@ class CostEstimator {
   #functionCall(name: string, operands: readonly Estimate[]): Estimate {
     const weight = weightOf(operands);
     const perUnit = name === "size" ? countedPerUnit : charactersPerUnit;
-    // `has` and `type` read no characters. Long texts are no timestamps.
+    // `has` and `type` read no characters. Long texts are not timestamps.
     const read = name === "has" || name === "type" || name === "dyn" ? 0 : weight / perUnit;
     return {
       cost: bounded((functionCosts.get(name) ?? methodCost) + totalCost(operands) + read),
@@ -306,9 +314,10 @@ const safeMethods: ReadonlySet<string> = new Set([
   "size",
 ]);
 
-/** A device has no fields for a user without a device. */
+/** A device has no fields for a user without a device, and neither has a session. */
 function isBuiltInField({ operand, name }: Selection): boolean {
-  if (operand.op !== "id" || operand.args === "device" || name === undefined) return false;
+  if (operand.op !== "id" || operand.args === "device" || operand.args === SESSION_VARIABLE || name === undefined)
+    return false;
   return RECORDS.get(operand.args)?.fields.has(name) === true;
 }
 

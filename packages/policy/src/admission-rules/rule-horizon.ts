@@ -9,6 +9,8 @@ import {
   asLiteralText,
   type BoundNames,
   childrenOf,
+  clockUse,
+  sessionField,
   walkRule,
 } from "./rule-syntax.ts";
 
@@ -20,8 +22,9 @@ export type Horizon = (context: RuleContext) => number;
 
 /**
  * Finds every place where a rule reads the clock, and the next time at which the value there can change. A part of
- * local time changes at the next minute, hour or day. A comparison changes when both sides are equal. Any other use of
- * the clock changes with the next millisecond.
+ * local time changes at the next minute, hour or day. A comparison changes when both sides are equal. A part of a
+ * duration that grows with the clock, such as the age of the session, changes with its next unit. Any other use of the
+ * clock changes with the next millisecond.
  *
  * @returns undefined for a rule that does not read the clock
  */
@@ -40,15 +43,22 @@ const nextMillisecond: Horizon = ({ now }) => now.getTime() + 1;
 const never: Horizon = () => Number.POSITIVE_INFINITY;
 
 function collect(node: ASTNode, bound: BoundNames, horizons: Horizon[]): void {
-  const known = comparisonHorizon(node, bound) ?? minuteHorizon(node, bound) ?? partHorizon(node, bound);
+  const known =
+    comparisonHorizon(node, bound) ??
+    minuteHorizon(node, bound) ??
+    partHorizon(node, bound) ??
+    durationPartHorizon(node, bound);
   if (known !== undefined) {
     horizons.push(known);
     return;
   }
-  if (asFreeVariable(node, bound) === TIME_VARIABLE) {
-    horizons.push(nextMillisecond);
+  if (isPresenceOfAge(node, bound)) {
+    horizons.push(never);
     return;
   }
+  const clock = clockUse(node, bound);
+  if (clock.reads) horizons.push(nextMillisecond);
+  if (clock.reads || !clock.descend) return;
   const comprehension = asComprehension(node);
   if (comprehension === undefined) {
     for (const child of childrenOf(node)) collect(child, bound, horizons);
@@ -57,6 +67,13 @@ function collect(node: ASTNode, bound: BoundNames, horizons: Horizon[]): void {
   collect(comprehension.receiver, bound, horizons);
   const inner = new Set(bound).add(comprehension.variable);
   for (const child of comprehension.body) collect(child, inner, horizons);
+}
+
+/** `has(session.age)`: whether there is a session does not depend on the clock. */
+function isPresenceOfAge(node: ASTNode, bound: BoundNames): boolean {
+  if (node.op !== "call" || node.args[0] !== "has") return false;
+  const [argument] = node.args[1];
+  return argument !== undefined && sessionField(argument, bound) === "age";
 }
 
 // Comparisons -----------------------------------------------------------------------------------------------------
@@ -101,7 +118,7 @@ function comparisonHorizon(node: ASTNode, bound: BoundNames): Horizon | undefine
  * grow evenly.
  */
 function paceOf(node: ASTNode, bound: BoundNames): number | undefined {
-  if (asFreeVariable(node, bound) === TIME_VARIABLE) return 1;
+  if (asFreeVariable(node, bound) === TIME_VARIABLE || sessionField(node, bound) === "age") return 1;
   if (node.op === "+" || node.op === "-") {
     const [left, right] = node.args;
     const leftPace = paceOf(left, bound);
@@ -158,6 +175,32 @@ function partHorizon(node: ASTNode, bound: BoundNames): Horizon | undefined {
       // An invalid zone is invalid at any time.
     }
     return Number.POSITIVE_INFINITY;
+  };
+}
+
+/** The horizon of a part of a duration that grows or shrinks with the clock, such as `session.age.getHours()`. */
+function durationPartHorizon(node: ASTNode, bound: BoundNames): Horizon | undefined {
+  if (node.op !== "rcall") return undefined;
+  const [method, receiver, args] = node.args;
+  const lengthMs = partLengthsMs.get(method);
+  const pace = paceOf(receiver, bound);
+  if (lengthMs === undefined || args.length > 0 || (pace !== 1 && pace !== -1)) return undefined;
+  const duration = preparePart(receiver);
+  return (context) => {
+    const now = context.now.getTime();
+    let value: unknown;
+    try {
+      value = duration(context);
+    } catch {
+      // Without a session, there is no age at any time.
+      return Number.POSITIVE_INFINITY;
+    }
+    if (!(value instanceof Span)) return now + 1;
+    const length = value.valueOf();
+    const below = Math.floor(length / lengthMs) * lengthMs;
+    // Parts are rounded toward zero, so the part of a negative duration of whole units changes at once.
+    const untilLonger = length < 0 && length === below ? 1 : below + lengthMs - length;
+    return now + Math.max(1, Math.floor(pace === 1 ? untilLonger : length - below));
   };
 }
 
@@ -224,10 +267,10 @@ function unknownZone(lengthMs: number): Horizon {
 function standsAlone(node: ASTNode, bound: BoundNames): boolean {
   let alone = true;
   walkRule(node, (part, boundWithin) => {
-    if (part.op === "id" && !boundWithin.has(part.args) && (bound.has(part.args) || part.args === TIME_VARIABLE)) {
-      alone = false;
-    }
-    return alone;
+    if (part.op === "id" && !boundWithin.has(part.args) && bound.has(part.args)) alone = false;
+    const clock = clockUse(part, boundWithin);
+    if (clock.reads) alone = false;
+    return alone && clock.descend;
   });
   return alone;
 }

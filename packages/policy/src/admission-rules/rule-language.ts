@@ -29,7 +29,14 @@ export const RULE_LIMITS = {
   cost: 200_000,
 } as const;
 
-export type FieldType = "string" | "list<string>" | "map<string, dyn>";
+/** Times have the names of the library's types. */
+export type FieldType =
+  | "string"
+  | "bool"
+  | "list<string>"
+  | "map<string, dyn>"
+  | "google.protobuf.Timestamp"
+  | "google.protobuf.Duration";
 
 export interface RuleRecord {
   readonly typeName: string;
@@ -57,7 +64,17 @@ export const RECORDS: ReadonlyMap<string, RuleRecord> = new Map([
       appVersion: "string",
       hardwareId: "string",
       tags: "list<string>",
+      agent: "bool",
       posture: "map<string, dyn>",
+    }),
+  ],
+  [
+    "session",
+    record("Session", {
+      authenticatedAt: "google.protobuf.Timestamp",
+      age: "google.protobuf.Duration",
+      methods: "list<string>",
+      provider: "string",
     }),
   ],
   ["source", record("Source", { ip: "string", country: "string" })],
@@ -66,6 +83,9 @@ export const RECORDS: ReadonlyMap<string, RuleRecord> = new Map([
 
 /** The variable that makes a rule depend on time. */
 export const TIME_VARIABLE = "now";
+
+/** The variable with the field `age`, which makes a rule depend on time too. */
+export const SESSION_VARIABLE = "session";
 
 /** Names of types, as in `type(user.level) == int`. */
 export const TYPE_NAMES: ReadonlySet<string> = new Set([

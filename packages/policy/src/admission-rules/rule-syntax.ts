@@ -1,5 +1,5 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { COMPREHENSIONS } from "./rule-language.ts";
+import { COMPREHENSIONS, SESSION_VARIABLE, TIME_VARIABLE } from "./rule-language.ts";
 
 /** Variables that comprehensions around a node bind. They hide other variables of the same name. */
 export type BoundNames = ReadonlySet<string>;
@@ -41,6 +41,30 @@ export function asSelection(node: ASTNode): Selection | undefined {
 /** The variable that a node names, unless a comprehension around the node binds that name. */
 export function asFreeVariable(node: ASTNode, bound: BoundNames): string | undefined {
   return node.op === "id" && !bound.has(node.args) ? node.args : undefined;
+}
+
+/** Whether a node reads the clock. The nodes below a selection from the session read nothing else. */
+export interface ClockUse {
+  readonly reads: boolean;
+  readonly descend: boolean;
+}
+
+/**
+ * How a node itself reads the clock: as `now`, as the age of the session, or as the session as a whole, which contains
+ * the age.
+ */
+export function clockUse(node: ASTNode, bound: BoundNames): ClockUse {
+  const field = sessionField(node, bound);
+  if (field !== undefined) return { reads: field === "age", descend: false };
+  const variable = asFreeVariable(node, bound);
+  return { reads: variable === TIME_VARIABLE || variable === SESSION_VARIABLE, descend: true };
+}
+
+/** The field that a node selects from the session. Undefined for any other node. */
+export function sessionField(node: ASTNode, bound: BoundNames): string | undefined {
+  const selection = asSelection(node);
+  if (selection?.name === undefined) return undefined;
+  return asFreeVariable(selection.operand, bound) === SESSION_VARIABLE ? selection.name : undefined;
 }
 
 /**

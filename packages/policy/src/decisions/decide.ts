@@ -1,7 +1,7 @@
 import { formatIpAddress, type IpAddress } from "@gatehouse/addresses/ip-address";
 import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
-import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
+import type { RuleContext, RuleSession } from "../admission-rules/evaluate-rule.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import { estimatedCost } from "../model/evaluation-cost.ts";
@@ -62,6 +62,17 @@ export function* deciding(model: Model, request: AccessRequest): Work<Decision> 
   if (hasEnded(principal, request.now)) return denied("device_session_ended");
   const { resource, denied: reason } = resolveDestination(model, request.destination);
   if (reason !== undefined) return timed(denied(reason, resource), principal.endsAt);
+  return yield* decidingForResource(model, request, principal, resource);
+}
+
+/** Decides like `decideForResource`, as work that can be suspended. Yields the cost of policies only. */
+export function* decidingForResource(
+  model: Model,
+  request: AccessRequest,
+  principal: Principal,
+  resource: CompiledResource | undefined,
+): Work<Decision> {
+  if (hasEnded(principal, request.now)) return denied("device_session_ended");
   const type = policyTypeFor(principal, resource);
   if (type === undefined) return denied("no_resource");
   const list = model.policies[type];
@@ -205,10 +216,25 @@ function gatewaysFor(
   key: string,
 ): readonly string[] {
   if (resource === undefined) return noGateways;
-  const { gateways, loadBalancingMode } = resource.facts;
+  const { gateways } = resource.facts;
   const named = policy.facts.gateways;
-  const online = onlineOf(model, named.length === 0 ? gateways : gateways.filter((id) => named.includes(id)));
-  if (loadBalancingMode === "MANUAL" || online.length < 2) return online;
+  const usable = named.length === 0 ? gateways : gateways.filter((id) => named.includes(id));
+  return gatewaysInOrder(model, resource, key, usable);
+}
+
+/**
+ * The gateways in service, in the order to try them.
+ *
+ * @param ids some gateways of the resource, in its order
+ */
+export function gatewaysInOrder(
+  model: Model,
+  { facts }: CompiledResource,
+  key: string,
+  ids: readonly string[] = facts.gateways,
+): readonly string[] {
+  const online = onlineOf(model, ids);
+  if (facts.loadBalancingMode === "MANUAL" || online.length < 2) return online;
   const known = online.flatMap((id) => model.gateways.get(id) ?? []);
   return automaticOrder(known, key).map(({ id }) => id);
 }
@@ -225,6 +251,7 @@ export function ruleContext(input: DecisionInput, sourceIp: IpAddress | undefine
   return {
     user: userVariable(model, principal, subject),
     device: deviceVariable(model, principal, subject),
+    session: sessionVariable(model, principal),
     source: {
       ...(sourceIp === undefined ? {} : { ip: formatIpAddress(sourceIp) }),
       ...(country === undefined ? {} : { country }),
@@ -244,6 +271,14 @@ function deviceVariable({ devices }: Model, { deviceId }: Principal, subject: Su
   const device = deviceId === undefined ? undefined : devices.get(deviceId);
   if (subject.kind === "site" || subject.posture === undefined) return device?.forRules;
   return device?.forRulesWith(subject.posture);
+}
+
+/** The session of the device, also of one whose posture is given with the request. */
+export function sessionVariable(
+  { devices }: Model,
+  { deviceId }: Pick<Principal, "deviceId">,
+): RuleSession | undefined {
+  return deviceId === undefined ? undefined : devices.get(deviceId)?.sessionForRules;
 }
 
 const noGateways: readonly string[] = [];

@@ -31,7 +31,20 @@ export function* explainingOwn(
   request: AccessRequest,
   ownDevices: readonly string[],
 ): Work<OwnExplanation> {
-  const decision = yield* deciding(model, request);
+  return yield* explainingDecision(model, request, ownDevices, yield* deciding(model, request));
+}
+
+/**
+ * Explains a decision about a request of a person, like `explainingOwn`.
+ *
+ * @param decision the decision; it may consider source addresses other than the request's
+ */
+export function* explainingDecision(
+  model: Model,
+  request: AccessRequest,
+  ownDevices: readonly string[],
+  decision: Decision,
+): Work<OwnExplanation> {
   const { resource, denied } = resolveDestination(model, request.destination);
   const { principal, reason: subject } = hypotheticalPrincipal(model, request);
   if (resource === undefined || denied !== undefined || principal === undefined) return { decision, missing: [] };

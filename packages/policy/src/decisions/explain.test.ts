@@ -50,6 +50,39 @@ const network = `
     Git: { addresses: { git.example.com: [TCP/443] }, gateways: [berlin] }
 `;
 
+describe("a condition on the session", () => {
+  const tenant = (session: string) => `
+  users: { ada: {} }
+  devices: { laptop: { user: ada${session} } }${network}
+  policies:
+    - { name: Git, all: [users], resources: [Git], when: "session.age < duration('8h') && 'hwk' in session.methods" }`;
+  const recent = ', session: { authenticatedAt: "2026-01-15T03:00:00Z", methods: [otp] }';
+
+  test("is missing with its values, as text", () => {
+    const { nearestMiss } = explained(tenant(recent), "{ device: laptop, resource: Git }");
+    expect(nearestMiss?.missing).toMatchObject([
+      { condition: { text: "session.age < duration('8h')", values: [{ name: "session.age", value: "32400s" }] } },
+      { condition: { values: [{ name: "session.methods", value: ["otp"] }] } },
+    ]);
+    expect(JSON.stringify(nearestMiss)).toContain("32400s");
+  });
+
+  test("is missing without a session", () => {
+    expect(missing(tenant(""), "{ device: laptop, resource: Git }")).toEqual([
+      "session.age < duration('8h')",
+      "'hwk' in session.methods",
+    ]);
+  });
+
+  test("shows a session that is read as a whole", () => {
+    const whole = tenant(recent).replace(/when: .*"/, `when: "[session].exists(one, one.age < duration('8h'))"`);
+    const { policies } = explained(whole, "{ device: laptop, resource: Git }");
+    const age = { age: "32400s", authenticatedAt: "2026-01-15T03:00:00.000Z", methods: ["otp"] };
+    expect(policies[0]?.rule?.condition.values).toEqual([{ name: "session", value: age }]);
+    expect(JSON.stringify(policies)).toContain("32400s");
+  });
+});
+
 describe("the nearest miss", () => {
   test("is a group of which the user is not a member", () => {
     const tenant = `

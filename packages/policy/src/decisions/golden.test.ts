@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { compile } from "../model/model.ts";
 import { expectationOf, inNames, readGoldenCases } from "../testing/golden-case.ts";
-import { decide } from "./decide.ts";
+import { decideAtGateways } from "./decide-at-gateways.ts";
 
 test.each(readGoldenCases().map((golden) => [golden.title, golden] as const))("%s", (_, golden) => {
-  const { facts, request, expected, why } = golden;
-  const { validUntil, ...decision } = decide(compile(facts), request);
+  const { facts, request, observed, expected, why } = golden;
+  const { validUntil, ...decision } = decideAtGateways(compile(facts), request, observed);
   expect(inNames(golden, decision), why).toEqual(expectationOf(golden));
   if (expected.changesAt === undefined) expect(validUntil, why).toBeUndefined();
   if (validUntil !== undefined) expect(validUntil, why).toBeGreaterThan(request.now);

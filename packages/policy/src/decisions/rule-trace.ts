@@ -1,5 +1,5 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { Instant } from "../admission-rules/cel-time.ts";
+import { Instant, Span } from "../admission-rules/cel-time.ts";
 import { preparePart, type RuleContext, textOfPart } from "../admission-rules/evaluate-rule.ts";
 import { asFreeVariable, asSelection, walkRule } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
@@ -94,10 +94,18 @@ function isPath(node: ASTNode, bound: ReadonlySet<string>): boolean {
 function seenValue(node: ASTNode, context: RuleContext): { readonly value: unknown } | { readonly error: string } {
   try {
     const value = preparePart(node)(context);
-    return { value: value instanceof Instant ? value.toString() : value };
+    return { value: readable(value) };
   } catch (error) {
     return { error: messageOf(error) };
   }
+}
+
+/** A value without the types of the language, whose numbers cannot all be written as JSON. */
+function readable(value: unknown): unknown {
+  if (value instanceof Instant || value instanceof Span) return value.toString();
+  // Only the session contains times.
+  if (typeof value !== "object" || value === null || !("age" in value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, readable(part)]));
 }
 
 /** The first line of a message. The library appends the text of the rule with a marker. */

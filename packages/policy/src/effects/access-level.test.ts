@@ -25,7 +25,15 @@ function levelBy(
         ivan: { status: "inactive", groups: ["engineers"] },
         petra: { status: "pending" },
       },
-      devices: { laptop: { user: "alice", posture: { managed: true } }, lost: { user: "alice", active: false } },
+      devices: {
+        laptop: {
+          user: "alice",
+          posture: { managed: true },
+          session: { authenticatedAt: "2026-01-15T11:00:00Z", methods: ["hwk"] },
+        },
+        phone: { user: "alice" },
+        lost: { user: "alice", active: false },
+      },
       gateways: { berlin: "ONLINE" },
       resources: { wiki: {}, mail: { type: "INTERNET", addresses: { "mail.example.com": ["TCP/443"] } } },
     },
@@ -102,6 +110,21 @@ describe("rules with open inputs", () => {
     ["comprehends nothing that is open", "user.groups.exists(name, name == 'engineers')", {}, "always"],
   ] as const)("a rule that %s", (_, rule, circumstances, level) => {
     expect(levelBy([when(rule)], circumstances)).toBe(level);
+  });
+
+  test.each([
+    ["the age of a session", "session.age < duration('8h')", {}, "sometimes", "never"],
+    ["the age at a given time", "session.age < duration('8h')", { now: given.now }, "always", "never"],
+    ["the age at a later time", "session.age < duration('30m')", { now: given.now }, "never", "never"],
+    ["that it is not old", "!(session.age > duration('8h'))", {}, "sometimes", "never"],
+    ["methods", "'hwk' in session.methods", {}, "always", "never"],
+    ["the age or the country", "session.age < duration('8h') || source.country == 'DE'", {}, "sometimes", "sometimes"],
+    ["the age and the country", "session.age < duration('8h') && source.country == 'DE'", {}, "sometimes", "never"],
+  ] as const)("a rule that reads %s: with a session, and without one", (_, rule, circumstances, ...levels) => {
+    const requests = ["laptop", "phone"].map((device) => ({ device, resource: "wiki" }));
+    expect(requests.map((request) => levelBy([when(rule)], circumstances, request))).toEqual(levels);
+    // A user without a device has no session.
+    expect(levelBy([when(rule)], circumstances, { user: "alice", resource: "wiki" })).toBe(levels[1]);
   });
 
   test("a rule that may be met, before a policy that denies and before one that allows", () => {

@@ -1,6 +1,6 @@
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { Candidates } from "../decisions/candidates.ts";
-import { policyTypeFor } from "../decisions/decide.ts";
+import { policyTypeFor, sessionVariable } from "../decisions/decide.ts";
 import type { Destination, Subject } from "../decisions/request.ts";
 import { resolveDestination } from "../decisions/resolve-destination.ts";
 import { resolvePrincipal } from "../decisions/resolve-principal.ts";
@@ -160,15 +160,17 @@ function least(one: Certainty, other: Certainty): Certainty {
 
 /** The variables with which rules are evaluated, without open circumstances. */
 export function contextOf(
-  { users, groups, devices }: Model,
+  model: Model,
   { userId, deviceId }: Pick<Principal, "userId" | "deviceId">,
   resource: CompiledResource | undefined,
   { source, now }: KnownCircumstances,
   overrides?: VariableOverrides,
 ): RuleContext {
+  const { users, groups, devices } = model;
   return {
     user: overrides?.user ?? users.get(userId)?.forRulesIn(groups),
     device: overrides?.device ?? (deviceId === undefined ? undefined : devices.get(deviceId)?.forRules),
+    session: sessionVariable(model, { deviceId }),
     source,
     resource: resource?.forRules,
     now,

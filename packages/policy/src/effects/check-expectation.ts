@@ -164,6 +164,7 @@ function syntheticDevice(posture: Properties): { readonly facts: DeviceFacts; re
     appVersion: "",
     hardwareId: "",
     tags: [],
+    agent: true,
     posture,
   };
   return { facts, forRules: new CompiledDevice(facts).forRules };

@@ -1,7 +1,7 @@
-import { expect, test } from "vitest";
-import type { FactChange, PolicyFacts, TenantFacts } from "../model/facts.ts";
+import { describe, expect, test } from "vitest";
+import type { DeviceFacts, FactChange, PolicyFacts, TenantFacts } from "../model/facts.ts";
 import { compile, update } from "../model/model.ts";
-import { mayHaveHiddenGains } from "./hidden-gains.ts";
+import { mayHaveHiddenGains, onlyEndSessions } from "./hidden-gains.ts";
 
 const user = {
   id: "ann",
@@ -95,3 +95,72 @@ test.each<[string, boolean, FactChange]>([
 function ruleText(text: string): FactChange {
   return { kind: "rule", facts: { id: "staff", name: "Staff", type: "CUSTOM", text } };
 }
+
+describe("sessions of devices", () => {
+  const session = { authenticatedAt: Date.parse("2026-01-15T08:00:00Z"), methods: ["hwk"], provider: null };
+  const laptop: DeviceFacts = {
+    id: "laptop",
+    userId: "ann",
+    active: true,
+    name: "Laptop",
+    os: "",
+    osVersion: "",
+    appVersion: "",
+    hardwareId: "SERIAL-1",
+    tags: [],
+    agent: true,
+    posture: {},
+    session,
+    sessionEndsAt: Date.parse("2026-01-15T16:00:00Z"),
+  };
+  const is = (fields: Partial<DeviceFacts>): FactChange => ({ kind: "device", facts: { ...laptop, ...fields } });
+  const ended = { session: null, sessionEndsAt: Date.parse("2026-01-15T17:00:00Z") };
+  const rules = [
+    ...facts.rules,
+    { id: "recent", name: "Recent", type: "CUSTOM", text: "session.age < duration('8h')" },
+    { id: "no-provider", name: "No provider", type: "CUSTOM", text: "!has(session.provider)" },
+  ] as const;
+  const recent = { ...policy, id: "recent", rule: "recent" };
+  const internet = { ...policy, type: "INTERNET", mode: "RESTRICTED", rule: "no-provider" } as const;
+  const restricting = { ...internet, id: "restricting", sourceIps: [] };
+
+  function gains(change: FactChange, policies: readonly PolicyFacts[], device = laptop): boolean {
+    const before = compile({ ...facts, devices: [device], rules, policies });
+    return mayHaveHiddenGains(before, update(before, [change]), [change]);
+  }
+
+  test.each<[string, boolean, FactChange]>([
+    ["the end of the session", false, is(ended)],
+    ["the end of a session without a lifetime", false, is({ session: null, sessionEndsAt: null })],
+    ["the end of the session, and another name", true, is({ ...ended, name: "Desktop" })],
+    ["another session", true, is({ session: { ...session, methods: ["pwd"] } })],
+    ["an earlier end by time", false, is({ sessionEndsAt: Date.parse("2026-01-15T12:00:00Z") })],
+    ["a later end by time", true, is({ sessionEndsAt: Date.parse("2026-01-15T20:00:00Z") })],
+    ["no end by time", true, is({ sessionEndsAt: null })],
+  ])("hidden gains of %s: %s", (_what, expected, change) => {
+    expect(gains(change, [recent, { ...policy, id: "other", rule: "no-provider" }])).toBe(expected);
+  });
+
+  test("a new session may give access", () => {
+    expect(gains(is({}), [recent], { ...laptop, ...ended })).toBe(true);
+  });
+
+  test("the end of a session may lift a restriction by a rule that reads it", () => {
+    expect(gains(is(ended), [recent, restricting])).toBe(true);
+    expect(gains(is(ended), [recent, { ...restricting, active: false }])).toBe(false);
+    expect(gains(is(ended), [recent, { ...restricting, mode: "LOCAL" }])).toBe(false);
+    expect(gains(is(ended), [recent, { ...restricting, rule: "staff" }])).toBe(false);
+  });
+
+  test.each<[string, boolean, readonly FactChange[]]>([
+    ["the end of the session", true, [is(ended)]],
+    ["another name of the device", false, [is({ ...ended, name: "Desktop" })]],
+    ["another session", false, [is({ session: { ...session, methods: ["pwd"] } })]],
+    ["a later end by time", false, [is({ sessionEndsAt: null })]],
+    ["a new device", false, [is({ ...ended, id: "new" })]],
+    ["a removed device", false, [{ kind: "device", gone: "laptop" }]],
+    ["the end of the session, and a change of a policy", false, [is(ended), changed({ active: false })]],
+  ])("only ends sessions, %s: %s", (_what, expected, changes) => {
+    expect(onlyEndSessions(compile({ ...facts, devices: [laptop] }), changes)).toBe(expected);
+  });
+});

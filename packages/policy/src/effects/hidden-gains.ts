@@ -2,7 +2,7 @@ import { parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import { policyTypes } from "@gatehouse/contract/records/policy";
 import { offersOf, offersWithin } from "../model/address-directory.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
-import type { FactChange, PolicyFacts, ResourceFacts } from "../model/facts.ts";
+import type { DeviceFacts, FactChange, PolicyFacts, ResourceFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 
 import { mayAllow } from "./access-level.ts";
@@ -40,7 +40,7 @@ export function mayHaveHiddenGains(before: Model, after: Model, changes: readonl
       }
       case "device": {
         const former = before.devices.get(change.facts.id)?.facts;
-        return former !== undefined && change.facts.active && reads.device && !haveSameFacts(former, change.facts);
+        return former !== undefined && change.facts.active && reads.device && deviceGains(former, change.facts, reads);
       }
       // Rules read the names of a user's groups.
       case "group":
@@ -113,6 +113,10 @@ function isOpenIn(policy: CompiledPolicy, { rules }: Model): boolean {
   return rule !== undefined && readsOpen(inputsOf(rule));
 }
 
+function readsSession({ paths }: RuleInputs): boolean {
+  return paths === undefined || paths.some(({ variable }) => variable === "session");
+}
+
 function readsOpen({ sourceIp, country, now }: RuleInputs): boolean {
   return sourceIp || country || now;
 }
@@ -149,13 +153,48 @@ function offersAt(resource: ResourceFacts, address: string) {
   return offersOf({ ...resource, addresses: own });
 }
 
-/** The inputs of rules in active policies whose result also depends on circumstances. */
-function readByOpenRules(model: Model): Readonly<Record<"user" | "device" | "resource", boolean>> {
-  const reads = { user: false, device: false, resource: false };
+/** Whether the changes only end sessions of devices. */
+export function onlyEndSessions(before: Model, changes: readonly FactChange[]): boolean {
+  return changes.every((change) => {
+    if (change.kind !== "device" || "gone" in change || hasSession(change.facts)) return false;
+    const former = before.devices.get(change.facts.id)?.facts;
+    return former !== undefined && haveSameFacts({ ...former, ...noSession }, { ...change.facts, ...noSession });
+  });
+}
+
+const noEnd = { sessionEndsAt: null };
+const noSession = { session: null, ...noEnd };
+
+/**
+ * Whether rules that read the device may give more access. Without a session, no rule that reads the session is met.
+ * The end of a session is therefore a gain only if such a rule restricts access. An earlier end by time is not a gain.
+ */
+function deviceGains(was: DeviceFacts, is: DeviceFacts, { restriction }: { readonly restriction: boolean }): boolean {
+  if (hasSession(was) && !hasSession(is)) {
+    return restriction || !haveSameFacts({ ...was, ...noSession }, { ...is, ...noSession });
+  }
+  return endOf(is) > endOf(was) || !haveSameFacts({ ...was, ...noEnd }, { ...is, ...noEnd });
+}
+
+function hasSession({ session }: DeviceFacts): boolean {
+  return session !== undefined && session !== null;
+}
+
+function endOf({ sessionEndsAt }: DeviceFacts): number {
+  return sessionEndsAt ?? Number.POSITIVE_INFINITY;
+}
+
+/**
+ * The inputs of rules in active policies whose result also depends on circumstances, and whether any rule that
+ * restricts access reads the session.
+ */
+function readByOpenRules(model: Model): Readonly<Record<"user" | "device" | "resource" | "restriction", boolean>> {
+  const reads = { user: false, device: false, resource: false, restriction: false };
   for (const policy of activePolicies(model, () => true).values()) {
     const rule = policy.ruleIn(model.rules);
     if (rule === undefined) continue;
     const reading = inputsOf(rule);
+    reads.restriction ||= !mayAllow(policy) && readsSession(reading);
     // A restriction of source addresses also depends on circumstances.
     if (!policy.hasSourceIps && !readsOpen(reading)) continue;
     reads.user ||= reading.user;

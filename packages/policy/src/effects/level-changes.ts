@@ -4,8 +4,8 @@ import { ByteColumn } from "./columns.ts";
 import { allowBit, bitsAfter, bitsBefore, denyBit, doneBit, stateCount } from "./level-states.ts";
 
 /**
- * Changes of level, numbered. Change 0 is no change; 1 to 3 are gains, 4 to 6 are losses. Within a direction, changes
- * are ordered by the level before and then by the level after.
+ * Changes of level, numbered. Change 0 means that nothing changed; 1 to 3 are gains, 4 to 6 are losses. Within a
+ * direction, changes are ordered by the level before and then by the level after.
  */
 const changes: readonly LevelChange[] = [
   { direction: "gained", before: "never", after: "sometimes" },

@@ -1,7 +1,16 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { type Evaluation, preparePart, type RuleContext } from "../admission-rules/evaluate-rule.ts";
-import { TIME_VARIABLE } from "../admission-rules/rule-language.ts";
-import { asFreeVariable, asSelection, type BoundNames, walkRule } from "../admission-rules/rule-syntax.ts";
+import { SESSION_VARIABLE, TIME_VARIABLE } from "../admission-rules/rule-language.ts";
+import {
+  asComprehension,
+  asFreeVariable,
+  asSelection,
+  type BoundNames,
+  childrenOf,
+  clockUse,
+  sessionField,
+  walkRule,
+} from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Openness } from "./open-circumstances.ts";
 
@@ -14,15 +23,16 @@ export interface RuleInputs {
   readonly country: boolean;
   readonly now: boolean;
   readonly user: boolean;
+  /** Also for the session of the device. */
   readonly device: boolean;
   readonly resource: boolean;
   /** The fields that the rule reads from user, device and resource. Undefined if it reads one of them as a whole. */
   readonly paths: readonly InputPath[] | undefined;
 }
 
-/** A field that a rule reads. "posture" is the posture of the device. */
+/** A field that a rule reads. "posture" and "session" belong to the device. */
 export interface InputPath {
-  readonly variable: "user" | "device" | "posture" | "resource";
+  readonly variable: "user" | "device" | "posture" | "session" | "resource";
   readonly name: string;
 }
 
@@ -141,9 +151,22 @@ function possible(node: ASTNode, open: Openness): Possible {
       };
     }
     default:
+      // Without the session, the evaluation ends in an error whatever the time is.
+      if (needsSession(node) && open.request !== true)
+        return ({ session }) => (session === undefined ? FAILED : ANYTHING);
       return () => ANYTHING;
   }
 }
+
+/** Whether a part of a rule certainly reads the session, whatever the values of its operands are. */
+function needsSession(node: ASTNode): boolean {
+  if (sessionField(node, nothingBound) !== undefined) return true;
+  // These may skip an operand, or absorb its error.
+  if (node.op === "&&" || node.op === "||" || node.op === "?:" || asComprehension(node) !== undefined) return false;
+  return childrenOf(node).some(needsSession);
+}
+
+const nothingBound: BoundNames = new Set();
 
 function closed(evaluate: Evaluation): Possible {
   return (context) => {
@@ -187,6 +210,10 @@ function inputsOfNode(root: ASTNode): RuleInputs {
       inputs.country = true;
     } else if (variable === TIME_VARIABLE) {
       inputs.now = true;
+    } else if (variable === SESSION_VARIABLE) {
+      inputs.device = true;
+      inputs.now = true;
+      isWhole = true;
     } else if (variable === "user" || variable === "device" || variable === "resource") {
       inputs[variable] = true;
       isWhole = true;
@@ -198,6 +225,11 @@ function inputsOfNode(root: ASTNode): RuleInputs {
         // A valid rule reads no other field of the source.
         if (name !== "ip" && name !== "country") return true;
         inputs[name === "ip" ? "sourceIp" : "country"] = true;
+        return false;
+      case "session":
+        inputs.device = true;
+        inputs.now ||= clockUse(node, bound).reads;
+        paths.set(`${owner}.${name}`, { variable: owner, name });
         return false;
       case "user":
       case "device":

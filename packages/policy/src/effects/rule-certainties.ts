@@ -110,6 +110,8 @@ function valueAt(
       return device !== undefined && Object.hasOwn(device.posture, name) ? device.posture[name] : undefined;
     case "device":
       return device === undefined ? undefined : deviceValue(device, name);
+    case "session":
+      return device === undefined ? undefined : sessionValue(device, name);
     case "resource":
       return name === "name" ? resource?.facts.name : name === "type" ? resource?.facts.type : undefined;
   }
@@ -117,9 +119,17 @@ function valueAt(
 
 const deviceFields = ["name", "os", "osVersion", "appVersion", "hardwareId"] as const;
 
-function deviceValue(device: DeviceFacts, name: string): string | undefined {
+function deviceValue(device: DeviceFacts, name: string): string | boolean | undefined {
+  if (name === "agent") return device.agent;
   if (name === "tags") return JSON.stringify(device.tags);
   return isDeviceField(name) ? device[name] : undefined;
+}
+
+/** The age follows from the authentication, because the time of a comparison is fixed. */
+function sessionValue({ session }: DeviceFacts, name: string): string | number | undefined {
+  if (session === undefined || session === null) return undefined;
+  if (name === "methods") return JSON.stringify(session.methods);
+  return name === "provider" ? (session.provider ?? "") : session.authenticatedAt;
 }
 
 function isDeviceField(name: string): name is (typeof deviceFields)[number] {

@@ -1,4 +1,4 @@
-import { formatIpAddress } from "@gatehouse/addresses/ip-address";
+import { formatIpAddress, type IpAddress } from "@gatehouse/addresses/ip-address";
 import { peerAddress } from "@gatehouse/addresses/source-ips";
 import { everyDevice, type Membership } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
@@ -9,6 +9,7 @@ import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
 import type { PlanStep } from "./access-plan.ts";
+import { sourceAt } from "./device-sources.ts";
 import type { DeviceLink } from "./links.ts";
 import { dependenciesOf, deviceRuleBudget, type ValidityPeriod, windowsOf } from "./rule-windows.ts";
 
@@ -77,13 +78,29 @@ export function classKeysOf(step: PlanStep, action: "allow" | "deny"): readonly 
   return step.audience.kind === "everyone" ? [everyDevice] : classesOf(step, action).map(({ key }) => key);
 }
 
+/** Whether membership depends on the source address of a device, which can differ between gateways. */
+export function readsSource({ isConditional, policy, rule }: ClassDefinition): boolean {
+  return isConditional && (policy?.hasSourceIps === true || (rule !== undefined && dependenciesOf(rule).source));
+}
+
 /** The membership of a device in a class, undefined for none, and the time until which it is exact. */
+export interface FoundMembership {
+  readonly membership: Membership | undefined;
+  readonly exactUntil: number;
+}
+
+/**
+ * The membership of a device in a class.
+ *
+ * @param gatewayId the gateway whose class it is; absent for gateways that observed no address of their own
+ */
 export function membershipIn(
   definition: ClassDefinition,
   model: Model,
   device: EligibleDevice,
   validity: ValidityPeriod,
-): { readonly membership: Membership | undefined; readonly exactUntil: number } {
+  gatewayId?: string,
+): FoundMembership {
   const { policy, group, rule, resource, isConditional, isDenying } = definition;
   const { principal } = device;
   const fixed = (isMember: boolean) => ({ membership: isMember || undefined, exactUntil: validity.until });
@@ -96,10 +113,11 @@ export function membershipIn(
         (principal.deviceId !== undefined && policy.devices.has(principal.deviceId)),
     );
   }
-  const sourceIp = device.link.sourceIp === null ? undefined : peerAddress(device.link.sourceIp);
+  const address = sourceAt(device.link.sources, gatewayId);
+  const sourceIp = address === null ? undefined : peerAddress(address);
   if (!policy.appliesTo(principal) || !policy.appliesToSourceIp(sourceIp)) return fixed(false);
   if (rule === undefined) return fixed(true);
-  const contextAt = contextsOf(model, device, resource);
+  const contextAt = contextsOf(model, device, resource, sourceIp);
   const { when, exactUntil } = windowsOf(rule, contextAt, validity, deviceRuleBudget, isDenying);
   return { membership: when === true || when.length > 0 ? when : undefined, exactUntil };
 }
@@ -109,8 +127,8 @@ function contextsOf(
   model: Model,
   { principal, link }: EligibleDevice,
   resource: CompiledResource | undefined,
+  sourceIp: IpAddress | undefined,
 ): (now: number) => RuleContext {
-  const sourceIp = link.sourceIp === null ? undefined : peerAddress(link.sourceIp);
   const context = ruleContext(
     {
       model,

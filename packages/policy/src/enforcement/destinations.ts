@@ -1,10 +1,24 @@
 import { parseAddressText } from "@gatehouse/addresses/address-text";
 import { addressWidth } from "@gatehouse/addresses/ip-address";
-import { formatIpRange, type IpRange } from "@gatehouse/addresses/ip-ranges";
-import type { Destination, Service } from "@gatehouse/agent-protocol/gateway/configuration";
+import { formatIpRange, type IpRange, parseIpRange } from "@gatehouse/addresses/ip-ranges";
+import {
+  type Answers,
+  type Destination,
+  mostAnswerRanges,
+  type Service,
+} from "@gatehouse/agent-protocol/gateway/configuration";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
+import { commonRanges } from "./common-ranges.ts";
+
+/** A resource with its services at an address. */
+interface Offer {
+  readonly resource: CompiledResource;
+  readonly services: readonly Service[];
+  /** Blocks that contain the answers for a private name. Null for the default. */
+  readonly answersWithin: readonly IpRange[] | null;
+}
 
 /** An address, and the resources that have it in the order of creation. */
 export interface TenantAddress {
@@ -12,7 +26,7 @@ export interface TenantAddress {
   readonly key: string;
   /** Undefined for a name. */
   readonly range: IpRange | undefined;
-  readonly offers: readonly { readonly resource: CompiledResource; readonly services: readonly Service[] }[];
+  readonly offers: readonly Offer[];
   /** Keys of all larger ranges or wildcards that contain the address, whether they exist or not. */
   readonly enclosing: readonly string[];
 }
@@ -30,14 +44,15 @@ export function tenantAddresses({ resources }: Model): ReadonlyMap<string, Tenan
 }
 
 function collectTenantAddresses(resources: Table<CompiledResource>): ReadonlyMap<string, TenantAddress> {
-  const addresses = new Map<string, { range: IpRange | undefined; offers: Map<CompiledResource, Service[]> }>();
+  const addresses = new Map<string, { range: IpRange | undefined; offers: Map<CompiledResource, Offer> }>();
   const inOrder = [...resources.values()].sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1));
   for (const resource of inOrder) {
-    for (const { key, range, services } of addressesOf(resource)) {
+    for (const { key, range, services, answersWithin } of addressesOf(resource)) {
       const address = addresses.get(key) ?? { range, offers: new Map() };
       addresses.set(key, address);
       // An address in two notations offers the services of both.
-      address.offers.set(resource, [...(address.offers.get(resource) ?? []), ...services]);
+      const before = address.offers.get(resource)?.services ?? [];
+      address.offers.set(resource, { resource, services: [...before, ...services], answersWithin });
     }
   }
   const all = Array.from(addresses, ([key, { range, offers }]): [string, TenantAddress] => [
@@ -45,7 +60,7 @@ function collectTenantAddresses(resources: Table<CompiledResource>): ReadonlyMap
     {
       key,
       range,
-      offers: Array.from(offers, ([resource, services]) => ({ resource, services })),
+      offers: [...offers.values()],
       enclosing: enclosing(key, range),
     },
   ]);
@@ -58,6 +73,7 @@ interface ParsedAddress {
   readonly key: string;
   readonly range: IpRange | undefined;
   readonly services: readonly Service[];
+  readonly answersWithin: readonly IpRange[] | null;
 }
 
 const parsedAddresses = new WeakMap<CompiledResource, readonly ParsedAddress[]>();
@@ -66,7 +82,7 @@ const parsedAddresses = new WeakMap<CompiledResource, readonly ParsedAddress[]>(
 export function addressesOf(resource: CompiledResource): readonly ParsedAddress[] {
   let addresses = parsedAddresses.get(resource);
   if (addresses === undefined) {
-    addresses = resource.facts.addresses.flatMap(({ address, protocols }) => {
+    addresses = resource.facts.addresses.flatMap(({ address, protocols, answersWithin }) => {
       const reading = parseAddressText(address);
       if (!reading.ok) return [];
       const range = reading.value.isIp ? reading.value.range : undefined;
@@ -75,11 +91,20 @@ export function addressesOf(resource: CompiledResource): readonly ParsedAddress[
         const [first = "", last = first] = port.split("-");
         return { protocol, ports: [Number(first), Number(last)] };
       });
-      return [{ address, key: range === undefined ? reading.value.text : formatIpRange(range), range, services }];
+      const key = range === undefined ? reading.value.text : formatIpRange(range);
+      return [{ address, key, range, services, answersWithin: rangesOf(answersWithin ?? null) }];
     });
     parsedAddresses.set(resource, addresses);
   }
   return addresses;
+}
+
+function rangesOf(texts: readonly string[] | null): readonly IpRange[] | null {
+  if (texts === null) return null;
+  return texts.flatMap((text) => {
+    const reading = parseIpRange(text);
+    return reading.ok ? [reading.value] : [];
+  });
 }
 
 function enclosing(key: string, range: IpRange | undefined): readonly string[] {
@@ -97,19 +122,26 @@ function enclosing(key: string, range: IpRange | undefined): readonly string[] {
   return keys;
 }
 
+export interface GatewayScope {
+  /** Whether the gateway carries the internet, which contains every address. */
+  readonly internet: boolean;
+  /** Whether an administrator set the gateway's networks. They limit answers for private names by default. */
+  readonly hasNetworks: boolean;
+}
+
 /**
  * The destinations that a gateway needs: the addresses of the resources that it carries, and more specific addresses
  * within them that belong to other resources. DNS may resolve a wildcard to any address. A gateway that carries one
  * also needs the private addresses of all resources, because they precede the wildcard's.
  *
  * @param carried whether the gateway carries a resource
- * @param internet whether the gateway carries the internet, which contains every address
  */
 export function destinationsOf(
   model: Model,
   carried: (resource: CompiledResource) => boolean,
-  internet: boolean,
+  gateway: GatewayScope,
 ): Map<string, Destination> {
+  const { internet } = gateway;
   const addresses = tenantAddresses(model);
   const own = new Set<string>();
   let hasRoom = false;
@@ -125,7 +157,7 @@ export function destinationsOf(
     const isMeant = internet || own.has(address.key) || (hasRoom && address.enclosing.some((key) => own.has(key)));
     const isPrivate =
       address.range !== undefined && address.offers.some(({ resource }) => resource.type !== "INTERNET");
-    if (isMeant || (hasWildcard && isPrivate)) destinations.set(address.key, destinationAt(address, carried, internet));
+    if (isMeant || (hasWildcard && isPrivate)) destinations.set(address.key, destinationAt(address, carried, gateway));
   }
   return destinations;
 }
@@ -137,7 +169,7 @@ function isFull({ version, prefixLength }: IpRange): boolean {
 function destinationAt(
   { range, offers }: TenantAddress,
   carried: (resource: CompiledResource) => boolean,
-  internet: boolean,
+  { internet, hasNetworks }: GatewayScope,
 ): Destination {
   // A private address is closed for everything that it does not offer. It is not left to the internet.
   const isKept = offers.some(({ resource }) => resource.type !== "INTERNET");
@@ -149,7 +181,28 @@ function destinationAt(
   }
   // Omit services at the end that would be dropped anyway.
   while (otherwise === "drop" && services.length > 0 && services.at(-1)?.resource === undefined) services.pop();
-  // A name of a private resource too may have private addresses.
-  const isSaas = range === undefined && offers.every(({ resource }) => resource.type === "SAAS");
-  return { services, otherwise, ...(isSaas ? { answers: "global" } : {}) };
+  const answers = range === undefined ? answersOf(offers, carried, hasNetworks) : undefined;
+  return { services, otherwise, ...(answers === undefined ? {} : { answers }) };
+}
+
+/**
+ * The addresses that a name may open. Packets do not reveal the name's resource, so that an answer must be within the
+ * lists of all private resources that the gateway carries. A resource without a list does not limit the others.
+ */
+function answersOf(
+  offers: readonly Offer[],
+  carried: (resource: CompiledResource) => boolean,
+  hasNetworks: boolean,
+): Answers | undefined {
+  const lists = offers.flatMap(({ resource, answersWithin }) =>
+    answersWithin !== null && resource.type === "PRIVATE" && carried(resource) ? [answersWithin] : [],
+  );
+  if (lists.length > 0) {
+    const ranges = commonRanges(lists);
+    // The agent would refuse the whole configuration. Close this name instead.
+    return ranges.length > mostAnswerRanges ? [] : ranges.map(formatIpRange).sort();
+  }
+  if (offers.every(({ resource }) => resource.type === "SAAS")) return "global";
+  // A name of another resource too may have the addresses of that resource.
+  return hasNetworks && offers.every(({ resource }) => resource.type === "PRIVATE") ? "networks" : undefined;
 }

@@ -2,7 +2,7 @@ import type { DeviceConfiguration } from "@gatehouse/contract/records/device-con
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { budgeted, expectedTally } from "../../../../test/budget.ts";
-import { decide } from "../decisions/decide.ts";
+import { decideAtGateways } from "../decisions/decide-at-gateways.ts";
 import type { GatewayFacts } from "../model/facts.ts";
 import { compile, type Model } from "../model/model.ts";
 import { randomLinks } from "../testing/random-links.ts";
@@ -10,6 +10,7 @@ import { moment } from "../testing/random-request.ts";
 import { ids, randomTenant } from "../testing/random-tenant.ts";
 import { addressesOf } from "./destinations.ts";
 import { deviceConfiguration, type RouteInputs, servingGateways } from "./device-routes.ts";
+import { noSources, sourceAt, sourcesAtGateways } from "./device-sources.ts";
 import type { GatewayLink, LinkFacts } from "./links.ts";
 
 function waysOf(links: LinkFacts): RouteInputs {
@@ -31,7 +32,8 @@ function withSortedRelays(configuration: DeviceConfiguration | undefined) {
  * address.
  */
 function gatewaysByDecisions(model: Model, inputs: RouteInputs, deviceId: string, now: number) {
-  const { sourceIp = null, country = null } = inputs.devices.get(deviceId) ?? {};
+  const { sources = noSources, country = null } = inputs.devices.get(deviceId) ?? {};
+  const [sourceIp, observed] = [sourceAt(sources), sourcesAtGateways(sources)];
   const about = {
     subject: { kind: "device", deviceId } as const,
     now,
@@ -43,11 +45,12 @@ function gatewaysByDecisions(model: Model, inputs: RouteInputs, deviceId: string
   const found = new Map<string, string>();
   for (const resource of [...model.resources.values()].sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1))) {
     const destination = { kind: "resource", resourceId: resource.facts.id } as const;
-    const gateway = firstOf(decide(model, { ...about, destination }).gateways);
+    const gateway = firstOf(decideAtGateways(model, { ...about, destination }, observed).gateways);
     if (gateway === undefined) continue;
     for (const { key } of addressesOf(resource)) if (!found.has(key)) found.set(key, gateway);
   }
-  const elsewhere = decide(model, { ...about, destination: { kind: "address", address: "203.0.113.250" } });
+  const somewhere = { kind: "address", address: "203.0.113.250" } as const;
+  const elsewhere = decideAtGateways(model, { ...about, destination: somewhere }, observed);
   return { found, internet: elsewhere.resource === undefined ? firstOf(elsewhere.gateways) : undefined };
 }
 
@@ -181,6 +184,7 @@ describe("a tenant with one device and three gateways", () => {
           appVersion: "",
           hardwareId: "",
           tags: [],
+          agent: true,
           posture: {},
         },
       ],
@@ -228,7 +232,7 @@ describe("a tenant with one device and three gateways", () => {
   }
 
   const links = (isPeer = true): RouteInputs => ({
-    devices: new Map([[device, { ipv4: "100.64.0.1", ipv6: "fd00::1", isPeer, sourceIp: null, country: null }]]),
+    devices: new Map([[device, { ipv4: "100.64.0.1", ipv6: "fd00::1", isPeer, sources: noSources, country: null }]]),
     gateways: new Map(
       [one, two, three].map((gatewayId, index): [string, GatewayLink] => [
         gatewayId,

@@ -1,15 +1,18 @@
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
-import { decideForResource, hasEnded } from "../decisions/decide.ts";
+import { hasEnded } from "../decisions/decide.ts";
+import { decidingForResourceAtGateways } from "../decisions/decide-at-gateways.ts";
 import type { AccessRequest } from "../decisions/request.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
+import { finish, type Work } from "../work.ts";
 import { addressesOf } from "./destinations.ts";
+import { sourceAt, sourcesAtGateways } from "./device-sources.ts";
 import { relaysFor } from "./gateway-rules.ts";
 import type { DeviceLink, GatewayLink } from "./links.ts";
 
 /** The facts about a device that its routes depend on. */
-export interface RoutedDevice extends Pick<DeviceLink, "ipv4" | "ipv6" | "sourceIp" | "country"> {
+export interface RoutedDevice extends Pick<DeviceLink, "ipv4" | "ipv6" | "sources" | "country"> {
   /** False if no gateway accepts the device as a peer, because its public key is not a WireGuard key. */
   readonly isPeer: boolean;
 }
@@ -36,33 +39,43 @@ export function servingGateways(model: Model, { gateways }: Pick<RouteInputs, "g
   return new Set(serving);
 }
 
+/** Computes the routes of `configuringDevice` without pausing. */
+export function deviceConfiguration(...inputs: Parameters<typeof configuringDevice>): DeviceConfiguration | undefined {
+  return finish(configuringDevice(...inputs));
+}
+
 /**
  * The routes to everything that a device may reach now. Each address has one gateway: the first gateway of the decision
  * that the device can reach. The other gateways are prepared for the traffic, so failover only replaces the first
- * gateway.
+ * gateway. The work can be suspended between two policies.
  *
  * @param now milliseconds since 1970
  * @param previous if given, resources that are balanced by load stay on their gateway until a gateway fails or returns
  * @returns no gateways for a device that may reach nothing; undefined for an unknown device
  */
-export function deviceConfiguration(
+export function* configuringDevice(
   model: Model,
   inputs: RouteInputs,
   deviceId: string,
   now: number,
   previous?: PreviousRoutes,
-): DeviceConfiguration | undefined {
+): Work<DeviceConfiguration | undefined> {
   const routed = inputs.devices.get(deviceId);
   if (routed === undefined) return undefined;
-  const { ipv4, ipv6, sourceIp, country } = routed;
-  const principal = model.devices.get(deviceId)?.principalIn(model.users, model.groups);
+  const { ipv4, ipv6, sources, country } = routed;
+  const sourceIp = sourceAt(sources);
+  const known = model.devices.get(deviceId);
+  const endsAt = known?.facts.sessionEndsAt ?? undefined;
+  const session = endsAt === undefined ? {} : { sessionEndsAt: Math.floor(endsAt) };
+  const principal = known?.principalIn(model.users, model.groups);
   if (principal?.isActive !== true || !routed.isPeer || hasEnded(principal, now)) {
-    return { device: deviceId, ipv4, ipv6, gateways: [] };
+    return { device: deviceId, ipv4, ipv6, gateways: [], ...session };
   }
   const routes = new RouteTable(model, inputs.gateways);
   const sticky = previous === undefined ? undefined : new StickyGateways(previous);
+  const observed = sourcesAtGateways(sources);
   let validUntil = Number.POSITIVE_INFINITY;
-  const gatewayFor = (resource: CompiledResource | undefined) => {
+  const gatewayFor = function* (resource: CompiledResource | undefined): Work<string | undefined> {
     const request: AccessRequest = {
       subject: { kind: "device", deviceId },
       destination: { kind: "resource", resourceId: resource?.facts.id ?? "" },
@@ -70,17 +83,17 @@ export function deviceConfiguration(
       ...(sourceIp === null ? {} : { sourceIp }),
       ...(country === null ? {} : { country }),
     };
-    const decision = decideForResource(model, request, principal, resource);
+    const decision = yield* decidingForResourceAtGateways(model, request, principal, resource, observed);
     validUntil = Math.min(validUntil, decision.validUntil ?? validUntil);
     const found = decision.gateways.filter((id) => canBeFound(inputs.gateways, id));
     const current = resource === undefined ? undefined : sticky?.choice(resource, routes.firstFree(resource), found);
     return current ?? found[0];
   };
   for (const resource of inOrderOfCreation(model.resources)) {
-    const gateway = gatewayFor(resource);
+    const gateway = yield* gatewayFor(resource);
     if (gateway !== undefined) routes.add(gateway, resource);
   }
-  const internet = gatewayFor(undefined);
+  const internet = yield* gatewayFor(undefined);
   return {
     device: deviceId,
     ipv4,
@@ -88,6 +101,7 @@ export function deviceConfiguration(
     gateways: routes.gateways(internet),
     ...(internet === undefined ? {} : { internet }),
     ...(validUntil === Number.POSITIVE_INFINITY ? {} : { validUntil }),
+    ...session,
   };
 }
 

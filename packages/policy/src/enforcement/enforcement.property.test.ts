@@ -14,6 +14,7 @@ import { changesIn, randomHappenings } from "../testing/random-changes.ts";
 import { randomLinks } from "../testing/random-links.ts";
 import { moment, randomRequest } from "../testing/random-request.ts";
 import { randomTenantWithSessions } from "../testing/random-tenant.ts";
+import { sourceAt } from "./device-sources.ts";
 import type { LinkFacts } from "./links.ts";
 import { TenantEnforcement } from "./tenant-enforcement.ts";
 
@@ -35,19 +36,24 @@ function decides(model: Model, gatewayId: string, request: AccessRequest): boole
   return decision.allowed && decision.gateways.includes(gatewayId);
 }
 
-const tally = { carried: 0, dropped: 0, sites: 0, later: 0 };
+const tally = { carried: 0, dropped: 0, sites: 0, later: 0, observed: 0 };
 
-function requestsOf(facts: TenantFacts, links: LinkFacts, destination: Destination, now: number) {
-  const devices = links.devices.map(({ deviceId, ipv4, sourceIp, country }) => ({
-    from: { peer: ipv4 },
-    request: {
-      subject: { kind: "device" as const, deviceId },
-      destination,
-      now,
-      ...(sourceIp === null ? {} : { sourceIp }),
-      ...(country === null ? {} : { country }),
-    },
-  }));
+/** The requests of all devices and of some sites, as one gateway observes them. */
+function requestsOf(facts: TenantFacts, links: LinkFacts, gatewayId: string, destination: Destination, now: number) {
+  const devices = links.devices.map(({ deviceId, ipv4, sources, country }) => {
+    const sourceIp = sourceAt(sources, gatewayId);
+    if (sourceIp !== sourceAt(sources)) tally.observed += 1;
+    return {
+      from: { peer: ipv4 },
+      request: {
+        subject: { kind: "device" as const, deviceId },
+        destination,
+        now,
+        ...(sourceIp === null ? {} : { sourceIp }),
+        ...(country === null ? {} : { country }),
+      },
+    };
+  });
   const sites = facts.gateways.flatMap(({ id }) =>
     ["192.0.2.7", "198.51.100.127", "2001:db8::7"].map((siteAddress) => ({
       from: { siteAddress },
@@ -83,7 +89,13 @@ test(
             const content = contentOf(tree);
             for (const { destination } of requests) {
               for (const offset of [0, ...offsets]) {
-                for (const { from: source, request } of requestsOf(facts, links, destination, from + offset)) {
+                for (const { from: source, request } of requestsOf(
+                  facts,
+                  links,
+                  gatewayId,
+                  destination,
+                  from + offset,
+                )) {
                   const expected = decides(model, gatewayId, request);
                   const packet = { from: source, now: request.now };
                   let actual: boolean;
@@ -125,6 +137,7 @@ test(
     );
     expect(tally.carried).toBeGreaterThanOrEqual(expectedTally(2_000));
     expect(tally.sites).toBeGreaterThanOrEqual(expectedTally(50));
+    expect(tally.observed).toBeGreaterThanOrEqual(expectedTally(5_000));
     expect(tally.later).toBeGreaterThanOrEqual(expectedTally(500));
   },
   timeoutMs,

@@ -58,6 +58,11 @@ function withoutLastDenials<Rule extends { readonly action: "allow" | "deny" }>(
   return rules.slice(0, rules.findLastIndex(({ action }) => action === "allow") + 1);
 }
 
+/** Whether an administrator set networks. An empty list only ends traffic between sites. */
+export function hasNetworks({ networks }: GatewayLink): boolean {
+  return networks !== null && networks.length > 0;
+}
+
 export function settingsOf(
   link: GatewayLink,
   pools: readonly string[],
@@ -76,6 +81,7 @@ export function settingsOf(
     dns: {
       resolvers: [...resolvers],
       domains: domains.map(({ domain, resolvers: own }) => ({ domain, resolvers: [...own] })),
+      ...(hasNetworks(link) ? { networks: [...(link.networks ?? [])] } : {}),
     },
     ...(internet === undefined ? {} : { internet }),
     ...(link.relayEnabled ? { relay: relayed.sort((a, b) => a.listenPort - b.listenPort) } : {}),

@@ -1,3 +1,5 @@
+import type { DeviceSources } from "./device-sources.ts";
+
 /** Inputs of enforcement apart from the facts for decisions. */
 
 /** A device as a peer of gateways. */
@@ -11,12 +13,9 @@ export interface DeviceLink {
   readonly ipv6: string;
   /** The WireGuard public key, in base64. */
   readonly publicKey: string;
-  /**
-   * The source address of the device's packets, as last reported by a gateway or by the device's own connection. Null
-   * if unknown.
-   */
-  readonly sourceIp: string | null;
-  /** The country of this address: ISO 3166-1 alpha-2. Null if unknown. */
+  /** The source addresses of the device's packets. */
+  readonly sources: DeviceSources;
+  /** The country of the device: ISO 3166-1 alpha-2. Null if unknown. */
   readonly country: string | null;
 }
 

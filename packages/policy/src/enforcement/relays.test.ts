@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { compile } from "../model/model.ts";
 import { deviceConfiguration } from "./device-routes.ts";
+import { noSources } from "./device-sources.ts";
 import { settingsOf } from "./gateway-rules.ts";
 import type { GatewayLink } from "./links.ts";
 
@@ -52,6 +53,7 @@ const facts: Parameters<typeof compile>[0] = {
       appVersion: "",
       hardwareId: "",
       tags: [],
+      agent: true,
       posture: {},
     },
   ],
@@ -88,7 +90,7 @@ function link(gatewayId: string, changes: Partial<GatewayLink>): GatewayLink {
   };
 }
 
-const way = { ipv4: "100.64.0.1", ipv6: "fd64::1", isPeer: true, sourceIp: null, country: null };
+const way = { ipv4: "100.64.0.1", ipv6: "fd64::1", isPeer: true, sources: noSources, country: null };
 const relayed = { endpoint: "[2001:db8::1]:51820", relayPort: 51901 };
 const relaying = { endpoint: "relay.example.com:51820", relayEnabled: true };
 

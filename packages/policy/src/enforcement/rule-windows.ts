@@ -1,7 +1,7 @@
 import type { TimeWindows } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
-import { TIME_VARIABLE } from "../admission-rules/rule-language.ts";
-import { asFreeVariable, walkRule } from "../admission-rules/rule-syntax.ts";
+import { SESSION_VARIABLE, TIME_VARIABLE } from "../admission-rules/rule-language.ts";
+import { asFreeVariable, clockUse, walkRule } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 
 /** A period from `from` up to, but not including, `until`, in milliseconds since 1970. */
@@ -69,7 +69,7 @@ export function windowsOf(
 
 /** The variables that a rule reads. */
 export interface RuleDependencies {
-  /** Whether the rule reads the user, the device, or its source. */
+  /** Whether the rule reads the user, the device, its session, or its source. */
   readonly subject: boolean;
   readonly source: boolean;
   readonly resource: boolean;
@@ -94,13 +94,16 @@ function findDependencies(rule: CompiledRule): RuleDependencies {
   // An invalid rule is never met.
   if (prepared instanceof Error) return nothing;
   const names = new Set<string>();
+  let time = false;
   walkRule(prepared.ast, (node, bound) => {
-    const name = asFreeVariable(node, bound);
+    const clock = clockUse(node, bound);
+    time ||= clock.reads;
+    const name = clock.descend ? asFreeVariable(node, bound) : SESSION_VARIABLE;
     if (name !== undefined) names.add(name);
-    return true;
+    return clock.descend;
   });
   const resource = names.delete("resource");
   const source = names.has("source");
-  const time = names.delete(TIME_VARIABLE);
+  names.delete(TIME_VARIABLE);
   return { subject: names.size > 0, source, resource, time };
 }

@@ -23,9 +23,10 @@ import {
   membershipIn,
 } from "./access-classes.ts";
 import { devicePlan, type PlanStep, sitePlan } from "./access-plan.ts";
+import { type CachedClass, emptyClass, membersAt, updatedClass } from "./cached-classes.ts";
 import { type CachedPlan, type ClassKeys, classKeysAt, rulesOf } from "./cached-plans.ts";
 import { destinationsOf } from "./destinations.ts";
-import { type ActionScope, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
+import { type ActionScope, hasNetworks, settingsOf, siteRules, type TimedStep } from "./gateway-rules.ts";
 import type { DeviceLink, GatewayLink, LinkChange, LinkFacts } from "./links.ts";
 import { reuseContent, reuseTree } from "./reuse-trees.ts";
 import { sharedRuleBudget, type ValidityPeriod, windowsOf } from "./rule-windows.ts";
@@ -34,12 +35,6 @@ import { withUsableKeys } from "./usable-keys.ts";
 
 /** The key of the internet outside any resource. */
 const internetKey = "";
-
-interface CachedClass {
-  readonly definition: ClassDefinition;
-  readonly members: HashTree<Membership>;
-  readonly exactUntil: number;
-}
 
 interface CachedGateway {
   readonly content: ContentTree;
@@ -306,19 +301,16 @@ export class TenantEnforcement {
     validity: ValidityPeriod,
   ): CachedClass {
     const cached = this.#classes.get(definition.key);
-    const isKnown = cached !== undefined && isSameDefinition(cached.definition, definition);
-    const members = cached?.members ?? HashTree.empty;
-    if (isKnown && touched.size === 0) return { ...cached, definition };
-    const devices = isKnown ? touched : this.#candidates(definition, members);
-    let exactUntil = isKnown ? cached.exactUntil : validity.until;
-    const changes: [string, Membership | undefined][] = [];
-    for (const [key, device] of devices) {
-      const before = members.get(key);
-      const found = device === undefined ? undefined : membershipIn(definition, this.#model, device, validity);
-      if (found !== undefined) exactUntil = Math.min(exactUntil, found.exactUntil);
-      if (!isSameMembership(before, found?.membership)) changes.push([key, found?.membership]);
+    const membershipOf = (device: EligibleDevice, gatewayId?: string) =>
+      membershipIn(definition, this.#model, device, validity, gatewayId);
+    if (cached !== undefined && isSameDefinition(cached.definition, definition)) {
+      return touched.size === 0
+        ? { ...cached, definition }
+        : updatedClass({ ...cached, definition }, touched, membershipOf);
     }
-    return { definition, members: members.with(changes), exactUntil };
+    const empty = emptyClass(definition, validity.until);
+    const members = cached?.members ?? empty.members;
+    return updatedClass({ ...empty, members }, this.#candidates(definition, members), membershipOf);
   }
 
   /** The devices that may be members of a class, and its former members, by key. */
@@ -386,7 +378,7 @@ export class TenantEnforcement {
       const plans = carried.get(id) ?? [];
       const cached = this.#gateways.get(id);
       const keys = classKeysAt(plans, id);
-      const classes = keys.named.map((key) => this.#classes.get(key)?.members);
+      const classes = keys.named.map((key) => membersAt(this.#classes.get(key), id));
       const everyone = keys.allowsEveryone ? this.#everyPeer : undefined;
       const isPeerChanged =
         cached !== undefined && [...touched.keys()].some((key) => cached.content.peers.get(key) !== undefined);
@@ -433,15 +425,16 @@ export class TenantEnforcement {
     }
     const isCarried = (resource: CompiledResource) => resources.has(resource.facts.id);
     const ids = [...resources.keys()].sort();
-    const destinationsMadeFrom = `${this.#model.resources.generation} ${internet !== undefined} ${ids.join(" ")}`;
+    const scope = { internet: internet !== undefined, hasNetworks: hasNetworks(link) };
+    const destinationsMadeFrom = `${this.#model.resources.generation} ${scope.internet} ${scope.hasNetworks} ${ids.join(" ")}`;
     const destinations =
       before !== undefined && cached?.destinationsMadeFrom === destinationsMadeFrom
         ? before.destinations
-        : reuseTree(before?.destinations, destinationsOf(this.#model, isCarried, internet !== undefined));
+        : reuseTree(before?.destinations, destinationsOf(this.#model, isCarried, scope));
     const sites = sitePeersOf(this.#model, this.#knownLinks, id, (gatewayId) => this.#siteRulesAt(gatewayId));
-    const devicePeers = this.#devicePeers(keys, before?.peers, unions);
+    const devicePeers = this.#devicePeers(id, keys, before?.peers, unions);
     const classes = keys.named.flatMap((key): [string, HashTree<Membership>][] => {
-      const members = this.#classes.get(key)?.members;
+      const members = membersAt(this.#classes.get(key), id);
       return members === undefined || members.size === 0 ? [] : [[key, members]];
     });
     const content = {
@@ -469,17 +462,19 @@ export class TenantEnforcement {
 
   /** The devices in classes that some rule allows. Gateways with the same classes share the result. */
   #devicePeers(
+    gatewayId: string,
     keys: ClassKeys,
     before: HashTree<Peer> | undefined,
     unions: Map<string, HashTree<Peer>>,
   ): HashTree<Peer> {
     if (keys.allowsEveryone) return this.#everyPeer;
-    const name = keys.allowed.join(" ");
+    const isOwn = keys.allowed.some((key) => this.#classes.get(key)?.atGateways.has(gatewayId) === true);
+    const name = [...keys.allowed, ...(isOwn ? [gatewayId] : [])].join(" ");
     const known = unions.get(name);
     if (known !== undefined) return known;
     const wanted = new Map<string, Peer>();
     for (const key of keys.allowed) {
-      for (const [peerKey] of this.#classes.get(key)?.members.entries() ?? []) {
+      for (const [peerKey] of membersAt(this.#classes.get(key), gatewayId)?.entries() ?? []) {
         const peer = wanted.has(peerKey) ? undefined : this.#everyPeer.get(peerKey);
         if (peer !== undefined) wanted.set(peerKey, peer);
       }
@@ -515,10 +510,6 @@ function reusePeer(before: Peer | undefined, after: Peer | undefined): Peer | un
 
 function untilOf(peer: Peer | undefined): number | undefined {
   return peer?.kind === "device" ? peer.until : undefined;
-}
-
-function isSameMembership(one: Membership | undefined, other: Membership | undefined): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
 function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {

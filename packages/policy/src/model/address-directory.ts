@@ -1,6 +1,7 @@
 import { parseAddressText } from "@gatehouse/addresses/address-text";
 import { addressWidth, type IpAddress, type IpVersion } from "@gatehouse/addresses/ip-address";
 import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
+import { recordCost, recordsAtOnce, type Work } from "../work.ts";
 import type { ResourceFacts, TransportProtocol } from "./facts.ts";
 import { Table } from "./table.ts";
 
@@ -50,18 +51,27 @@ export class AddressDirectory {
     return AddressDirectory.empty.with([], resources);
   }
 
+  /** Like `of`, as work that can be suspended between two resources. */
+  static *compiling(resources: Iterable<ResourceFacts>): Work<AddressDirectory> {
+    const changed = new Changes(AddressDirectory.empty.#directories);
+    let addresses = 0;
+    for (const resource of resources) {
+      changed.addAll(resource);
+      addresses += resource.addresses.length;
+      if (addresses < recordsAtOnce) continue;
+      yield addresses * recordCost;
+      addresses = 0;
+    }
+    return new AddressDirectory(changed.taken());
+  }
+
   /** A directory without the resources in `before` and with those in `after`. */
   with(before: Iterable<ResourceFacts>, after: Iterable<ResourceFacts>): AddressDirectory {
     const changed = new Changes(this.#directories);
     for (const resource of before) {
       for (const key of addressKeysOf(resource)) changed.remove(key, resource.id);
     }
-    for (const resource of after) {
-      for (const { address, protocols } of resource.addresses) {
-        const key = addressKeyOf(address);
-        if (key !== undefined) changed.add(key, { resourceId: resource.id, offers: protocols.map(offerOf) });
-      }
-    }
+    for (const resource of after) changed.addAll(resource);
     return new AddressDirectory(changed.applied());
   }
 
@@ -124,6 +134,13 @@ class Changes {
     this.#directories = directories;
   }
 
+  addAll({ id: resourceId, addresses }: ResourceFacts): void {
+    for (const { address, protocols } of addresses) {
+      const key = addressKeyOf(address);
+      if (key !== undefined) this.add(key, { resourceId, offers: protocols.map(offerOf) });
+    }
+  }
+
   add(key: AddressKey, entry: AddressEntry): void {
     this.#change(key, (entries) => {
       const { resourceId } = entry;
@@ -138,6 +155,19 @@ class Changes {
 
   remove(key: AddressKey, id: string): void {
     this.#change(key, (entries) => entries.filter(({ resourceId }) => resourceId !== id));
+  }
+
+  /**
+   * The directories without the former entries. Takes the collected maps instead of copying them: copying all addresses
+   * of a tenant would block the event loop. Nothing may be changed or removed.
+   */
+  taken(): Directories {
+    const rangesOf = (version: IpVersion) => {
+      const directories: (Directory | undefined)[] = [];
+      for (const [length, entries] of this.#ranges[version]) directories[length] = Table.ofMap(entries);
+      return directories;
+    };
+    return { host: Table.ofMap(this.#hosts), wildcard: Table.ofMap(this.#wildcards), v4: rangesOf(4), v6: rangesOf(6) };
   }
 
   applied(): Directories {

@@ -1,3 +1,4 @@
+import type { RuleSession } from "../admission-rules/evaluate-rule.ts";
 import type { CompiledUser } from "./compiled-user.ts";
 import type { DeviceFacts, GroupFacts, Properties } from "./facts.ts";
 import type { Principal } from "./principal.ts";
@@ -7,6 +8,8 @@ import type { Table } from "./table.ts";
 export class CompiledDevice {
   readonly facts: DeviceFacts;
   readonly userId: string | null;
+  /** The variable `session` of admission rules. Undefined without a session. */
+  readonly sessionForRules: RuleSession | undefined;
   #users = 0;
   #groups = 0;
   #principal: Principal | undefined;
@@ -15,6 +18,7 @@ export class CompiledDevice {
   constructor(facts: DeviceFacts) {
     this.facts = facts;
     this.userId = facts.userId;
+    this.sessionForRules = sessionOf(facts);
   }
 
   /** The device's user with this device. Undefined if the user does not exist. */
@@ -39,7 +43,14 @@ export class CompiledDevice {
    * The variable `device` with a posture from the request instead of the stored one. The posture may contain any names.
    */
   forRulesWith(posture: Properties): object {
-    const { name, os, osVersion, appVersion, hardwareId, tags } = this.facts;
-    return { name, os, osVersion, appVersion, hardwareId, tags: [...tags], posture: new Map(Object.entries(posture)) };
+    const { name, os, osVersion, appVersion, hardwareId, tags, agent } = this.facts;
+    const facts = { name, os, osVersion, appVersion, hardwareId, tags: [...tags], agent };
+    return { ...facts, posture: new Map(Object.entries(posture)) };
   }
+}
+
+function sessionOf({ session }: DeviceFacts): RuleSession | undefined {
+  if (session === undefined || session === null) return undefined;
+  const { authenticatedAt, methods, provider } = session;
+  return { authenticatedAt, methods: [...methods], ...(provider === null ? {} : { provider }) };
 }

@@ -42,6 +42,11 @@ export class CompiledPolicy {
     this.#sourceIps = facts.sourceIps.length === 0 ? undefined : compileSourceIps(facts.sourceIps);
   }
 
+  /** The number of sources that the policy names. */
+  get sourceCount(): number {
+    return this.users.size + this.groups.size + this.devices.size;
+  }
+
   withRank(rank: number): CompiledPolicy {
     return new CompiledPolicy(this.facts, rank);
   }

@@ -31,6 +31,16 @@ export interface GroupFacts {
   readonly name: string;
 }
 
+/** How the user last signed in on a device. */
+export interface SessionFacts {
+  /** When the user authenticated, in milliseconds since 1970. */
+  readonly authenticatedAt: number;
+  /** Authentication methods (RFC 8176). */
+  readonly methods: readonly string[];
+  /** The id of the identity provider. Null if the user signed in without one. */
+  readonly provider: string | null;
+}
+
 export interface DeviceFacts {
   readonly id: string;
   /** Null after the user was deleted. */
@@ -43,7 +53,11 @@ export interface DeviceFacts {
   readonly hardwareId: string;
   /** The tags in their stored order. */
   readonly tags: readonly string[];
+  /** False for a device that runs another WireGuard app instead of our agent. */
+  readonly agent: boolean;
   readonly posture: Properties;
+  /** Null or absent if nobody has signed in on the device, or if the session was ended. */
+  readonly session?: SessionFacts | null;
   /**
    * The end of the device's session, in milliseconds since 1970. Null or absent if no session limits the device. It is
    * observed, like the status of a gateway: it is not part of the history of records.
@@ -66,6 +80,8 @@ export interface AddressFacts {
   readonly address: string;
   /** The protocols of the address. If empty, nothing reaches the address. */
   readonly protocols: readonly NetworkProtocol[];
+  /** Blocks that contain the addresses that DNS may return for a private name. Null or absent for the default. */
+  readonly answersWithin?: readonly string[] | null;
 }
 
 export interface ResourceFacts {

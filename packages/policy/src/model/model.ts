@@ -1,4 +1,5 @@
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
+import { finish, recordCost, recordsAtOnce, type Work } from "../work.ts";
 import { AddressDirectory } from "./address-directory.ts";
 import { CompiledDevice } from "./compiled-device.ts";
 import { CompiledResource } from "./compiled-resource.ts";
@@ -24,21 +25,44 @@ export interface Model {
 
 /** Prepares a tenant's facts for decisions. */
 export function compile(facts: TenantFacts): Model {
+  return finish(compiling(facts));
+}
+
+/** Compiles a model, as work that can be suspended between some records. */
+export function* compiling(facts: TenantFacts): Work<Model> {
+  const users = yield* compilingTable(facts.users, (user) => [user.id, new CompiledUser(user)]);
+  const devices = yield* compilingTable(facts.devices, (device) => [device.id, new CompiledDevice(device)]);
+  const resources = yield* compilingTable(facts.resources, (resource) => [resource.id, new CompiledResource(resource)]);
+  const rules = yield* compilingTable(facts.rules, (rule) => [rule.id, new CompiledRule(rule)]);
+  const lists = new Map<PolicyType, PolicyList>();
+  for (const type of policyTypes) {
+    const ofType = facts.policies.filter((policy) => policy.type === type);
+    lists.set(type, yield* PolicyList.compiling(type, ofType));
+  }
   return {
-    users: Table.of(facts.users.map((user) => [user.id, new CompiledUser(user)])),
+    users,
     groups: byId(facts.groups),
-    devices: Table.of(facts.devices.map((device) => [device.id, new CompiledDevice(device)])),
+    devices,
     gateways: byId(facts.gateways),
-    resources: Table.of(facts.resources.map((resource) => [resource.id, new CompiledResource(resource)])),
-    rules: Table.of(facts.rules.map((rule) => [rule.id, new CompiledRule(rule)])),
-    policies: policyLists((type) =>
-      PolicyList.of(
-        type,
-        facts.policies.filter((policy) => policy.type === type),
-      ),
-    ),
-    addresses: AddressDirectory.of(facts.resources),
+    resources,
+    rules,
+    policies: policyLists((type) => lists.get(type) ?? PolicyList.of(type, [])),
+    addresses: yield* AddressDirectory.compiling(facts.resources),
   };
+}
+
+/** Builds a table, as work that can be suspended between two records. */
+export function* compilingTable<Facts, Value>(
+  facts: Iterable<Facts>,
+  entryOf: (facts: Facts) => readonly [key: string, value: Value],
+): Work<Table<Value>> {
+  const entries = new Map<string, Value>();
+  for (const one of facts) {
+    const [key, value] = entryOf(one);
+    entries.set(key, value);
+    if (entries.size % recordsAtOnce === 0) yield recordsAtOnce * recordCost;
+  }
+  return Table.ofMap(entries);
 }
 
 /** Applies changes in order. The result equals a model compiled from the new facts. */

@@ -1,4 +1,5 @@
 import type { PolicyType } from "@gatehouse/contract/records/policy";
+import { finish, recordCost, recordsAtOnce, referenceCost, type Work } from "../work.ts";
 import { CompiledPolicy, indexOfRank, replaced } from "./compiled-policy.ts";
 import type { PolicyFacts } from "./facts.ts";
 import { nextGeneration } from "./generation.ts";
@@ -40,30 +41,54 @@ export class PolicyList {
 
   /** @param facts the policies of the type, in the order of evaluation */
   static of(type: PolicyType, facts: readonly PolicyFacts[]): PolicyList {
-    const policies = facts.map((policy, index) => new CompiledPolicy(policy, policy.isDefault ? lastRank : index));
-    return PolicyList.#ofRanked(
+    return finish(PolicyList.compiling(type, facts));
+  }
+
+  /** Like `of`, as work that can be suspended between some policies. */
+  static *compiling(type: PolicyType, facts: readonly PolicyFacts[]): Work<PolicyList> {
+    const policies: CompiledPolicy[] = [];
+    let spent = 0;
+    for (const policy of facts) {
+      const compiled = new CompiledPolicy(policy, policy.isDefault ? lastRank : policies.length);
+      policies.push(compiled);
+      spent += recordCost + compiled.sourceCount * referenceCost;
+      if (spent < recordsAtOnce * recordCost) continue;
+      yield spent;
+      spent = 0;
+    }
+    return yield* PolicyList.#indexing(
       type,
       policies.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : 0)),
     );
   }
 
-  static #ofRanked(type: PolicyType, policies: readonly CompiledPolicy[]): PolicyList {
+  static *#indexing(type: PolicyType, policies: readonly CompiledPolicy[]): Work<PolicyList> {
     const asked = policies.filter(isEvaluated);
     const byResource = new Map<string, CompiledPolicy[]>();
+    let spent = 0;
     for (const policy of asked) {
       for (const id of resourcesOf(policy)) {
         const list = byResource.get(id);
         if (list === undefined) byResource.set(id, [policy]);
         else list.push(policy);
+        spent += recordCost;
       }
+      if (spent < recordsAtOnce * recordCost) continue;
+      yield spent;
+      spent = 0;
     }
-    return new PolicyList({
-      type,
-      policies,
-      everywhere: SourceIndex.of(asked.filter(({ facts }) => facts.allResources)),
-      byResource: Table.of(Array.from(byResource, ([id, list]) => [id, SourceIndex.of(list)])),
-      anywhere: type === "INTERNET" ? SourceIndex.of(asked) : SourceIndex.empty,
-    });
+    const indexes = new Map<string, SourceIndex>();
+    for (const [id, list] of byResource) {
+      indexes.set(id, yield* SourceIndex.compiling(list));
+      spent += recordCost;
+      if (spent < recordsAtOnce * recordCost) continue;
+      yield spent;
+      spent = 0;
+    }
+    yield spent;
+    const everywhere = yield* SourceIndex.compiling(asked.filter(({ facts }) => facts.allResources));
+    const anywhere = type === "INTERNET" ? yield* SourceIndex.compiling(asked) : SourceIndex.empty;
+    return new PolicyList({ type, policies, everywhere, byResource: Table.ofMap(indexes), anywhere });
   }
 
   find(id: string): CompiledPolicy | undefined {

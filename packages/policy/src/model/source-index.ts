@@ -1,3 +1,4 @@
+import { finish, recordCost, recordsAtOnce, referenceCost, type Work } from "../work.ts";
 import { type CompiledPolicy, replaced } from "./compiled-policy.ts";
 import { nextGeneration } from "./generation.ts";
 import { anyoneHash, hasHash, type Source } from "./source.ts";
@@ -53,7 +54,12 @@ export class SourceIndex {
 
   /** @param policies in order of rank */
   static of(policies: Policies): SourceIndex {
-    return new SourceIndex(policies, areFew(policies) ? undefined : partsOf(policies));
+    return finish(SourceIndex.compiling(policies));
+  }
+
+  /** Like `of`, as work that can be suspended between two policies. */
+  static *compiling(policies: Policies): Work<SourceIndex> {
+    return new SourceIndex(policies, areFew(policies) ? undefined : yield* compilingParts(policies));
   }
 
   /** An index without `before` and with `after`. Either may be undefined. */
@@ -104,23 +110,31 @@ function lookUp(parts: Parts, { userId, groupIds, deviceId }: Source): Policies 
   return [...new Set([first, ...others].flatMap((list) => list ?? none))].sort((a, b) => a.rank - b.rank);
 }
 
-function partsOf(policies: Policies): Parts {
+function* compilingParts(policies: Policies): Work<Parts> {
   const byUser = new Map<string, CompiledPolicy[]>();
   const byGroup = new Map<string, CompiledPolicy[]>();
   const byDevice = new Map<string, CompiledPolicy[]>();
+  let spent = 0;
   for (const policy of policies) {
-    if (policy.forAnyone) continue;
-    for (const id of policy.users) append(byUser, id, policy);
-    for (const id of policy.groups) append(byGroup, id, policy);
-    for (const id of policy.devices) append(byDevice, id, policy);
+    spent += recordCost;
+    if (!policy.forAnyone) {
+      for (const id of policy.users) append(byUser, id, policy);
+      for (const id of policy.groups) append(byGroup, id, policy);
+      for (const id of policy.devices) append(byDevice, id, policy);
+      spent += policy.sourceCount * referenceCost;
+    }
+    if (spent < recordsAtOnce * recordCost) continue;
+    yield spent;
+    spent = 0;
   }
+  yield spent;
   return {
     anyone: policies.filter(({ forAnyone }) => forAnyone),
     anyGroup: policies.filter(({ forAnyone, facts }) => !forAnyone && facts.allGroups),
     anyDevice: policies.filter(({ forAnyone, facts }) => !forAnyone && facts.allDevices),
-    byUser: Table.of<Policies>(byUser),
-    byGroup: Table.of<Policies>(byGroup),
-    byDevice: Table.of<Policies>(byDevice),
+    byUser: Table.ofMap<Policies>(byUser),
+    byGroup: Table.ofMap<Policies>(byGroup),
+    byDevice: Table.ofMap<Policies>(byDevice),
   };
 }
 

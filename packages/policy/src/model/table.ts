@@ -24,6 +24,11 @@ export class Table<Value> {
     return new Table(base, new Map(), base.size);
   }
 
+  /** The table of a map, which must not change afterwards. */
+  static ofMap<Value>(base: ReadonlyMap<string, Value>): Table<Value> {
+    return new Table(base, new Map(), base.size);
+  }
+
   get(key: string): Value | undefined {
     if (this.#changed.size > 0) {
       const changed = this.#changed.get(key);

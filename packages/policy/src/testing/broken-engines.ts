@@ -158,6 +158,17 @@ export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
     "ignores that devices are inactive": {
       facts: (facts) => ({ ...facts, devices: facts.devices.map((device) => ({ ...device, active: true })) }),
     },
+    "ignores sessions of devices": {
+      facts: (facts) => ({ ...facts, devices: facts.devices.map((device) => ({ ...device, session: null })) }),
+    },
+    "takes every session for new": {
+      facts: (facts, { now }) => ({
+        ...facts,
+        devices: facts.devices.map((device) =>
+          device.session == null ? device : { ...device, session: { ...device.session, authenticatedAt: now } },
+        ),
+      }),
+    },
     "ignores that users are pending": {
       facts: (facts) => ({
         ...facts,

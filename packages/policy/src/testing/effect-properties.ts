@@ -299,6 +299,7 @@ const madeUp: Omit<DeviceFacts, "userId" | "posture"> = {
   appVersion: "",
   hardwareId: "",
   tags: [],
+  agent: true,
 };
 
 function check<Values>(property: fc.IProperty<Values>, { runs, seed, unshrunk }: EffectRun): void {

@@ -233,7 +233,7 @@ function expectSameAtOtherMoments<Model>(
 }
 
 function boundProblem(now: number, validUntil: number, readsNow: boolean): string | undefined {
-  if (!Number.isSafeInteger(validUntil)) return `validUntil is no moment: ${validUntil}.`;
+  if (!Number.isSafeInteger(validUntil)) return `validUntil is not a time: ${validUntil}.`;
   if (validUntil <= now) return `validUntil ${validUntil} is not after now.`;
   if (!readsNow) return "validUntil is set, and neither a rule on the way nor a session reads now.";
   return undefined;

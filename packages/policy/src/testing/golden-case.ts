@@ -8,7 +8,7 @@ import type { UserStatus } from "@gatehouse/contract/records/user";
 import { parse } from "yaml";
 import type { Decision, DecisionReason } from "../decisions/decision.ts";
 import type { AccessRequest, Destination, Subject } from "../decisions/request.ts";
-import type { PolicyFacts, Properties, RuleFacts, TenantFacts } from "../model/facts.ts";
+import type { PolicyFacts, Properties, RuleFacts, SessionFacts, TenantFacts } from "../model/facts.ts";
 
 /**
  * Golden cases. Each file `golden/<area>/<number>-<title>.yaml` contains one decision with its reason, written by hand.
@@ -49,7 +49,14 @@ interface GoldenDevice {
   readonly appVersion?: string;
   readonly hardwareId?: string;
   readonly tags?: readonly string[];
+  readonly agent?: boolean;
   readonly posture?: Properties;
+  /** If absent, nobody has signed in on the device. */
+  readonly session?: {
+    readonly authenticatedAt: string;
+    readonly methods?: readonly string[];
+    readonly provider?: string;
+  };
   /** The end of the device's session. If absent, no session limits the device. */
   readonly sessionEndsAt?: string;
 }
@@ -98,6 +105,8 @@ interface GoldenRequest {
   /** TCP or TCP/443. */
   readonly protocol?: string;
   readonly from?: string;
+  /** Addresses that gateways observed later than the control plane. They count at these gateways instead of `from`. */
+  readonly observed?: Readonly<Record<string, string>>;
   readonly country?: string;
   /** If absent, Thursday, 15 January 2026, at noon UTC. */
   readonly at?: string;
@@ -120,6 +129,8 @@ export interface GoldenCase {
   readonly why: string;
   readonly facts: TenantFacts;
   readonly request: AccessRequest;
+  /** The addresses that count at some gateways instead of the request's. */
+  readonly observed: ReadonlyMap<string, string>;
   readonly expected: GoldenExpectation;
 }
 
@@ -129,7 +140,20 @@ const keys = {
   file: ["why", "tenant", "request", "expect"],
   tenant: ["users", "devices", "gateways", "resources", "policies"],
   user: ["status", "groups", "firstName", "lastName", "attributes"],
-  device: ["user", "active", "os", "osVersion", "appVersion", "hardwareId", "tags", "posture", "sessionEndsAt"],
+  device: [
+    "user",
+    "active",
+    "os",
+    "osVersion",
+    "appVersion",
+    "hardwareId",
+    "tags",
+    "agent",
+    "posture",
+    "session",
+    "sessionEndsAt",
+  ],
+  session: ["authenticatedAt", "methods", "provider"],
   resource: ["type", "created", "loadBalancing", "addresses", "gateways"],
   policy: [
     "name",
@@ -148,7 +172,20 @@ const keys = {
     "when",
     "rule",
   ],
-  request: ["user", "device", "site", "attributes", "posture", "resource", "to", "protocol", "from", "country", "at"],
+  request: [
+    "user",
+    "device",
+    "site",
+    "attributes",
+    "posture",
+    "resource",
+    "to",
+    "protocol",
+    "from",
+    "observed",
+    "country",
+    "at",
+  ],
   expect: ["allowed", "reasons", "policy", "resource", "mode", "gateways", "changesAt"],
 } as const;
 
@@ -170,6 +207,9 @@ export function goldenCase(title: string, text: string): GoldenCase {
       why: file.why,
       facts: factsOf(file.tenant, names),
       request: requestOf(file.request, names),
+      observed: new Map(
+        Object.entries(file.request.observed ?? {}).map(([name, address]) => [names.idOf("gateway", name), address]),
+      ),
       expected: file.expect,
     };
   } catch (error) {
@@ -272,7 +312,9 @@ function factsOf(tenant: GoldenFile["tenant"], names: Names): TenantFacts {
       appVersion: device?.appVersion ?? "",
       hardwareId: device?.hardwareId ?? "",
       tags: device?.tags ?? [],
+      agent: device?.agent ?? true,
       posture: device?.posture ?? {},
+      session: sessionFacts(device?.session),
       sessionEndsAt: device?.sessionEndsAt === undefined ? null : Date.parse(device.sessionEndsAt),
     })),
     gateways: Object.entries(gateways).map(([name, status]) => ({
@@ -302,6 +344,12 @@ function factsOf(tenant: GoldenFile["tenant"], names: Names): TenantFacts {
     ],
     policies: policies.map((policy, index) => policyFacts(policy, index, names)),
   };
+}
+
+function sessionFacts(session: GoldenDevice["session"]): SessionFacts | null {
+  if (session === undefined) return null;
+  const { authenticatedAt, methods = [], provider = null } = session;
+  return { authenticatedAt: Date.parse(authenticatedAt), methods, provider };
 }
 
 function policyFacts(policy: GoldenPolicy, index: number, names: Names): PolicyFacts {
@@ -381,7 +429,10 @@ function checkKeys(file: GoldenFile): void {
   check("file", file);
   check("tenant", file.tenant);
   for (const user of Object.values(file.tenant?.users ?? {})) check("user", user);
-  for (const device of Object.values(file.tenant?.devices ?? {})) check("device", device);
+  for (const device of Object.values(file.tenant?.devices ?? {})) {
+    check("device", device);
+    check("session", device?.session);
+  }
   for (const resource of Object.values(file.tenant?.resources ?? {})) check("resource", resource);
   for (const policy of file.tenant?.policies ?? []) check("policy", policy);
   check("request", file.request);

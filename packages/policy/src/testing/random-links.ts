@@ -1,14 +1,24 @@
 import fc from "fast-check";
+import { type DeviceSources, noSources } from "../enforcement/device-sources.ts";
 import type { LinkFacts } from "../enforcement/links.ts";
 import { ids } from "./random-tenant.ts";
 
 const sourceIp = fc.constantFrom(null, "192.0.2.7", "198.51.100.127", "2001:db8::7");
+/** Observations of the control plane and of some gateways, each at another time. */
+const sources: fc.Arbitrary<DeviceSources> = fc
+  .tuple(sourceIp, fc.array(fc.tuple(fc.constantFrom(...ids.gateways), sourceIp, fc.nat(4)), { maxLength: 3 }))
+  .map(([general, atGateways]) => ({
+    controlPlane: general === null ? null : { address: general, at: 2 },
+    gateways: new Map(
+      atGateways.flatMap(([gatewayId, address, at]) => (address === null ? [] : [[gatewayId, { address, at }]])),
+    ),
+  }));
 const country = fc.constantFrom(null, "DE", "FR");
 
 /** Links for the devices and gateways of random tenants. A few have none. */
 export const randomLinks: fc.Arbitrary<LinkFacts> = fc
   .tuple(
-    fc.tuple(...ids.devices.map(() => fc.record({ isKnown: fc.nat(8), sourceIp, country, key: fc.nat(3) }))),
+    fc.tuple(...ids.devices.map(() => fc.record({ isKnown: fc.nat(8), sources, country, key: fc.nat(3) }))),
     fc.tuple(
       ...ids.gateways.map(() => fc.record({ isKnown: fc.nat(8), relayEnabled: fc.boolean(), claims: fc.nat(5) })),
     ),
@@ -16,13 +26,13 @@ export const randomLinks: fc.Arbitrary<LinkFacts> = fc
   .map(([devices, gateways]) => ({
     pools: ["100.64.0.0/10", "fd00::/64"],
     devices: ids.devices.flatMap((deviceId, index) => {
-      const { isKnown = 0, key = 0, sourceIp: address = null, country: from = null } = devices[index] ?? {};
+      const { isKnown = 0, key = 0, sources: observed = noSources, country: from = null } = devices[index] ?? {};
       const known = {
         ipv4: `100.64.0.${index + 1}`,
         ipv6: `fd00::${index + 1}`,
         publicKey: deviceKey(index, key),
       };
-      return isKnown === 0 ? [] : [{ deviceId, ...known, sourceIp: address, country: from }];
+      return isKnown === 0 ? [] : [{ deviceId, ...known, sources: observed, country: from }];
     }),
     gateways: ids.gateways.flatMap((gatewayId, index) => {
       const { isKnown = 0, relayEnabled = false, claims = 0 } = gateways[index] ?? {};

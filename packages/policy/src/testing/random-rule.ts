@@ -56,6 +56,10 @@ const timeConditions = fc.oneof(
   fc.tuple(instant, comparison).map(([at, op]) => `now - ${at} ${op} duration('90m')`),
   fc.tuple(instant, comparison).map(([at, op]) => `now + duration('36h') ${op} ${at}`),
   instant.map((at) => `(now - ${at}).getHours() == 2`),
+  // Negative before the instant: parts of durations are rounded toward zero.
+  fc
+    .tuple(instant, comparison, fc.constantFrom("getHours()", "getMinutes() / 60"), fc.integer({ min: -3, max: 1 }))
+    .map(([at, op, part, value]) => `(now - ${at}).${part} ${op} ${value}`),
   zone.map((z) => `now.getMinutes(${z}) < 30`),
   fc
     .tuple(zone, comparison, fc.integer({ min: 0, max: 1440 }))
@@ -73,6 +77,17 @@ const timeConditions = fc.oneof(
   zone.map((z) => `(user.department == 'Engineering' ? now.getHours(${z}) : 12) >= 9`),
   zone.map((z) => `user.department == 'Engineering' || now.getHours(${z}) < 12`),
   zone.map((z) => `user.nothing == 1 && now.getHours(${z}) < 12`),
+  fc
+    .tuple(comparison, fc.constantFrom("8h", "90m", "0s", "86399.5s"))
+    .map(([op, limit]) => `session.age ${op} duration('${limit}')`),
+  fc.constantFrom("8h", "-1h").map((limit) => `!(duration('${limit}') <= session.age) || device.os == 'macOS'`),
+  instant.map((at) => `session.age < duration('36h') && now - session.authenticatedAt >= now - ${at}`),
+  zone.map((z) => `has(session.age) && session.authenticatedAt.getHours(${z}) <= now.getHours(${z})`),
+  fc.constantFrom("getHours() < 8", "getMinutes() < 90", "getSeconds() >= 30").map((part) => `session.age.${part}`),
+  instant.map((at) => `(${at} - now).getHours() > 2 && session.age.getSeconds() < 40000`),
+  fc.constant("source.country == 'DE' || session.age < duration('8h')"),
+  fc.constant("[session].exists(one, one.age < duration('8h'))"),
+  fc.constant("session.methods.exists(session, session == 'otp') || session['age'] < duration('1h')"),
   fc.constant("[1, 5].exists(day, day == now.getDayOfWeek('Europe/Berlin'))"),
 );
 
@@ -132,6 +147,19 @@ export const ruleTexts = [
   "!('build' in device.tags)",
   "device.tags.exists(tag, tag.startsWith('site:')) && device.tags.size() == 2",
   "device.tags == ['build']",
+  "'hwk' in session.methods",
+  "!('hwk' in session.methods)",
+  "session.methods == ['otp']",
+  "session.methods.all(method, method != 'pwd')",
+  "has(session.provider)",
+  "!has(session.provider)",
+  "!has(session.age)",
+  "session.provider == 'provider-1'",
+  "session.provider != 'provider-1' || user.contractor",
+  "session.authenticatedAt >= timestamp('2026-01-15T08:00:00Z')",
+  "device.agent",
+  "!device.agent || device.posture.level == 2",
+  "device.agent == false",
   "source.country in ['DE', 'FR']",
   "!(source.country in ['DE', 'FR'])",
   "has(source.country)",

@@ -11,6 +11,7 @@ import type {
   Properties,
   ResourceFacts,
   RuleFacts,
+  SessionFacts,
   TenantFacts,
   UserFacts,
 } from "../model/facts.ts";
@@ -84,6 +85,15 @@ export const devicePosture: fc.Arbitrary<Properties> = someOf({
   hasOwnProperty: fc.constant(true),
 });
 
+const deviceSession: fc.Arbitrary<SessionFacts> = fc.record({
+  // Ages around the limits in rules, in hours.
+  authenticatedAt: fc
+    .tuple(fc.constantFrom(...turningPoints), fc.constantFrom(-48, -24, -8, -1.5, 0, 1))
+    .map(([text, hours]) => Date.parse(text) + hours * 3_600_000),
+  methods: fc.constantFrom(["hwk", "user"], ["otp"], ["pwd", "otp"], []),
+  provider: fc.constantFrom("provider-1", "provider-2", null),
+});
+
 const networkProtocol: fc.Arbitrary<NetworkProtocol> = fc.constantFrom<NetworkProtocol>(
   { protocol: "TCP", port: "443" },
   { protocol: "TCP", port: "22" },
@@ -123,7 +133,9 @@ export const factsOf: { readonly [Kind in keyof FactsByKind]: (id: string) => fc
       appVersion: fc.constantFrom("2.0", "1.9"),
       hardwareId: fc.constant("hardware"),
       tags: fc.constantFrom([], ["build"], ["site:a", "build"]),
+      agent: fc.boolean(),
       posture: devicePosture,
+      session: often<SessionFacts | null>(null, deviceSession, 1),
     }),
   gateway: (id) =>
     fc.record<GatewayFacts>({

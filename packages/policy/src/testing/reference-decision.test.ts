@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { expectationOf, type GoldenCase, inNames, readGoldenCases } from "./golden-case.ts";
-import { decideByContract } from "./reference-decision.ts";
+import { decideAtGatewaysByContract } from "./reference-decision-at-gateways.ts";
 
 const cases = readGoldenCases();
 
 test.each(cases.map((golden) => [golden.title, golden] as const))("%s", (_, golden) => {
-  const { facts, request, expected } = golden;
-  const decision = decideByContract(facts, request);
+  const { facts, request, observed, expected } = golden;
+  const decision = decideAtGatewaysByContract(facts, request, observed);
   expect(inNames(golden, decision), golden.why).toEqual(expectationOf(golden));
   expect(decision.readsNow, "changesAt belongs to decisions that look at the clock").toBe(
     expected.changesAt !== undefined,
@@ -21,7 +21,7 @@ test.each(cases.map((golden) => [golden.title, golden] as const))("%s", (_, gold
 });
 
 function decideThen(golden: GoldenCase, now: number) {
-  return inNames(golden, decideByContract(golden.facts, { ...golden.request, now }));
+  return inNames(golden, decideAtGatewaysByContract(golden.facts, { ...golden.request, now }, golden.observed));
 }
 
 test("there are at least 150 cases with unique titles", () => {

@@ -240,7 +240,8 @@ function evaluateRule(
 /**
  * "Variables: `user` (email, firstName, lastName, status, groups — their names — and, for anything else, its
  * attributes), `device` (name, os, osVersion, appVersion, hardwareId, posture), `source` (ip, country), `resource`
- * (name, type), `now`". Decision 0130 adds the device's tags.
+ * (name, type), `now`". Decision 0130 adds the device's tags. Decision 0149 adds `session` (authenticatedAt, age,
+ * methods, provider): the session of the device, absent without one. Decision 0151 adds the device's agent.
  */
 function variablesOf(
   facts: TenantFacts,
@@ -271,10 +272,18 @@ function variablesOf(
         ["appVersion", device.appVersion],
         ["hardwareId", device.hardwareId],
         ["tags", [...device.tags]],
+        ["agent", device.agent],
         ["posture", new Map(entriesOf(device.posture))],
       ]),
     }),
     source,
+    ...(device?.session && {
+      session: new Map<string, unknown>([
+        ["authenticatedAt", new Date(device.session.authenticatedAt)],
+        ["methods", [...device.session.methods]],
+        ...(device.session.provider === null ? [] : [["provider", device.session.provider] as const]),
+      ]),
+    }),
     ...(resource && {
       resource: new Map<string, unknown>([
         ["name", resource.name],

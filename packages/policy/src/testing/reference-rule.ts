@@ -16,6 +16,8 @@ export interface RuleVariables {
   readonly user?: ReadonlyMap<string, unknown>;
   readonly device?: ReadonlyMap<string, unknown>;
   readonly source: ReadonlyMap<string, unknown>;
+  /** Without `age`, which is added. */
+  readonly session?: ReadonlyMap<string, unknown>;
   readonly resource?: ReadonlyMap<string, unknown>;
   readonly now: Date;
 }
@@ -50,12 +52,19 @@ function readRule(text: string): ReferenceRule {
   const isMet = (variables: RuleVariables) => {
     try {
       // The library's context is an object by variable name.
-      return rule({ ...variables }) === true;
+      return rule({ ...variables, ...withAge(variables) }) === true;
     } catch {
       return false;
     }
   };
   return { isMet, readsNow: check.readsNow };
+}
+
+/** The variable `session` with the age: the time since the authentication, as the library computes it. */
+function withAge({ session, now }: RuleVariables): object {
+  if (session === undefined) return {};
+  const age: unknown = timeSince({ now, at: session.get("authenticatedAt") });
+  return { session: new Map([...session, ["age", age]]) };
 }
 
 /** Renames calls for which the library would use the host's RegExp or time zone. */
@@ -144,3 +153,5 @@ const durationPartsMs: Readonly<Record<string, number>> = {
   getMinutes: 60_000,
   getSeconds: 1_000,
 };
+
+const timeSince = ruleLanguage().parse("now - at");

@@ -1,0 +1,72 @@
+import type { CompiledResource } from "../model/compiled-resource.ts";
+import type { Model } from "../model/model.ts";
+import type { Principal } from "../model/principal.ts";
+import { decisionCost, finish, type Work } from "../work.ts";
+import { deciding, decidingForResource, gatewaysInOrder } from "./decide.ts";
+import type { Decision } from "./decision.ts";
+import type { AccessRequest } from "./request.ts";
+import { resolveDestination } from "./resolve-destination.ts";
+import { resolvePrincipal } from "./resolve-principal.ts";
+
+/**
+ * Decides a request whose source address differs between gateways. Each gateway evaluates policies with the address
+ * that counts there (docs/decisions/0157-observed-source-addresses.md). Without observed addresses, the result is that
+ * of `decide`.
+ *
+ * @param observed the addresses that count at some gateways instead of the request's
+ */
+export function decideAtGateways(
+  model: Model,
+  request: AccessRequest,
+  observed: ReadonlyMap<string, string>,
+): Decision {
+  return finish(decidingAtGateways(model, request, observed));
+}
+
+/** Decides like `decideAtGateways`, as work that can be suspended between two policies. */
+export function* decidingAtGateways(
+  model: Model,
+  request: AccessRequest,
+  observed: ReadonlyMap<string, string>,
+): Work<Decision> {
+  const { subject, destination } = request;
+  const principal = resolvePrincipal(model, subject);
+  const { resource, denied } = resolveDestination(model, destination);
+  if (typeof principal === "string" || denied !== undefined || subject.kind === "site") {
+    return yield* deciding(model, request);
+  }
+  return yield* decidingForResourceAtGateways(model, request, principal, resource, observed);
+}
+
+/** Decides like `decidingAtGateways`, for a device whose principal and destination are already resolved. */
+export function* decidingForResourceAtGateways(
+  model: Model,
+  request: AccessRequest,
+  principal: Principal,
+  resource: CompiledResource | undefined,
+  observed: ReadonlyMap<string, string>,
+): Work<Decision> {
+  yield decisionCost;
+  const decision = yield* decidingForResource(model, request, principal, resource);
+  if (observed.size === 0) return decision;
+  // The device itself applies these modes, by the control plane's address.
+  if (decision.mode === "LOCAL" || decision.mode === "RESTRICTED") return decision;
+  const byAddress = new Map<string, Decision>();
+  for (const sourceIp of new Set(observed.values())) {
+    yield decisionCost;
+    byAddress.set(sourceIp, yield* decidingForResource(model, { ...request, sourceIp }, principal, resource));
+  }
+  const at = (gatewayId: string) => byAddress.get(observed.get(gatewayId) ?? "") ?? decision;
+  const ofResource = resource === undefined ? [] : gatewaysInOrder(model, resource, principal.key);
+  const ofOthers = [...observed.keys()].sort().flatMap((id) => at(id).gateways);
+  const candidates = new Set([...ofResource, ...decision.gateways, ...ofOthers]);
+  const gateways = [...candidates].filter((id) => at(id).gateways.includes(id));
+  const [first = decision.gateways[0]] = gateways;
+  const { validUntil: _, ...own } = first === undefined ? decision : at(first);
+  const reasons = own.allowed && first !== undefined && gateways.length === 0 ? unreachable : own.reasons;
+  const validUntil = Math.min(...[decision, ...byAddress.values()].map((one) => one.validUntil ?? never));
+  return { ...own, reasons, gateways, ...(validUntil === never ? {} : { validUntil }) };
+}
+
+const never = Number.POSITIVE_INFINITY;
+const unreachable: Decision["reasons"] = ["allowed_by_policy", "no_reachable_gateway"];

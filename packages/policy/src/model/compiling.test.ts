@@ -1,0 +1,109 @@
+import { expect, test, vi } from "vitest";
+import { finish, recordCost, referenceCost, type Work } from "../work.ts";
+import { AddressDirectory } from "./address-directory.ts";
+import type { PolicyFacts } from "./facts.ts";
+import { compiling } from "./model.ts";
+import { PolicyList } from "./policy-list.ts";
+import { Table } from "./table.ts";
+
+/** The most units between two yields, which are about 20 ns each: a slice of 8 ms has 400,000. */
+const mostUnitsAtOnce = 20_000;
+
+const count = 3_000;
+const ids = Array.from({ length: count }, (_, index) => `0199aaaa-0000-7000-8000-${String(index).padStart(12, "0")}`);
+
+function policyOf(id: string, more: Partial<PolicyFacts> = {}): PolicyFacts {
+  return {
+    id,
+    name: id,
+    type: "PRIVATE",
+    isDefault: false,
+    active: true,
+    action: true,
+    mode: null,
+    allGroups: false,
+    allUsers: false,
+    allDevices: false,
+    allResources: false,
+    groups: [],
+    users: [],
+    devices: [],
+    resources: [],
+    gateways: [],
+    sourceIps: [],
+    rule: id,
+    ...more,
+  };
+}
+
+function costsOf(work: Work<unknown>): readonly number[] {
+  const costs: number[] = [];
+  for (let step = work.next(); step.done !== true; step = work.next()) costs.push(step.value);
+  return costs;
+}
+
+test("a large model is compiled in short steps", () => {
+  const work = compiling({
+    users: ids.map((id) => ({
+      id,
+      email: `${id}@example.com`,
+      firstName: "Ada",
+      lastName: "Ahrens",
+      status: "active",
+      attributes: {},
+      groups: [],
+    })),
+    groups: [],
+    devices: [],
+    gateways: [],
+    resources: ids.map((id, index) => ({
+      id,
+      name: id,
+      type: "PRIVATE",
+      loadBalancingMode: "MANUAL",
+      addresses: [{ address: `host-${index}.example.com`, protocols: [{ protocol: "TCP" }] }],
+      gateways: [],
+    })),
+    rules: [],
+    policies: ids.map((id) => policyOf(id, { allUsers: true, resources: [id] })),
+  });
+  const costs = costsOf(work);
+  expect(costs.length).toBeGreaterThan(count / 20);
+  expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce);
+});
+
+test.each(["PRIVATE", "INTERNET"] as const)(
+  "long lists of sources in %s policies count, and are compiled in short steps",
+  (type) => {
+    const named = 400;
+    const policies = ids
+      .slice(0, 100)
+      .map((id, index) =>
+        policyOf(id, { type, allResources: type === "PRIVATE", users: ids.slice(index, index + named) }),
+      );
+    const costs = costsOf(PolicyList.compiling(type, policies));
+    // Each policy is compiled, and then indexed.
+    const everything = 2 * policies.length * (recordCost + named * referenceCost);
+    expect(costs.reduce((sum, cost) => sum + cost, 0)).toBeGreaterThanOrEqual(everything);
+    expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce);
+  },
+);
+
+test("the directory of addresses takes the collected addresses without copying them", () => {
+  const copies = vi.spyOn(Table.prototype, "with");
+  const resources = ids.map((id, index) => ({
+    id,
+    name: id,
+    type: "PRIVATE" as const,
+    loadBalancingMode: "MANUAL" as const,
+    addresses: [`host-${index}.example.com`, `10.${index >> 8}.${index & 255}.0/24`, `*.zone-${index}.example.com`].map(
+      (address) => ({ address, protocols: [] }),
+    ),
+    gateways: [],
+  }));
+  const directory = finish(AddressDirectory.compiling(resources));
+  expect(copies).not.toHaveBeenCalled();
+  copies.mockRestore();
+  expect(directory.ofHost("host-7.example.com")).toMatchObject([{ resourceId: ids[7] }]);
+  expect(directory.ofHost("a.zone-7.example.com")).toMatchObject([{ resourceId: ids[7] }]);
+});
