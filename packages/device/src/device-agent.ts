@@ -22,6 +22,7 @@ import { leadsTo, type SigningKeyHandover } from "@gatehouse/agent-protocol/link
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
 import type { DeviceFolder, DeviceTrust } from "./configuration/device-folder.ts";
 import { contentProblem, isDeviceConfiguration } from "./configuration/validate-device-configuration.ts";
+import { hasSessionEnded, withoutGateways } from "./session/session-end.ts";
 import { carriers, type Draining, nextDraining, notDraining } from "./tunnel/drain-routes.ts";
 import type { DrainTunnel } from "./tunnel/drain-tunnel.ts";
 import {
@@ -50,8 +51,22 @@ interface DeviceAgentParts {
   readonly folder: DeviceFolder;
   readonly names: ResolvedNames;
   readonly hosts: HostResolver;
+  /** Whether the control plane is connected. It then ends sessions by its own clock. */
+  readonly isLinked?: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** A gateway as the device sees it. */
+export interface GatewayState {
+  readonly gateway: string;
+  /** The gateway's tunnel address for IPv4. */
+  readonly address: string;
+  /** The selected path as configured; undefined: the device knows none. */
+  readonly path: string | undefined;
+  readonly isRelay: boolean;
+  /** Milliseconds since 1970; undefined: never, or the tunnel could not be read. */
+  readonly lastHandshake: number | undefined;
 }
 
 /** The interval at which peers are observed. */
@@ -78,6 +93,8 @@ export class DeviceAgent {
   #drainSelections = new Map<string, PathSelection>();
   #reconciledAt = 0;
   #checkedAt = 0;
+  /** The session has ended by the clock of this machine, while the control plane is not connected. */
+  #isSessionOver = false;
   /** The machine refused the stored configuration, which is retried. */
   #mustResume = false;
   #cancelTimer: (() => void) | undefined;
@@ -139,9 +156,23 @@ export class DeviceAgent {
     });
   }
 
-  /** The configuration in use; undefined: none. */
+  /** Returns the gateways of the configuration with their paths and last handshakes. */
+  async gatewayStates(): Promise<readonly GatewayState[]> {
+    const gateways = this.configuration?.gateways ?? [];
+    const live = gateways.length === 0 ? undefined : await this.#parts.tunnel.livePeers().catch(() => undefined);
+    return gateways.map(({ gateway, publicKey, addresses: [address = ""] }) => {
+      const selection = this.#selections.get(publicKey);
+      const path = selection === undefined ? undefined : selectedPath(selection);
+      const isRelay =
+        selection !== undefined && path !== undefined && !(selection.hasEndpoint && selection.index === 0);
+      return { gateway, address, path, isRelay, lastHandshake: live?.get(publicKey)?.lastHandshake };
+    });
+  }
+
+  /** The configuration in use, without gateways after the session has ended; undefined: none. */
   get configuration(): DeviceConfiguration | undefined {
-    return this.#used?.content;
+    const content = this.#used?.content;
+    return content !== undefined && this.#isSessionOver ? withoutGateways(content) : content;
   }
 
   get signed(): SignedDeviceConfiguration | undefined {
@@ -236,7 +267,7 @@ export class DeviceAgent {
         gateways: configuration.content.gateways.length,
       });
     }
-    await this.#holder.notify(configuration.content);
+    await this.#holder.notify(this.configuration);
     return { state: "applied", configuration: name };
   }
 
@@ -254,7 +285,8 @@ export class DeviceAgent {
   /** Applies the configuration in use to the machine. */
   async #reconcile(): Promise<void> {
     const { tunnel, names, clock } = this.#parts;
-    const content = this.#used?.content;
+    this.#isSessionOver = this.#isSessionOverNow();
+    const content = this.configuration;
     if (content === undefined) return;
     this.#reconciledAt = clock.now();
     const previous = this.#selections;
@@ -284,10 +316,18 @@ export class DeviceAgent {
     if (!starts || (isExchange && this.#draining === draining)) await this.#applyDraining(draining, wanted);
   }
 
+  #isSessionOverNow(): boolean {
+    const { isLinked = () => false, clock } = this.#parts;
+    const content = this.#used?.content;
+    return content !== undefined && content.gateways.length > 0 && hasSessionEnded(content, clock.now()) && !isLinked();
+  }
+
   async #nextDraining(wanted: WantedTunnel, selections: ReadonlyMap<string, PathSelection>): Promise<Draining> {
     const { drainTunnel, tunnel, clock } = this.#parts;
     const isGone = [...(this.#applied?.peers.keys() ?? [])].some((key) => !wanted.peers.has(key));
     if (drainTunnel === undefined || (!isGone && this.#draining.routes.length === 0)) return notDraining;
+    // Without access to anything, connections have no right to finish.
+    if (wanted.peers.size === 0) return notDraining;
     const now = clock.now();
     const live = isGone ? await tunnel.livePeers() : new Map<string, LivePeer>();
     const isAnswering = (key: string) =>
@@ -339,7 +379,9 @@ export class DeviceAgent {
     const { clock } = this.#parts;
     this.#cancelTimer?.();
     if (this.#isStopped) return;
-    const left = this.#used === undefined ? observeMs : this.#used.header.expiresAt - clock.now();
+    const { header, content } = this.#used ?? {};
+    const ends = [header?.expiresAt, content?.sessionEndsAt].filter((at) => at !== undefined && at > clock.now());
+    const left = Math.min(...ends.map((at = 0) => at - clock.now()), observeMs);
     this.#cancelTimer = clock.after(Math.max(0, Math.min(observeMs, left)), () => void this.#checkNow());
   }
 
@@ -373,6 +415,12 @@ export class DeviceAgent {
       log("configuration expired; removed the tunnel", { generation: used.header.generation });
       return;
     }
+    if (this.#isSessionOver !== this.#isSessionOverNow()) {
+      await this.#reconcile();
+      if (this.#isSessionOver) log("session has ended; removed the routes");
+      await this.#holder.notify(this.configuration);
+      return;
+    }
     if (now < this.#checkedAt) {
       // The clock was set back. Durations that started in the future would never end.
       this.#selections = new Map();
@@ -387,7 +435,7 @@ export class DeviceAgent {
       await this.#reconcile();
       return;
     }
-    const hasMoved = this.#observe(used.content.gateways, live, now);
+    const hasMoved = this.#observe(this.configuration?.gateways ?? [], live, now);
     await this.#endDraining(now);
     if (!hasMoved && now - this.#reconciledAt < reconcileMs) return;
     await this.#reconcile();

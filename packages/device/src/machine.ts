@@ -47,7 +47,7 @@ const netAdmin = 12n;
 /** Returns why the agent cannot run on this machine, for people; undefined: no obstacle is known. */
 export async function runObstacle(platform: string = process.platform): Promise<string | undefined> {
   if (platform !== "linux") {
-    return "gatehouse device run requires Linux. On other systems, use the output of gatehouse device config with a WireGuard program.";
+    return "gatehouse device run requires Linux. On other systems, add the device on /my/ and use a WireGuard app.";
   }
   const missing = Object.entries(packageOf).filter(([program]) => !isInstalled(program));
   if (missing.length > 0) {

@@ -17,6 +17,10 @@ import { DeviceLink } from "./link/device-link.ts";
 import { DeviceDns } from "./names/device-dns.ts";
 import { MachineResolvers } from "./names/machine-resolvers.ts";
 import { ResolverSetting } from "./names/resolver-setting.ts";
+import { notifyDesktops } from "./session/desktop-notifier.ts";
+import { type SessionNotice, SessionWatch } from "./session/session-watch.ts";
+import { LastError } from "./status/last-error.ts";
+import { serveStatus } from "./status/serve-status.ts";
 import { DrainTunnel } from "./tunnel/drain-tunnel.ts";
 import { Tunnel } from "./tunnel/tunnel.ts";
 import { wantedTunnel } from "./tunnel/wanted-tunnel.ts";
@@ -63,7 +67,9 @@ export async function runDevice(
   const { writeLog, agentVersion, clock = systemClock, programs = systemPrograms } = settings;
   const { interfaceName, stateFolder, dns: place } = settings;
   const { url, device } = enrolled;
-  const log = lineLog(writeLog);
+  const lines = lineLog(writeLog);
+  const lastError = new LastError();
+  const log = lastError.watching(lines, () => clock.now());
   const folder = new DeviceFolder(stateFolder);
   const keys = await folder.keys();
   const { publicKey } = keys;
@@ -83,10 +89,17 @@ export async function runDevice(
     releaseFolder();
     throw error;
   }
-  const agent = new DeviceAgent({ device, url, tunnel, drainTunnel, folder, names, hosts, clock, log });
+  let link: DeviceLink | undefined;
+  const isLinked = () => link?.isOpen === true;
+  const agent = new DeviceAgent({ device, url, tunnel, drainTunnel, folder, names, hosts, isLinked, clock, log });
   const dns = place === undefined ? undefined : serveDns(place, { agent, folder, names, clock, log });
   const service = new ServiceManager({ environment: process.env, pid: process.pid, clock, log });
-  let link: DeviceLink | undefined;
+  const { PATH: path = "/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
+  const notify = (notice: SessionNotice) => notifyDesktops(notice, { path, ownUid: process.getuid?.() ?? -1 });
+  // Warnings are not failures: they do not replace the last error.
+  const session = new SessionWatch({ notify, clock, log: lines });
+  agent.onChange((configuration) => session.follow(configuration));
+  let stopStatus: (() => void) | undefined;
   try {
     if (dns !== undefined && place !== undefined) {
       await listen(place, dns.server);
@@ -110,9 +123,24 @@ export async function runDevice(
       if (configuration === undefined) opened.expired();
     });
     if (!stopped.aborted) link.start();
+    stopStatus = await serveStatus({
+      enrolment: enrolled,
+      stateFolder,
+      interfaceName,
+      agent,
+      link,
+      dns: dns?.server,
+      dnsAddress: place === undefined ? undefined : formatDnsAddress(place),
+      lastError,
+      programs,
+      clock,
+      log,
+    });
     await service.ready(() => agent.performed());
     await untilAborted(stopped);
   } finally {
+    stopStatus?.();
+    session.stop();
     await service.stop();
     link?.stop();
     dns?.stop();

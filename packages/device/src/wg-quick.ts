@@ -10,7 +10,7 @@ export interface WgQuickOptions {
   readonly expiresAt: number | undefined;
 }
 
-/** Formats a configuration as a file for wg-quick(8) and other WireGuard programs. */
+/** Formats a configuration as a file for wg-quick(8) and WireGuard apps. */
 export function wgQuickText(
   configuration: DeviceConfiguration,
   { privateKey, asOf, expiresAt }: WgQuickOptions,

@@ -17,6 +17,7 @@ async function attempt(url: string, token: string): Promise<{ readonly logged: s
       logged += formatLogLine(message, fields);
     },
     connected: () => {},
+    rejected: () => {},
     heard: () => {},
     violated: () => {},
     cut: () => {

@@ -33,6 +33,8 @@ export interface FrameSocketOptions<Message> {
   readonly log: Log;
   readonly connected: () => void;
   readonly heard: (message: Message) => void;
+  /** The server does not accept the token. */
+  readonly rejected: () => void;
   /** The server sent something that is not a frame. The connection cannot be used any more. */
   readonly violated: () => void;
   /** The connection was lost, or could not be established. Not called after `leave`. */
@@ -59,8 +61,13 @@ export class FrameSocket<Message extends { readonly type: string }> {
     return this.#socket;
   }
 
+  /** The subprotocol that the server chose; undefined: there is no connection. */
+  get subprotocol(): string | undefined {
+    return this.#socket?.protocol;
+  }
+
   async connect(): Promise<void> {
-    const { url, path, subprotocols, token, tokenRemedy, log, connected, cut } = this.#options;
+    const { url, path, subprotocols, token, tokenRemedy, log, connected, rejected, cut } = this.#options;
     let presented: string;
     try {
       presented = (await token()).trim();
@@ -100,8 +107,10 @@ export class FrameSocket<Message extends { readonly type: string }> {
     let isLogged = false;
     socket.on("unexpected-response", (_, { statusCode }) => {
       isLogged = true;
-      if (statusCode === 401) log("control plane rejected the token", { url, remedy: tokenRemedy });
-      else log("control plane refused the link", { url, statusCode, remedy: refusalRemedy(statusCode) });
+      if (statusCode === 401) {
+        log("control plane rejected the token", { url, remedy: tokenRemedy });
+        rejected();
+      } else log("control plane refused the link", { url, statusCode, remedy: refusalRemedy(statusCode) });
       socket.terminate();
     });
     socket.on("error", (error) => {

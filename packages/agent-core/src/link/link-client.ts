@@ -31,8 +31,8 @@ type CommonFrame =
 export interface LinkClientKind<Frame, Message, Configuration, Reason, Report>
   extends Pick<FrameSocketOptions<never>, "path" | "subprotocols" | "frames" | "tokenRemedy"> {
   readonly step: StepAgentLink<Message, Configuration, Reason>;
-  /** The frame's configuration message. */
-  readonly messageIn: (frame: Frame) => Message;
+  /** Returns the frame's configuration message; undefined for another frame of this kind of link, which it handles. */
+  readonly messageIn: (frame: Frame) => Message | undefined;
   readonly hello: (enforced: VerifiedConfiguration<Configuration> | undefined) => object;
   /** Answers a challenge. @throws Error if it cannot be answered safely */
   readonly prove: (challenge: Challenge) => KeyProof;
@@ -81,6 +81,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
   #roundTripTimeMs: number | undefined;
   /** A configuration can be verified only after the key that signed it was pinned. */
   #pinned: Promise<void> = Promise.resolve();
+  #rejection: string | undefined;
   #isStopped = false;
 
   constructor(
@@ -108,6 +109,9 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
         this.#checkAndSendHeartbeat();
       },
       heard: (frame) => this.#handle(frame),
+      rejected: () => {
+        this.#rejection = tokenRemedy;
+      },
       violated: () => this.#step({ type: "overdue" }),
       cut: () => {
         this.#cancelHeartbeat?.();
@@ -126,6 +130,26 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     this.#cancelWait?.();
     this.#cancelHeartbeat?.();
     this.#socket.stop();
+  }
+
+  /** Whether the control plane has admitted this agent on the present connection. */
+  get isOpen(): boolean {
+    return this.#link.phase === "open" && this.#socket.connection !== undefined;
+  }
+
+  /** The remedy after the control plane refused this agent; undefined: it admitted the agent, or was not reached. */
+  get rejection(): string | undefined {
+    return this.#rejection;
+  }
+
+  /** The subprotocol of the present connection; undefined: there is none. */
+  get subprotocol(): string | undefined {
+    return this.#socket.subprotocol;
+  }
+
+  /** Sends a message of this kind of link, if the link is open. */
+  protected say(message: object): void {
+    if (this.isOpen) this.#socket.say(message);
   }
 
   /** The enforced configuration has expired. */
@@ -179,12 +203,14 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     const { clock, log } = this.#options;
     this.#heardAt = clock.now();
     if (!isCommon(frame)) {
-      this.#step({ type: "configuration", message: this.#kind.messageIn(frame) });
+      const message = this.#kind.messageIn(frame);
+      if (message !== undefined) this.#step({ type: "configuration", message });
     } else if (frame.type === "challenge") {
       this.#step({ type: "challenge", message: frame });
     } else if (frame.type === "welcome") {
       this.#step({ type: "welcome", message: frame });
       if (this.#link.phase !== "open") return;
+      this.#rejection = undefined;
       this.#warnOfClock(frame.now);
       this.#heartbeatMs = frame.heartbeatIntervalMs;
       this.#kind.opened?.();
@@ -192,7 +218,9 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     } else if (frame.type === "heartbeat-answer") {
       if (frame.sequence === this.#sequence) this.#roundTripTimeMs = clock.now() - this.#sentAt;
     } else {
-      log("control plane closed the link", { reason: frame.reason, remedy: this.#kind.remedies[frame.reason] });
+      const remedy = this.#kind.remedies[frame.reason];
+      log("control plane closed the link", { reason: frame.reason, remedy });
+      this.#rejection = remedy ?? this.#rejection;
       this.#step({ type: "goodbye", message: frame });
     }
   }

@@ -12,10 +12,14 @@ export interface ProgramRunner {
 
 /** A failed program, with its standard error. */
 export class ProgramFailure extends Error {
-  constructor(program: string, args: readonly string[], reason: string) {
+  /** Whether the program is not installed. */
+  readonly isMissing: boolean;
+
+  constructor(program: string, args: readonly string[], reason: string, isMissing = false) {
     const hint = reason.includes("Operation not permitted") ? " (needs root, or CAP_NET_ADMIN)" : "";
     super(`${[program, ...args.slice(0, 6)].join(" ")}: ${reason.trim().slice(0, longestReason)}${hint}`);
     this.name = "ProgramFailure";
+    this.isMissing = isMissing;
   }
 }
 
@@ -28,9 +32,12 @@ const packages: Readonly<Record<string, string>> = {
   "wireguard-go": "wireguard-go",
 };
 
-function reasonOf(program: string, error: Error): string {
+/** @param errors the standard error of the program */
+function failureOf(program: string, args: readonly string[], error: Error, errors = ""): ProgramFailure {
+  if (errors !== "") return new ProgramFailure(program, args, errors);
   const isMissing = "code" in error && error.code === "ENOENT";
-  return isMissing ? `not installed (package ${packages[program] ?? program})` : error.message;
+  const reason = isMissing ? `not installed (package ${packages[program] ?? program})` : error.message;
+  return new ProgramFailure(program, args, reason, isMissing);
 }
 
 const longestReason = 1000;
@@ -49,7 +56,7 @@ function run(program: string, args: readonly string[], input = ""): Promise<stri
     const options = { env: environment, timeout: timeoutMs, maxBuffer: longestOutput };
     const child = execFile(program, [...args], options, (error, output, errors) => {
       if (error === null) resolve(output);
-      else reject(new ProgramFailure(program, args, errors === "" ? reasonOf(program, error) : errors));
+      else reject(failureOf(program, args, error, errors));
     });
     // A program that exits before it has read its input reports the reason itself.
     child.stdin?.on("error", () => {});
@@ -67,7 +74,7 @@ export const systemPrograms: ProgramRunner = {
         child.unref();
         resolve();
       });
-      child.once("error", (error) => reject(new ProgramFailure(program, args, reasonOf(program, error))));
+      child.once("error", (error) => reject(failureOf(program, args, error)));
     }),
 };
 

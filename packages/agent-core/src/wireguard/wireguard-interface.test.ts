@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { ProgramFailure, type ProgramRunner } from "../system/program-runner.ts";
+import { describe, expect, test } from "vitest";
+import { ProgramFailure, type ProgramRunner, systemPrograms } from "../system/program-runner.ts";
 import { WireGuardInterface } from "./wireguard-interface.ts";
 
 const own = `${"A".repeat(43)}=`;
@@ -80,4 +80,40 @@ test("removing an interface waits until it no longer exists", async () => {
   await wireGuard.remove();
   expect(machine.deleted).toBe(1);
   expect(await wireGuard.exists()).toBe(false);
+});
+
+describe("on a machine without wireguard-tools", () => {
+  const missing = (program: string, args: readonly string[]) =>
+    Promise.reject(new ProgramFailure(program, args, "not installed (package wireguard-tools)", true));
+  const started: string[] = [];
+  const machine: ProgramRunner = {
+    read: (program, args) => (program === "wg" ? missing(program, args) : Promise.resolve("")),
+    change: (program, args) => (program === "wg" ? missing(program, args) : Promise.resolve()),
+    start: (program) => Promise.resolve(void started.push(program)),
+  };
+
+  test("the missing package is named, and wireguard-go is not blamed", async () => {
+    const wireGuard = new WireGuardInterface("wg0", machine, "wireguard.key");
+    for (const use of [() => wireGuard.checkOwn(own), () => wireGuard.ensure(), () => wireGuard.remove()]) {
+      await expect(use()).rejects.toThrow("not installed (package wireguard-tools)");
+    }
+    expect(started).toEqual([]);
+  });
+});
+
+test("the runner of programs says which package has a missing program", async () => {
+  const run = systemPrograms.read("conntrack-that-nobody-has", []);
+  await expect(run).rejects.toMatchObject({ isMissing: true, message: expect.stringContaining("not installed") });
+  await expect(systemPrograms.read("ip", ["no-such-object"])).rejects.toMatchObject({ isMissing: false });
+});
+
+test("without WireGuard in the kernel and without wireguard-go, the message names both", async () => {
+  const machine: ProgramRunner = {
+    read: (program, args) => Promise.reject(new ProgramFailure(program, args, "No such device")),
+    change: (program, args) => Promise.reject(new ProgramFailure(program, args, "Unknown device type.")),
+    start: (program, args) =>
+      Promise.reject(new ProgramFailure(program, args, "not installed (package wireguard-go)", true)),
+  };
+  const made = new WireGuardInterface("wg0", machine, "wireguard.key").ensure();
+  await expect(made).rejects.toThrow(/not installed \(package wireguard-go\)\. .*Unknown device type/);
 });

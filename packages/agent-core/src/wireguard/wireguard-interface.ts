@@ -2,6 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { parseIpBlock } from "@gatehouse/addresses/ip-block";
 import type { ConfigurationContent, Peer } from "@gatehouse/agent-protocol/gateway/configuration";
+import { errorMessage } from "../log.ts";
 import { ProgramFailure, type ProgramRunner } from "../system/program-runner.ts";
 
 /** Leaves room for WireGuard's header in a packet of 1,500 bytes over IPv6. */
@@ -54,7 +55,7 @@ export class WireGuardInterface {
     try {
       known = (await this.#programs.read("wg", ["show", this.name, "public-key"])).trim();
     } catch (error) {
-      if (!(error instanceof ProgramFailure)) throw error;
+      if (!(error instanceof ProgramFailure) || error.isMissing) throw error;
       const exists = await this.#programs.read("ip", ["link", "show", "dev", this.name]).then(
         () => true,
         () => false,
@@ -76,7 +77,9 @@ export class WireGuardInterface {
       await this.#programs.change("ip", ["link", "add", "dev", this.name, "type", "wireguard"]);
     } catch (error) {
       if (!(error instanceof ProgramFailure)) throw error;
-      await this.#startUserspace();
+      await this.#startUserspace().catch((missing: unknown) => {
+        throw new Error(`${errorMessage(missing)}. The kernel did not create a WireGuard interface: ${error.message}`);
+      });
       await this.#waitUntilExists(error);
     }
   }
@@ -194,7 +197,8 @@ export class WireGuardInterface {
       await this.#programs.read("wg", ["show", this.name, "listen-port"]);
       return true;
     } catch (error) {
-      if (error instanceof ProgramFailure) return false;
+      // Without wg, nothing is known about the interface.
+      if (error instanceof ProgramFailure && !error.isMissing) return false;
       throw error;
     }
   }

@@ -12,7 +12,9 @@ import { SignedDeviceConfiguration } from "./configuration.ts";
 /** The path of the WebSocket, which requires the device's token as `Authorization: Bearer`. */
 export const deviceLinkPath = "/device/v1/link";
 /** The subprotocols of the WebSocket, the latest first. The number is the version of the frames. */
-export const deviceLinkSubprotocols = ["gatehouse.device.2", "gatehouse.device.1"] as const;
+export const deviceLinkSubprotocols = ["gatehouse.device.3", "gatehouse.device.2", "gatehouse.device.1"] as const;
+/** The first version in which devices ask questions, and receive the end of their session. */
+export const deviceQuestionsVersion = 3;
 
 /** Why a device does not use a configuration. */
 export const deviceFailureReasons = [
@@ -68,6 +70,16 @@ export const DeviceHeartbeat = closedObject({
 });
 export type DeviceHeartbeat = Static<typeof DeviceHeartbeat>;
 
+/** Asks whether this device can reach something now, and why not. At most one question is unanswered. */
+export const DeviceQuestion = closedObject({
+  type: oneOf(["question"]),
+  /** Chosen by the device. The answer repeats it. */
+  number: counter,
+  /** Name or id of a resource, a host name, or an IP address. */
+  to: Type.String({ minLength: 1, maxLength: 255 }),
+});
+export type DeviceQuestion = Static<typeof DeviceQuestion>;
+
 // From the server -----------------------------------------------------------------------------------------------------
 
 /** The answer to `hello`. */
@@ -91,6 +103,42 @@ export const DeviceConfigure = closedObject({
 });
 export type DeviceConfigure = Static<typeof DeviceConfigure>;
 
+export const deviceAnswerOutcomes = [
+  "reachable",
+  /** Access is allowed, but no gateway can carry the traffic now. */
+  "unavailable",
+  "blocked",
+  /** The server did not evaluate the question: too many questions, or no database. */
+  "failed",
+] as const;
+
+/** The answer to a question. */
+export const DeviceAnswer = closedObject({
+  type: oneOf(["answer"]),
+  number: counter,
+  outcome: oneOf(deviceAnswerOutcomes),
+  /** Absent if nothing gives the device access to it, so that names of resources stay confidential. */
+  resource: Type.Optional(
+    closedObject({
+      id: Uuid,
+      name: Type.String({ maxLength: 1000 }),
+      /** At most 20 addresses, with the ranges of their TCP ports. */
+      addresses: Type.Array(
+        closedObject({
+          address: Type.String({ maxLength: 255 }),
+          tcp: Type.Array(Type.String({ pattern: "^[0-9]{1,5}-[0-9]{1,5}$" }), { maxItems: 50 }),
+        }),
+        { maxItems: 20 },
+      ),
+    }),
+  ),
+  /** Why not, as text for people. Agents do not interpret the kind, apart from `session_ended`. */
+  reasons: Type.Array(closedObject({ kind: Type.String({ maxLength: 64 }), text: Type.String({ maxLength: 2000 }) }), {
+    maxItems: 50,
+  }),
+});
+export type DeviceAnswer = Static<typeof DeviceAnswer>;
+
 export const deviceGoodbyeReasons = [
   "token_revoked",
   "device_gone",
@@ -111,8 +159,14 @@ export const DeviceGoodbye = closedObject({
 });
 export type DeviceGoodbye = Static<typeof DeviceGoodbye>;
 
-export type DeviceMessage = DeviceHello | KeyProof | DeviceApplied | DeviceFailed | DeviceHeartbeat;
-export type DeviceServerMessage = Challenge | DeviceWelcome | DeviceConfigure | HeartbeatAnswer | DeviceGoodbye;
+export type DeviceMessage = DeviceHello | KeyProof | DeviceApplied | DeviceFailed | DeviceHeartbeat | DeviceQuestion;
+export type DeviceServerMessage =
+  | Challenge
+  | DeviceWelcome
+  | DeviceConfigure
+  | HeartbeatAnswer
+  | DeviceAnswer
+  | DeviceGoodbye;
 export type DeviceFrame = DeviceMessage | Part;
 
 /** The schemas of frames by type, for validation. */
@@ -122,6 +176,7 @@ export const deviceFrames = {
   applied: DeviceApplied,
   failed: DeviceFailed,
   heartbeat: DeviceHeartbeat,
+  question: DeviceQuestion,
   part: Part,
 } as const;
 export const deviceServerFrames = {
@@ -129,6 +184,7 @@ export const deviceServerFrames = {
   welcome: DeviceWelcome,
   configuration: DeviceConfigure,
   "heartbeat-answer": HeartbeatAnswer,
+  answer: DeviceAnswer,
   goodbye: DeviceGoodbye,
   part: Part,
 } as const;

@@ -127,6 +127,18 @@ export const Service = closedObject({
 });
 export type Service = Static<typeof Service>;
 
+/** The most blocks in the `answers` of a destination. An agent refuses a configuration with more. */
+export const mostAnswerRanges = 10_000;
+
+/**
+ * The addresses that a name may open. `global`: globally reachable addresses, for names of SAAS resources alone.
+ * `networks`: addresses in `settings.dns.networks`. A list: addresses in these blocks; none: no address.
+ */
+export const Answers = Type.Unsafe<"global" | "networks" | readonly string[]>({
+  anyOf: [oneOf(["global", "networks"]), Type.Array(IpBlock, { maxItems: mostAnswerRanges })],
+});
+export type Answers = Static<typeof Answers>;
+
 /**
  * The services of an address. Of all destinations that contain an address, only the most specific counts. The first
  * service with the packet's protocol and port names the resource whose rules decide.
@@ -135,8 +147,8 @@ export const Destination = closedObject({
   services: Type.Array(Service, { maxItems: 10_000 }),
   /** If no service matches: drop, or decide as internet traffic. */
   otherwise: oneOf(["drop", "internet"]),
-  /** Present for names of SAAS resources only: the name opens no addresses but globally reachable ones. */
-  answers: Type.Optional(oneOf(["global"])),
+  /** The addresses that the name may open; absent: all that are not closed. */
+  answers: Type.Optional(Answers),
 });
 export type Destination = Static<typeof Destination>;
 
@@ -159,6 +171,8 @@ export const Settings = closedObject({
       closedObject({ domain: DomainName, resolvers: Type.Array(IpAddress, { minItems: 1, maxItems: 8 }) }),
       { maxItems: 500 },
     ),
+    /** The networks behind the gateway. Absent if an administrator set none. */
+    networks: Type.Optional(Type.Array(IpBlock, { minItems: 1, maxItems: 500 })),
   }),
   /** Present: devices reach the internet through this gateway, which masquerades, if these rules allow it. */
   internet: Type.Optional(closedObject({ devices: Type.Array(DeviceRule, { maxItems: 10_000 }) })),

@@ -18,7 +18,7 @@ import {
 /** The path of the WebSocket, which requires the gateway's token as `Authorization: Bearer`. */
 export const gatewayLinkPath = "/gateway/v1/link";
 /** The subprotocols of the WebSocket, the latest first. The number is the version of the frames. */
-export const gatewayLinkSubprotocols = ["gatehouse.gateway.2", "gatehouse.gateway.1"] as const;
+export const gatewayLinkSubprotocols = ["gatehouse.gateway.3", "gatehouse.gateway.2", "gatehouse.gateway.1"] as const;
 
 /** The configuration that a gateway enforces, with the fields that decide whether it needs another one. */
 export const EnforcedConfiguration = closedObject({

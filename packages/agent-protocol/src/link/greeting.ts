@@ -4,8 +4,11 @@
  */
 import type { Challenge, KeyClaim, KeyProof } from "./key-proof.ts";
 
-/** The versions of the subprotocols. Version 2 added proofs of keys. */
-export type LinkVersion = 1 | 2;
+/**
+ * The versions of the subprotocols. Version 2 added proofs of keys. Version 3 added questions of devices, and limits of
+ * answers at gateways.
+ */
+export type LinkVersion = 1 | 2 | 3;
 
 /** A challenge with the function that checks its answer. */
 export interface OpenChallenge {
@@ -69,5 +72,6 @@ function isHello<Hello extends HelloFrame>(frame: Hello | KeyProof | { readonly 
 
 /** Returns the version of a subprotocol such as `gatehouse.gateway.2`. */
 export function linkVersionOf(subprotocol: string): LinkVersion {
+  if (subprotocol.endsWith(".3")) return 3;
   return subprotocol.endsWith(".2") ? 2 : 1;
 }

@@ -9,8 +9,11 @@ import Type, { type Static } from "typebox";
 /** Separates these proofs from other uses of a WireGuard key, and from later versions. */
 export const keyProofDomain = "gatehouse-key-proof/1";
 
-/** Kinds of links. A proof for one kind is invalid for the other. */
-export type ProvingKind = "gateway" | "device";
+/**
+ * Kinds of links, and `app`: a person who adds a device with another WireGuard app, which has no link. A proof for
+ * one kind is invalid for the others.
+ */
+export type ProvingKind = "gateway" | "device" | "app";
 
 /** 32 random bytes in base64. */
 export const Nonce = Type.String({ pattern: "^[A-Za-z0-9+/]{43}=$" });
@@ -21,7 +24,7 @@ export const Mac = Type.String({ pattern: "^[A-Za-z0-9+/]{43}=$" });
 export const Challenge = closedObject({
   type: oneOf(["challenge"]),
   tenant: Uuid,
-  /** The id of the gateway or device. */
+  /** The id of the gateway or device; of the person for the kind `app`. */
   agent: Uuid,
   /** An X25519 public key that is used for this link only. */
   ephemeralKey: PublicKey,

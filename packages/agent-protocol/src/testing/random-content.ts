@@ -42,14 +42,16 @@ const destination: fc.Arbitrary<Destination> = fc.record(
   {
     services: fc.constant<Destination["services"]>([]),
     otherwise: fc.constantFrom("drop" as const, "internet" as const),
-    answers: fc.constant("global" as const),
+    answers: fc.constantFrom("global" as const, "networks" as const, ["10.0.0.0/24"], []),
   },
   { noNullPrototype: true, requiredKeys: ["services", "otherwise"] },
 );
-const settings: fc.Arbitrary<Settings> = fc.constantFrom(51820, 51821).map((listenPort) => ({
-  interface: { listenPort, ipv4: "100.127.255.254", ipv6: "fd00::1", pools: ["100.64.0.0/10"] },
-  dns: { resolvers: [], domains: [] },
-}));
+const settings: fc.Arbitrary<Settings> = fc
+  .tuple(fc.constantFrom(51820, 51821), fc.boolean())
+  .map(([listenPort, hasNetworks]) => ({
+    interface: { listenPort, ipv4: "100.127.255.254", ipv6: "fd00::1", pools: ["100.64.0.0/10"] },
+    dns: { resolvers: [], domains: [], ...(hasNetworks ? { networks: ["10.0.0.0/8"] } : {}) },
+  }));
 
 function mapOf<Value>(key: fc.Arbitrary<string>, value: fc.Arbitrary<Value>, maxKeys = 40) {
   return fc.dictionary(key, value, { maxKeys, noNullPrototype: true, size: "max" });

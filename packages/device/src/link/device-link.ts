@@ -10,19 +10,23 @@ import {
 } from "@gatehouse/agent-protocol/device/configuration";
 import type { UnreadConfiguration } from "@gatehouse/agent-protocol/device/envelope";
 import {
+  type DeviceAnswer,
   type DeviceFailureReason,
   type DeviceGoodbye,
   type DeviceHeartbeat,
   deviceLinkPath,
   deviceLinkSubprotocols,
+  deviceQuestionsVersion,
   deviceServerFrames,
 } from "@gatehouse/agent-protocol/device/frames";
 import { newAgentLink } from "@gatehouse/agent-protocol/link/agent-link";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { linkVersionOf } from "@gatehouse/agent-protocol/link/greeting";
 import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { DeviceTrust } from "../configuration/device-folder.ts";
 import { isDeviceConfiguration, unreadConfiguration } from "../configuration/validate-device-configuration.ts";
 import type { DeviceOutcome } from "../device-agent.ts";
+import { OpenQuestions } from "./open-questions.ts";
 
 /** The agent's methods that the link calls. */
 export interface LinkedDevice {
@@ -66,33 +70,48 @@ const remedies: Partial<Record<DeviceGoodbye["reason"], string>> = {
 type Report = DeviceHeartbeat["gateways"];
 type Reason = Exclude<DeviceFailureReason, "not_applied">;
 
-export class DeviceLink extends LinkClient<
-  UnreadConfigure,
-  UnreadConfiguration,
-  SignedDeviceConfiguration,
-  Reason,
-  Report
-> {
+type Frame = UnreadConfigure | DeviceAnswer;
+
+export class DeviceLink extends LinkClient<Frame, UnreadConfiguration, SignedDeviceConfiguration, Reason, Report> {
+  readonly #questions: OpenQuestions;
+
   constructor(options: DeviceLinkOptions) {
     const { trust, used } = options.state;
     const enforced =
       used === undefined ? undefined : { configuration: used, name: configurationName(used.header, sha256) };
-    super(deviceKind(options), newAgentLink({ ...trust, agent: options.device, enforced }), options);
+    const questions = new OpenQuestions(options.clock);
+    const kind = deviceKind(options, (answer) => questions.answered(answer));
+    super(kind, newAgentLink({ ...trust, agent: options.device, enforced }), options);
+    this.#questions = questions;
+  }
+
+  /**
+   * Asks the control plane whether this device can reach something, and why not.
+   *
+   * @param to name or id of a resource, a host name, or an IP address
+   * @returns undefined if the control plane is not connected, does not answer, or does not support questions
+   */
+  async ask(to: string): Promise<DeviceAnswer | undefined> {
+    if (!this.isOpen || linkVersionOf(this.subprotocol ?? "") < deviceQuestionsVersion) return undefined;
+    return this.#questions.ask((number) => this.say({ type: "question", number, to }));
   }
 }
 
-function deviceKind({
-  agent,
-  keys,
-  agentVersion,
-}: DeviceLinkOptions): LinkClientKind<UnreadConfigure, UnreadConfiguration, SignedDeviceConfiguration, Reason, Report> {
+function deviceKind(
+  { agent, keys, agentVersion }: DeviceLinkOptions,
+  answered: (answer: DeviceAnswer) => void,
+): LinkClientKind<Frame, UnreadConfiguration, SignedDeviceConfiguration, Reason, Report> {
   return {
     path: deviceLinkPath,
     subprotocols: deviceLinkSubprotocols,
     frames: { ...deviceServerFrames, configuration: configureFrame },
     tokenRemedy: "The device was deleted, or its token was replaced. Enrol it again.",
     step: deviceAgentLink({ sha256, verify: isSignedBy, hasForm: isDeviceConfiguration }),
-    messageIn: ({ configuration }) => configuration,
+    messageIn: (frame) => {
+      if (frame.type === "configuration") return frame.configuration;
+      answered(frame);
+      return undefined;
+    },
     hello: (enforced) => {
       const uses = enforced?.name ?? null;
       return { type: "hello", agentVersion, publicKey: keys.publicKey, uses, format: deviceConfigurationFormat };

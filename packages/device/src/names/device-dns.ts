@@ -103,6 +103,21 @@ export class DeviceDns {
     }
   }
 
+  /**
+   * Resolves a name of the configuration, like a question of a program.
+   *
+   * @returns undefined if no gateway resolves the name
+   */
+  async resolve(
+    name: string,
+  ): Promise<{ readonly rcode: Reply["rcode"]; readonly addresses: readonly string[] } | undefined> {
+    const gateway = this.#gatewayOf(name);
+    if (gateway === undefined) return undefined;
+    const replies = await Promise.all([...addressTypes].map((type) => this.#replyOf(gateway, name, type)));
+    const addresses = replies.flatMap(({ answers }) => addressesOf(answers));
+    return { rcode: replies[0]?.rcode ?? "SERVFAIL", addresses };
+  }
+
   /** Resolves recently requested names again, so that connections outlive the TTL of an answer. */
   async refresh(): Promise<void> {
     const { configuration, names, clock, namesChanged } = this.#parts;

@@ -1,5 +1,4 @@
-// The control plane of fake-control-plane-process.ts from its TypeScript sources. Needs the condition gatehouse-source.
-import { register } from "node:module";
+// The control plane of fake-control-plane-process.ts from its TypeScript sources.
+import { importBundled } from "../../../../test/bundled-program.mjs";
 
-register("../../../../test/typescript-hooks.mjs", import.meta.url);
-await import("./fake-control-plane-process.ts");
+await importBundled(new URL("./fake-control-plane-process.ts", import.meta.url));

@@ -16,6 +16,8 @@ export interface ControlPlaneOrder {
   readonly changes?: Partial<DeviceConfigurationHeader>;
   /** Changes to the configuration after it was signed. */
   readonly forge?: Partial<SignedDeviceConfiguration>;
+  /** The answer to the device's questions from now on. */
+  readonly access?: FakeControlPlane["access"];
   readonly state?: true;
 }
 
@@ -25,9 +27,12 @@ const url = await controlPlane.listen(Number(port));
 const say = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
 say({ url, token: controlPlane.token });
 for await (const line of createInterface({ input: process.stdin })) {
-  const { configure, changes, forge } = JSON.parse(line) as ControlPlaneOrder; // of device-world.ts
+  const { configure, changes, forge, access } = JSON.parse(line) as ControlPlaneOrder; // of device-world.ts
   if (configure !== undefined) say(await controlPlane.send({ ...controlPlane.signed(configure, changes), ...forge }));
-  else {
+  else if (access !== undefined) {
+    controlPlane.access = access;
+    say({});
+  } else {
     const { isLinked, hellos, heartbeats } = controlPlane;
     say({ isLinked, hello: hellos.at(-1), heartbeat: heartbeats.at(-1) });
   }

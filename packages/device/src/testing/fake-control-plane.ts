@@ -11,13 +11,14 @@ import type {
 } from "@gatehouse/agent-protocol/device/configuration";
 import { deviceContentHash, deviceSignedText } from "@gatehouse/agent-protocol/device/envelope";
 import {
+  type DeviceAnswer,
   type DeviceApplied,
   type DeviceFailed,
   type DeviceFrame,
   type DeviceHeartbeat,
   type DeviceHello,
+  type DeviceQuestion,
   deviceLinkPath,
-  deviceLinkSubprotocols,
 } from "@gatehouse/agent-protocol/device/frames";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { handoverText, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
@@ -32,6 +33,11 @@ export class FakeControlPlane {
   readonly token: string;
   readonly hellos: DeviceHello[] = [];
   readonly heartbeats: DeviceHeartbeat[] = [];
+  readonly questions: DeviceQuestion[] = [];
+  /** The answer to questions; undefined: none. */
+  access: Omit<DeviceAnswer, "type" | "number"> | undefined;
+  /** The version of the frames, as the last part of the subprotocol. */
+  version = 3;
   #signing = generateKeyPairSync("ed25519");
   readonly #handovers: SigningKeyHandover[] = [];
   readonly #server: Server;
@@ -44,7 +50,7 @@ export class FakeControlPlane {
     this.device = device;
     this.token = token;
     this.#server = createServer((_, response) => response.writeHead(404).end());
-    this.#sockets = new WebSocketServer({ noServer: true, handleProtocols: () => deviceLinkSubprotocols[1] });
+    this.#sockets = new WebSocketServer({ noServer: true, handleProtocols: () => `gatehouse.device.${this.version}` });
     this.#server.on("upgrade", (request, socket, head) => {
       socket.on("error", () => {});
       if (request.url !== deviceLinkPath || request.headers.authorization !== `Bearer ${this.token}`) {
@@ -135,6 +141,11 @@ export class FakeControlPlane {
       } else if (frame.type === "heartbeat") {
         this.heartbeats.push(frame);
         link.send(JSON.stringify({ type: "heartbeat-answer", sequence: frame.sequence }));
+      } else if (frame.type === "question") {
+        this.questions.push(frame);
+        if (this.access !== undefined) {
+          link.send(JSON.stringify({ type: "answer", number: frame.number, ...this.access }));
+        }
       } else if (frame.type === "applied" || frame.type === "failed") this.#waiting.shift()?.(frame);
     });
   }

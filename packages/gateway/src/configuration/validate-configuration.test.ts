@@ -39,6 +39,9 @@ describe("the form of a configuration", () => {
       { settings: { ...content.settings, interface: { ...content.settings.interface, ipv6: text } } },
       { settings: { ...content.settings, interface: { ...content.settings.interface, pools: [text] } } },
       { settings: { ...content.settings, dns: { resolvers: [text], domains: [] } } },
+      { settings: { ...content.settings, dns: { resolvers: [], domains: [], networks: [text] } } },
+      { destinations: { "db.example.com": { services: [], otherwise: "drop", answers: [text] } } },
+      { destinations: { "db.example.com": { services: [], otherwise: "drop", answers: text } } },
       { settings: { ...content.settings, relay: [{ listenPort: 51821, endpoint: text }] } },
     ];
     for (const place of places) {
@@ -52,6 +55,8 @@ describe("the form of a configuration", () => {
     const peer = content.peers["100.64.0.1"];
     const wrong = [
       { destinations: { "10.80.0.1/24": { services: [], otherwise: "drop" } } },
+      { destinations: { "db.example.com": { services: [], otherwise: "drop", answers: ["10.80.0.1/24"] } } },
+      { settings: { ...content.settings, dns: { resolvers: [], domains: [], networks: ["10.80.0.1/24"] } } },
       { peers: { "100.64.0.1": peer, "100.64.0.2": peer } },
       { peers: { "192.0.2.1": peer } },
       { settings: { ...content.settings, interface: { ...content.settings.interface, pools: ["0.0.0.0/0"] } } },

@@ -61,6 +61,7 @@ function contentProblem({
     notBlocks(own.pools, "/settings/interface/pools") ??
     problemOf(own.pools, "/settings/interface/pools", (text) => !text.endsWith("/0"), "covers all addresses") ??
     notAddresses([...dns.resolvers, ...dns.domains.flatMap((domain) => domain.resolvers)], "/settings/dns") ??
+    notBlocks(dns.networks ?? [], "/settings/dns") ??
     problemOf(
       (relay ?? []).map(({ endpoint }) => endpoint),
       "/settings/relay",
@@ -97,6 +98,10 @@ function contentProblem({
     ) ??
     notBlocks(
       Object.keys(destinations).filter((key) => key.includes("/")),
+      "/destinations",
+    ) ??
+    notBlocks(
+      Object.values(destinations).flatMap(({ answers }) => (typeof answers === "object" ? answers : [])),
       "/destinations",
     ) ??
     problemOf(

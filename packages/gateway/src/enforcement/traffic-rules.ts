@@ -5,7 +5,7 @@
  * packet passes because its connection is established. The transaction that removes a device from a set therefore also
  * ends its connections, without a second step that could fail or be late.
  */
-import { disjointRanges, type Range } from "@gatehouse/addresses/disjoint-ranges";
+import { disjointRanges, rangeAt } from "@gatehouse/addresses/disjoint-ranges";
 import { formatIpAddress } from "@gatehouse/addresses/ip-address";
 import { type Family, type IpBlock, parseIpBlock } from "@gatehouse/addresses/ip-block";
 import { localBlocks } from "@gatehouse/addresses/special-purpose";
@@ -332,18 +332,6 @@ function addDestinations(
     const single = parseIpBlock(address);
     return single === undefined ? undefined : rangeAt(ofFamily[single.family], single.first)?.value.destination;
   };
-}
-
-/** Finds a number in ascending, disjoint ranges. */
-function rangeAt<Value>(ranges: readonly Range<Value>[], number: bigint): Range<Value> | undefined {
-  let [low, high] = [0, ranges.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((ranges[middle]?.last ?? 0n) < number) low = middle + 1;
-    else high = middle;
-  }
-  const found = ranges[low];
-  return found !== undefined && found.first <= number ? found : undefined;
 }
 
 function addResolvers({ settings }: ConfigurationContent, sets: Map<string, NftSet>): void {

@@ -24,7 +24,7 @@ beforeEach(async () => {
   hellos = [];
   log = [];
   const server = createServer();
-  const sockets = new WebSocketServer({ server, handleProtocols: () => gatewayLinkSubprotocols[1] });
+  const sockets = new WebSocketServer({ server, handleProtocols: () => gatewayLinkSubprotocols[2] });
   sockets.on("connection", (opened) => {
     socket = opened;
     opened.on("message", (text) => {

@@ -1,6 +1,7 @@
 /** Decides which addresses a resolved name may open: SPEC.md, "DNS". */
 import { networkInterfaces } from "node:os";
 import { embeddedAddresses, isClosedTarget } from "@gatehouse/addresses/closed-targets";
+import { blockCheck } from "@gatehouse/addresses/disjoint-ranges";
 import { parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { canonicalAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
 import { isReachableUnicast } from "@gatehouse/addresses/reachable-unicast";
@@ -30,18 +31,27 @@ export class AnswerFilter {
    */
   forAnswers(content: ConfigurationContent, key: string): (address: string) => boolean {
     const pools = content.settings.interface.pools.flatMap((pool) => parseIpBlock(pool) ?? []);
-    const isOpen = this.forFilters(content);
+    const isClosed = this.#closedCheck();
+    const isGlobalOnly = content.destinations[key]?.answers === "global";
+    const mayAnswer = answerChecks(content);
     return (address) =>
       !isClosedTarget(address, pools) &&
-      isOpen(canonicalAddress(address) ?? address, key) &&
-      embeddedAddresses(address).every((one) => isOpen(canonicalAddress(one) ?? one, key));
+      [address, ...embeddedAddresses(address)].every((one) => !isClosed(one) && (!isGlobalOnly || isGlobal(one))) &&
+      // Limits apply to the address itself, because a site reaches its NAT64 prefix by that prefix.
+      mayAnswer(address, key);
   }
 
   /** Returns a check of addresses that passed `forAnswers` earlier, in canonical form, for a destination. */
-  forFilters({ destinations }: ConfigurationContent): (address: string, key: string) => boolean {
-    const all = [...this.#closed.own(), ...this.#closed.controlPlane()];
-    const closed = new Set(all.map((address) => canonicalAddress(address) ?? address));
-    return (address, key) => !closed.has(address) && (destinations[key]?.answers !== "global" || isGlobal(address));
+  forFilters(content: ConfigurationContent): (address: string, key: string) => boolean {
+    const isClosed = this.#closedCheck();
+    const mayAnswer = answerChecks(content);
+    return (address, key) => !isClosed(address) && mayAnswer(address, key);
+  }
+
+  #closedCheck(): (address: string) => boolean {
+    const canonical = (address: string) => canonicalAddress(address) ?? address;
+    const closed = new Set([...this.#closed.own(), ...this.#closed.controlPlane()].map(canonical));
+    return (address) => closed.has(canonical(address));
   }
 
   /** Returns a check of answers for names of the internet, which open nothing. */
@@ -49,6 +59,22 @@ export class AnswerFilter {
     const pools = settings.interface.pools.flatMap((pool) => parseIpBlock(pool) ?? []);
     return (address) => !isWithin(address, [...nonRoutableBlocks, ...pools]);
   }
+}
+
+/** Returns a check of whether the `answers` of a destination include an address: SPEC.md, "DNS". */
+function answerChecks({ settings, destinations }: ConfigurationContent): (address: string, key: string) => boolean {
+  const checks = new Map<string, (address: string) => boolean>();
+  const checkOf = (key: string) => {
+    const answers = destinations[key]?.answers;
+    if (answers === undefined) return () => true;
+    if (answers === "global") return isGlobal;
+    return blockCheck(answers === "networks" ? (settings.dns.networks ?? []) : answers);
+  };
+  return (address, key) => {
+    const check = checks.get(key) ?? checkOf(key);
+    checks.set(key, check);
+    return check(address);
+  };
 }
 
 function isGlobal(text: string): boolean {

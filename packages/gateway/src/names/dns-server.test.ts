@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { DnsMessage } from "@gatehouse/agent-core/dns/dns-message";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
-import type { ConfigurationContent, Destination } from "@gatehouse/agent-protocol/gateway/configuration";
+import type { Answers, ConfigurationContent, Destination } from "@gatehouse/agent-protocol/gateway/configuration";
 import packet from "dns-packet";
 import { describe, expect, test, vi } from "vitest";
 import { waitLimitMs } from "../../../../test/wait-limit.ts";
@@ -138,6 +138,51 @@ describe("DNS for devices", () => {
     expect((await ask("git.internal.example.com", "AAAA"))?.answers).toHaveLength(1);
     const named = names.named(enforced, noneClosed.forFilters(enforced));
     expect([...named.keys()].sort()).toEqual([translated, global]);
+  });
+
+  test.each<readonly [string, Answers, string[] | undefined, readonly string[]]>([
+    ["a list of blocks", ["10.90.0.0/24", "10.90.0.7/32", "fd90::/64"], ["10.80.0.0/16"], ["10.90.0.7", "fd90::7"]],
+    ["the gateway's networks", "networks", ["10.80.0.0/16", "fd80::/64"], ["10.80.0.7", "fd80::7"]],
+    ["no block", [], ["10.80.0.0/16"], []],
+    ["networks that the configuration lacks", "networks", undefined, []],
+    ["all addresses, of which closed ones stay closed", ["0.0.0.0/0", "::/0"], undefined, ["10.80.0.7", "10.90.0.7"]],
+  ])("opens the addresses of a name within %s", async (_, answers, networks, expected) => {
+    const key = "*.internal.example.com";
+    const services = content.destinations[key]?.services ?? [];
+    const dns = { ...content.settings.dns, ...(networks === undefined ? {} : { networks }) };
+    const enforced: ConfigurationContent = {
+      ...content,
+      settings: { ...content.settings, dns },
+      destinations: { ...content.destinations, [key]: { services, otherwise: "drop", answers } },
+    };
+    const answered = ["10.80.0.7", "10.90.0.7", "169.254.169.254", "127.0.0.1"];
+    const answered6 = ["fd80::7", "fd90::7", "64:ff9b::a5a:7", "::1"];
+    const { ask, names } = serverWith(
+      [
+        ...answered.map((data) => ({ ...record, data })),
+        ...answered6.map((data) => ({ ...record, type: "AAAA", data })),
+      ],
+      { enforced },
+    );
+    const [reply, reply6] = [await ask("git.internal.example.com"), await ask("git.internal.example.com", "AAAA")];
+    const open = [...(reply?.answers ?? []), ...(reply6?.answers ?? [])].map((one) => "data" in one && one.data);
+    expect(reply?.rcode).toBe("NOERROR");
+    const wanted = answers.includes("::/0") ? [...expected, "fd80::7", "fd90::7", "64:ff9b::a5a:7"] : expected;
+    expect(open.sort()).toEqual([...wanted].sort());
+    expect([...names.named(enforced, everything).keys()].sort()).toEqual([...wanted].sort());
+  });
+
+  test("closes addresses that a new limit no longer contains", async () => {
+    const { ask, names } = serverWith([record]);
+    await ask("git.internal.example.com");
+    const key = "*.internal.example.com";
+    const limited = (answers: readonly string[]): ConfigurationContent => ({
+      ...content,
+      destinations: { [key]: { services: [], otherwise: "drop", answers } },
+    });
+    const [within, outside] = [limited(["10.90.0.0/24"]), limited(["10.91.0.0/24"])];
+    expect(names.named(within, noneClosed.forFilters(within)).size).toBe(1);
+    expect(names.named(outside, noneClosed.forFilters(outside)).size).toBe(0);
   });
 
   test("closes the addresses of a name that now belongs to a SAAS resource", async () => {

@@ -1,5 +1,4 @@
-// The agent of gateway-agent.ts from its TypeScript sources. Needs the condition gatehouse-source.
-import { register } from "node:module";
+// The agent of gateway-agent.ts from its TypeScript sources.
+import { importBundled } from "../../../../test/bundled-program.mjs";
 
-register("../../../../test/typescript-hooks.mjs", import.meta.url);
-await import("./gateway-agent.ts");
+await importBundled(new URL("./gateway-agent.ts", import.meta.url));
