@@ -1,6 +1,5 @@
 /** Sends requests with the key and a time limit, retries them if that is safe, and validates responses. */
 import createClient from "openapi-fetch";
-import { ArrayReader } from "./array-reader.ts";
 import { GatehouseError, NoResponseError, UnexpectedResponseError } from "./errors.ts";
 import { addressOf, isJson, isProblem, reasonOf } from "./responses.ts";
 import { isRepeatable, retryAfterSeconds, retryDelayMs } from "./retries.ts";
@@ -124,6 +123,8 @@ export class Transport {
    * @throws the errors of `send`
    */
   async *items(outgoing: Outgoing): AsyncGenerator<unknown> {
+    // Few programs read streams, and pages should not load the parser for the others.
+    const { ArrayReader } = await import("./array-reader.ts");
     const { reply, limit } = await this.#repeat(outgoing, async (limit) => {
       const reply = await this.#ask(outgoing, "stream", limit);
       this.#requireSuccess(reply, outgoing);

@@ -17,6 +17,8 @@ export interface SnippetOptions {
 const tokenFile = "gatehouse-gateway.token";
 /** File with the token inside containers. */
 const mountedToken = "/run/secrets/gatehouse-token";
+/** The chart of the release. */
+const chart = `./gatehouse_${version}.chart.tgz`;
 const image = `localhost/gatehouse-gateway:${version}`;
 
 /** Writes the token to a file that only the calling user can read. */
@@ -71,6 +73,6 @@ volumes:
 
   helm: ({ url, token }) => `${writeToken(token)} &&
   kubectl create secret generic gatehouse-gateway --from-file=token=${tokenFile} &&
-  helm upgrade --install gatehouse-gateway ./gatehouse --set server.enabled=false,gateway.enabled=true \\
+  helm upgrade --install gatehouse-gateway ${chart} --set server.enabled=false,gateway.enabled=true \\
     --set gateway.url=${url} --set gateway.tokenSecret=gatehouse-gateway`,
 };

@@ -978,6 +978,72 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/device-sessions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the sessions of devices
+         * @description One entry for each device of a person: its latest session. `filter[group.id]` selects the devices of the group's members.
+         *
+         *     Requires a key with the permission `devices:read`.
+         */
+        readonly get: operations["listDeviceSessions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/device-sessions/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * End the session of a device
+         * @description Does the same as `requireSignIn` for one device. `id` is the id of the device, and `If-Match` compares its version.
+         *
+         *     Requires a key with the permission `devices:write`.
+         */
+        readonly delete: operations["endDeviceSession"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/device-sessions/require-sign-in": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Require users to sign in again on their devices
+         * @description Ends the sessions of the named devices, of the users' devices, and of the devices of the groups' members, all together or not at all. Until their users sign in again, the devices reach only the control plane. This also applies if no lifetime of device sessions is set. Devices that were enrolled with an enrolment key are left out. At most 5000 devices in one request.
+         *
+         *     Requires a key with the permission `devices:write`.
+         */
+        readonly post: operations["requireSignIn"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/enrolment-keys": {
         readonly parameters: {
             readonly query?: never;
@@ -995,7 +1061,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create an enrolment key
-         * @description `gatehouse device enrol --key-file` enrols a server with the key, without a person. The device belongs to the key's user, has the key's tags, and needs no approval. The device limit of the user applies. Without `expiresAt`, the key expires after 30 days, or with the calling API key.
+         * @description `gatehouse-device enrol --key-file` enrols a server with the key, without a person. The device belongs to the key's user, has the key's tags, and needs no approval. The device limit of the user applies. Without `expiresAt`, the key expires after 30 days, or with the calling API key.
          *
          *     Requires a key with the permission `devices:write`.
          */
@@ -1524,7 +1590,9 @@ export interface paths {
         readonly get: operations["readAddress"];
         /**
          * Replace an address and its protocols
-         * @description Requires a key with the permission `addresses:write`.
+         * @description If `answersWithin` is omitted, it stays unchanged. An address that becomes an IP address or a CIDR loses it.
+         *
+         *     Requires a key with the permission `addresses:write`.
          */
         readonly put: operations["updateAddress"];
         readonly post?: never;
@@ -1868,7 +1936,7 @@ export interface paths {
         readonly get: operations["readTenantSettings"];
         /**
          * Update the tenant's settings
-         * @description Omitted fields stay unchanged. A change of `configurationLifetime` sends new configurations to all connected gateways and devices. `singleSignOnOnly` requires an enabled identity provider, and a recovery code or an account at an enabled provider for the owner.
+         * @description Omitted fields stay unchanged. A change of `deviceSessionLifetime` changes when the sessions of devices end, and takes effect at once. A change of `configurationLifetime` sends new configurations to all connected gateways and devices. `singleSignOnOnly` requires an enabled identity provider, and a recovery code or an account at an enabled provider for the owner.
          *
          *     Requires a key with the permission `settings:write`.
          */
@@ -2361,7 +2429,13 @@ export interface paths {
          */
         readonly get: operations["listMyDevices"];
         readonly put?: never;
-        readonly post?: never;
+        /**
+         * Add an own device with any WireGuard app
+         * @description The key pair is made where the device's configuration is made; the server gets only the public key. The device does not run the agent: `agent` is false. Its session begins with the request. With the tenant's `deviceApproval` set to `administrator`, the device waits for an approval.
+         *
+         *     Requires the session of a person, and no permission.
+         */
+        readonly post: operations["addMyDevice"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2398,6 +2472,72 @@ export interface paths {
          *     Requires the session of a person, and no permission.
          */
         readonly patch: operations["renameMyDevice"];
+        readonly trace?: never;
+    };
+    readonly "/tenants/my/devices/key-challenge": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Request a challenge for a new WireGuard key
+         * @description The answer proves possession of the private key. It is the HMAC-SHA-256 of these lines, joined by a line feed: `gatehouse-key-proof/1`, `app`, `agent-to-server`, `current`, then `tenant`, `user`, `ephemeralKey`, `nonce`, and the public key. The key of the HMAC is HKDF-SHA-256 of the X25519 secret of the private key and `ephemeralKey`. Its salt is the bytes of `nonce`, its info `gatehouse-key-proof/1`, and its length 32 bytes.
+         *
+         *     Requires the session of a person, and no permission.
+         */
+        readonly post: operations["createMyKeyChallenge"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/my/devices/{id}/sign-in": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Begin a new session of an own device
+         * @description For devices that do not run the agent, and therefore cannot sign in by themselves. Gateways accept the device again until the session ends.
+         *
+         *     Requires the session of a person, and no permission.
+         */
+        readonly post: operations["signInMyDevice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/tenants/my/devices/{id}/configuration": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an own device's routing configuration
+         * @description The gateways as WireGuard peers, with the traffic routed through each. A device that may reach nothing, or whose session has ended, has no gateways. If no gateway has seen the device yet, its source address is that of the request. Until `validUntil` (milliseconds since 1970), the report does not change through the passage of time alone.
+         *
+         *     Requires the session of a person, and no permission.
+         */
+        readonly get: operations["readMyDeviceConfiguration"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
         readonly trace?: never;
     };
     readonly "/tenants/my/access": {
@@ -3077,6 +3217,8 @@ export interface components {
             /** @enum {string} */
             readonly type: "PRIVATE" | "SAAS" | "INTERNET";
             readonly protocols: readonly components["schemas"]["Protocol"][];
+            /** @description For a host name, domain or `*.domain` of a PRIVATE resource: blocks that contain every address that DNS may return. Gateways remove other addresses from answers and do not open them. */
+            readonly answersWithin?: readonly string[];
         };
         /** @description A condition that a request must meet in addition to a policy's other conditions. */
         readonly AdmissionRule: {
@@ -3090,7 +3232,7 @@ export interface components {
             /** @enum {string} */
             readonly type: "ALLOW" | "DENY" | "CUSTOM";
             readonly hasTimeConstraint: boolean;
-            /** @description A CEL expression over user, device, source, resource and now. */
+            /** @description A CEL expression over user, device, session, source, resource and now. */
             readonly rule?: string;
         };
         /** @description An API key without its secret. */
@@ -3265,15 +3407,17 @@ export interface components {
             readonly address: string;
             /** @description The protocols that the address is reached by. */
             readonly protocols?: readonly string[];
+            /** @description For a name of a PRIVATE resource: blocks that contain every address that DNS may return. If omitted: the `networks` of the gateway, if it has any. */
+            readonly answersWithin?: readonly string[];
         };
         /** @description A custom admission rule, identified by name. */
         readonly ConfiguredAdmissionRule: {
             /** @description The rule's name. Policies refer to the rule by this name. */
             readonly name: string;
-            /** @description A CEL expression over user, device, source, resource and now, with a boolean result. */
+            /** @description A CEL expression over user, device, session, source, resource and now, with a boolean result. */
             readonly rule: string;
             /**
-             * @description Must be true if the rule reads `now`.
+             * @description Must be true if the rule reads `now` or `session.age`.
              * @default false
              */
             readonly hasTimeConstraint?: boolean;
@@ -3334,6 +3478,8 @@ export interface components {
              * @default 5
              */
             readonly maxDevices?: number;
+            /** @description How long devices of members are trusted after their users signed in on them, in seconds; no limit by this group if omitted. */
+            readonly deviceSessionLifetime?: number;
             /**
              * @description Whether new users from single sign-on join this group. Must be true for exactly one group.
              * @default false
@@ -3491,7 +3637,7 @@ export interface components {
              */
             readonly deviceApproval?: "automatic" | "administrator";
             /**
-             * @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment.
+             * @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. Groups can have shorter lifetimes. When a lifetime is first set, existing devices are trusted for this time from then on. A device on which nobody has signed in is trusted for this time after its enrolment.
              * @default null
              */
             readonly deviceSessionLifetime?: number | null;
@@ -3545,6 +3691,8 @@ export interface components {
             readonly address: string;
             /** @description Protocols that the address accepts. */
             readonly protocols: readonly string[];
+            /** @description For a host name, domain or `*.domain` of a PRIVATE resource: blocks that contain every address that DNS may return. Gateways remove other addresses from answers and do not open them. Null: the `networks` in the settings of the gateway; if it has none, any address. To permit any address at every gateway, use `0.0.0.0/0` and `::/0`. */
+            readonly answersWithin?: readonly string[] | null;
         };
         /** @description A user to invite. */
         readonly CreateUser: {
@@ -3624,6 +3772,8 @@ export interface components {
             readonly approval?: "pending";
             /** @description Tags of devices, which admission rules read as `device.tags`. Lower-case letters, digits, full stops, underscores, colons and hyphens, at most 63 characters. */
             readonly tags: readonly string[];
+            /** @description False for a device with another WireGuard app, which reports no posture. Omitted for devices that run the agent. Admission rules read it as `device.agent`. */
+            readonly agent?: boolean;
             /**
              * Format: uuid
              * @description Id of the enrolment key with which the device was enrolled. The key can be deleted.
@@ -3641,23 +3791,48 @@ export interface components {
             readonly signedInAt?: string;
             /**
              * Format: date-time
-             * @description When the user had authenticated, which can be before the sign-in on the device.
+             * @description When the user authenticated, which can be before the sign-in on the device.
              */
             readonly authenticatedAt?: string;
             /** @description The methods of that authentication (RFC 8176). */
             readonly methods: readonly string[];
             /**
              * Format: uuid
-             * @description The identity provider; omitted for other ways in.
+             * @description The identity provider; omitted if the user authenticated without one.
              */
             readonly provider?: string;
             /**
              * Format: date-time
-             * @description From this time on, the device reaches only the control plane, until its user signs in again. Omitted if the tenant sets no lifetime.
+             * @description From this time on, the device reaches only the control plane, until its user signs in again. Omitted if neither the tenant nor a group of the user sets a lifetime, and no new sign-in has been required.
              */
             readonly endsAt?: string;
             /** @description True if the session was ended before its time, for example by a deactivation. */
             readonly ended?: boolean;
+            /**
+             * @description Why the session was ended.
+             * @enum {string}
+             */
+            readonly endReason?: "sign-in-required" | "signed-out" | "signed-out-at-provider" | "device-deactivated" | "user-deactivated" | "passkeys-reset" | "provider-deleted";
+        };
+        /** @description The actor that ended the session; omitted unless it was ended. */
+        readonly DeviceSessionEnder: {
+            /** @enum {string} */
+            readonly type: "user" | "api-key" | "enrolment-key" | "gateway" | "device" | "operator" | "system";
+            /** Format: uuid */
+            readonly id?: string;
+            readonly name: string;
+        };
+        /** @description The identity provider; omitted if the user authenticated without one. */
+        readonly DeviceSessionProvider: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+        };
+        /** @description The user of the device. */
+        readonly DeviceSessionUser: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly email: string;
         };
         /** @description The token that authenticates a device's agent. */
         readonly DeviceToken: {
@@ -3980,6 +4155,8 @@ export interface components {
             readonly description?: string;
             /** @description Devices that each member can enrol. The user's own limit takes precedence; with several groups, the largest limit applies. */
             readonly maxDevices: number;
+            /** @description How long devices of members are trusted after their users signed in on them, in seconds. The shortest of the lifetimes of the tenant and of the user's groups applies. */
+            readonly deviceSessionLifetime?: number;
             /** @description Whether new users from single sign-on join this group. */
             readonly isSamlDefaultGroup: boolean;
             /** @description Groups of the identity provider that map to this group. */
@@ -4074,6 +4251,60 @@ export interface components {
             readonly type: string;
             readonly id: string;
         };
+        /** @description A challenge for the owner of a new WireGuard key. */
+        readonly KeyChallenge: {
+            /** @description Identifies the challenge in the answer. Opaque. */
+            readonly ticket: string;
+            /** Format: uuid */
+            readonly tenant: string;
+            /** Format: uuid */
+            readonly user: string;
+            /** @description An X25519 public key for this challenge only: 32 bytes in base64. */
+            readonly ephemeralKey: string;
+            /** @description 32 random bytes in base64. */
+            readonly nonce: string;
+            /** Format: date-time */
+            readonly expiresAt: string;
+        };
+        /** @description The latest session of a device. Devices that were enrolled with an enrolment key have no sessions, because nobody signs in on them. */
+        readonly ListedDeviceSession: {
+            /**
+             * Format: uuid
+             * @description The id of the device.
+             */
+            readonly id: string;
+            readonly device: components["schemas"]["SessionDevice"];
+            readonly user: components["schemas"]["DeviceSessionUser"];
+            /**
+             * @description `active`: the device is trusted. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in.
+             * @enum {string}
+             */
+            readonly state: "active" | "expired" | "ended";
+            /**
+             * Format: date-time
+             * @description When the user signed in on the device; omitted if nobody has.
+             */
+            readonly signedInAt?: string;
+            /**
+             * Format: date-time
+             * @description When the user authenticated, which can be before the sign-in on the device.
+             */
+            readonly authenticatedAt?: string;
+            /** @description The methods of that authentication (RFC 8176). */
+            readonly methods: readonly string[];
+            readonly provider?: components["schemas"]["DeviceSessionProvider"];
+            /**
+             * Format: date-time
+             * @description The end of the session, which can be in the past; omitted if the session does not end by itself.
+             */
+            readonly endsAt?: string;
+            /**
+             * @description Why the session was ended; omitted unless it was. Without a lifetime, only `sign-in-required` ends the trust in the device.
+             * @enum {string}
+             */
+            readonly endReason?: "sign-in-required" | "signed-out" | "signed-out-at-provider" | "device-deactivated" | "user-deactivated" | "passkeys-reset" | "provider-deleted";
+            readonly endedBy?: components["schemas"]["DeviceSessionEnder"];
+        };
         /** @description A mail to a user. */
         readonly Mail: {
             /** @enum {string} */
@@ -4128,7 +4359,7 @@ export interface components {
         /** @description Something that the signed-in person lacks for access. */
         readonly MyMissingFact: {
             /** @enum {string} */
-            readonly kind: "not_granted" | "denied" | "no_gateway" | "device_required" | "other_device" | "device_pending" | "device_deactivated" | "person_inactive" | "network" | "port" | "condition";
+            readonly kind: "not_granted" | "denied" | "no_gateway" | "device_required" | "agent_required" | "other_device" | "device_pending" | "device_deactivated" | "session_ended" | "sign_in_again" | "person_inactive" | "network" | "port" | "condition";
             /** @description For `other_device`: names of the person's devices that may connect. */
             readonly devices?: readonly string[];
             /** @description For `network`: addresses and blocks from which access is allowed. */
@@ -4425,6 +4656,8 @@ export interface components {
             readonly description?: string;
             /** @description Devices that each member can enrol. The user's own limit takes precedence; with several groups, the largest limit applies. */
             readonly maxDevices: number;
+            /** @description How long devices of members are trusted after their users signed in on them, in seconds. The shortest of the lifetimes of the tenant and of the user's groups applies. */
+            readonly deviceSessionLifetime?: number;
             /** @description Whether new users from single sign-on join this group. */
             readonly isSamlDefaultGroup: boolean;
             /** @description Groups of the identity provider that map to this group. */
@@ -4503,7 +4736,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "sign_in_failed" | "recent_authentication_required" | "invalid_gateway_token" | "invalid_device_token" | "person_required" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "audit_record_contradicted" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_without_user" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "identity_provider_limit_reached" | "identity_provider_untested" | "identity_provider_enabled" | "domain_taken" | "domain_limit_reached" | "domain_not_proven" | "view_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "last_way_in" | "single_sign_on_only" | "mail_not_configured" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "passkey_not_accepted" | "unknown_reference" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_issuer" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "evaluation_too_expensive" | "not_allowed_in_set" | "invalid_change_reference" | "revert_too_large" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "evaluation_rate_exceeded" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "sign_in_failed" | "recent_authentication_required" | "invalid_gateway_token" | "invalid_device_token" | "person_required" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "audit_record_contradicted" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_runs_agent" | "device_deactivated" | "device_without_user" | "device_without_sessions" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "identity_provider_limit_reached" | "identity_provider_untested" | "identity_provider_enabled" | "domain_taken" | "domain_limit_reached" | "domain_not_proven" | "view_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "last_way_in" | "single_sign_on_only" | "mail_not_configured" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "passkey_not_accepted" | "too_many_devices" | "unknown_reference" | "key_not_proved" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_issuer" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "evaluation_too_expensive" | "not_allowed_in_set" | "invalid_change_reference" | "revert_too_large" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "evaluation_rate_exceeded" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];
@@ -4682,7 +4915,7 @@ export interface components {
         /** @description The result of checking the text of an admission rule. */
         readonly RuleReport: {
             readonly valid: boolean;
-            /** @description Whether a valid rule reads `now` and therefore requires `hasTimeConstraint: true`. */
+            /** @description Whether a valid rule reads `now` or `session.age` and therefore requires `hasTimeConstraint: true`. */
             readonly readsNow?: boolean;
             /** @description Errors in the order of the text, at most 20. */
             readonly errors: readonly components["schemas"]["RuleError"][];
@@ -4717,6 +4950,13 @@ export interface components {
              */
             readonly expiresAt: string;
             readonly idleSeconds: number;
+        };
+        /** @description The device. */
+        readonly SessionDevice: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly active: boolean;
         };
         /** @description The person whose session it is. */
         readonly SessionUser: {
@@ -4792,7 +5032,7 @@ export interface components {
              * @enum {string}
              */
             readonly deviceApproval: "automatic" | "administrator";
-            /** @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment. */
+            /** @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. Groups can have shorter lifetimes. When a lifetime is first set, existing devices are trusted for this time from then on. A device on which nobody has signed in is trusted for this time after its enrolment. */
             readonly deviceSessionLifetime: number | null;
         };
         /** @description A test that is checked without being stored. */
@@ -6973,6 +7213,8 @@ export interface operations {
                     readonly description?: string;
                     /** @description Devices that each member can enrol. A new group starts with 5. */
                     readonly maxDevices?: number;
+                    /** @description How long devices of members are trusted after their users signed in on them, in seconds: 15 minutes to a year; null: no limit by this group. The shortest of the lifetimes of the tenant and of the user's groups applies. When a group gets its first lifetime, existing devices are trusted for this time from then on. */
+                    readonly deviceSessionLifetime?: number | null;
                     /** @description True makes this the SAML default group: the group that new users from single sign-on join. */
                     readonly isSamlDefaultGroup?: boolean;
                     /** @description Groups of the identity provider that map to this group. */
@@ -7061,6 +7303,8 @@ export interface operations {
                     readonly description?: string;
                     /** @description Devices that each member can enrol. A new group starts with 5. */
                     readonly maxDevices?: number;
+                    /** @description How long devices of members are trusted after their users signed in on them, in seconds: 15 minutes to a year; null: no limit by this group. The shortest of the lifetimes of the tenant and of the user's groups applies. When a group gets its first lifetime, existing devices are trusted for this time from then on. */
+                    readonly deviceSessionLifetime?: number | null;
                     /** @description True makes this the SAML default group: the group that new users from single sign-on join. */
                     readonly isSamlDefaultGroup?: boolean;
                     /** @description Groups of the identity provider that map to this group. */
@@ -7393,6 +7637,8 @@ export interface operations {
                     readonly posture?: {
                         readonly [key: string]: boolean | number | string;
                     };
+                    /** @description False for a device with another WireGuard app. True by default. */
+                    readonly agent?: boolean;
                 };
             };
         };
@@ -7804,8 +8050,170 @@ export interface operations {
                         /** Format: uuid */
                         readonly internet?: string;
                         readonly validUntil?: number;
+                        readonly sessionEndsAt?: number;
                     };
                 };
+            };
+        };
+    };
+    readonly listDeviceSessions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items on a page; values above 100 are reduced to 100. */
+                readonly limit?: number;
+                /** @description Number of items to skip. */
+                readonly offset?: number;
+                /** @description Page number, from 0: the same as offset = page × limit. */
+                readonly page?: number;
+                /** @description The same as limit. */
+                readonly "page[limit]"?: number;
+                /** @description The same as offset. */
+                readonly "page[offset]"?: number;
+                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                readonly "page[after]"?: string;
+                /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, device.name, signedInAt, endsAt. */
+                readonly sort?: readonly string[];
+                /** @description Matches equal values. `filter[id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[id]"?: string;
+                /** @description Matches equal values. `filter[device.name][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[device.name]"?: string;
+                /** @description Matches equal values. `filter[device.active][operator]` supports the operators eq, ne, in, nin. */
+                readonly "filter[device.active]"?: boolean;
+                /** @description Matches equal values. `filter[user.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[user.id]"?: string;
+                /** @description Matches equal values. `filter[user.email][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[user.email]"?: string;
+                /** @description Matches equal values. `filter[group.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[group.id]"?: string;
+                /** @description Matches equal values. `filter[state][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
+                readonly "filter[state]"?: "active" | "expired" | "ended";
+                /** @description Matches equal values. `filter[signedInAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[signedInAt]"?: string;
+                /** @description Matches equal values. `filter[endsAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[endsAt]"?: string;
+            };
+            readonly header?: {
+                /** @description The ETag of a response to the same request. If the list is unchanged, the response is 304. */
+                readonly "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of the list. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ListedDeviceSession"][];
+                        /** @description Number of matching items on all pages. */
+                        readonly total: number;
+                        /** @description The page number, from 0: floor(offset / limit). With page[after], 0. */
+                        readonly page: number;
+                        /** @description The most items on a page: the requested limit, but at most 100. */
+                        readonly limit: number;
+                        readonly hasNext: boolean;
+                        readonly hasPrevious: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly endDeviceSession: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly requireSignIn: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Devices. */
+                    readonly devices?: readonly string[];
+                    /** @description Users, with all their devices. */
+                    readonly users?: readonly string[];
+                    /** @description Groups, with all devices of their members. */
+                    readonly groups?: readonly string[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Done, without a body. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -9282,6 +9690,8 @@ export interface operations {
                     readonly protocols: readonly string[];
                     /** @description An IPv4 or IPv6 address, a CIDR, a host name, a domain, or `*.domain`. */
                     readonly address: string;
+                    /** @description For a host name, domain or `*.domain` of a PRIVATE resource: blocks that contain every address that DNS may return. Gateways remove other addresses from answers and do not open them. Null: the `networks` in the settings of the gateway; if it has none, any address. To permit any address at every gateway, use `0.0.0.0/0` and `::/0`. */
+                    readonly answersWithin?: readonly string[] | null;
                 };
             };
         };
@@ -9595,9 +10005,9 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name: string;
-                    /** @description A CEL expression over user, device, source, resource and now, with a boolean result. */
+                    /** @description A CEL expression over user, device, session, source, resource and now, with a boolean result. */
                     readonly rule: string;
-                    /** @description Must be true if the rule reads `now`. */
+                    /** @description Must be true if the rule reads `now` or `session.age`. */
                     readonly hasTimeConstraint: boolean;
                 };
             };
@@ -9678,9 +10088,9 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name?: string;
-                    /** @description A CEL expression over user, device, source, resource and now, with a boolean result. */
+                    /** @description A CEL expression over user, device, session, source, resource and now, with a boolean result. */
                     readonly rule?: string;
-                    /** @description Must be true if the rule reads `now`. */
+                    /** @description Must be true if the rule reads `now` or `session.age`. */
                     readonly hasTimeConstraint?: boolean;
                 };
             };
@@ -9759,7 +10169,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description A CEL expression over user, device, source, resource and now, with a boolean result. */
+                    /** @description A CEL expression over user, device, session, source, resource and now, with a boolean result. */
                     readonly rule: string;
                 };
             };
@@ -10185,10 +10595,17 @@ export interface operations {
     };
     readonly replaceTenantSettings: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
             readonly header?: {
                 /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
                 readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */
+                readonly "Gatehouse-Override-Reason"?: components["parameters"]["OverrideReason"];
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -10209,7 +10626,7 @@ export interface operations {
                      * @enum {string}
                      */
                     readonly deviceApproval?: "automatic" | "administrator";
-                    /** @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment. */
+                    /** @description How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. Groups can have shorter lifetimes. When a lifetime is first set, existing devices are trusted for this time from then on. A device on which nobody has signed in is trusted for this time after its enrolment. */
                     readonly deviceSessionLifetime?: number | null;
                 };
             };
@@ -10225,6 +10642,9 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -11410,6 +11830,58 @@ export interface operations {
             };
         };
     };
+    readonly addMyDevice: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    /** @description The device's WireGuard public key: 32 bytes in base64. */
+                    readonly publicKey: string;
+                    /** @description The ticket of the challenge. */
+                    readonly ticket: string;
+                    /** @description The answer to the challenge: 32 bytes in base64. */
+                    readonly proof: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The record. */
+            readonly 201: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Device"];
+                };
+            };
+        };
+    };
     readonly readMyDevice: {
         readonly parameters: {
             readonly query?: never;
@@ -11518,6 +11990,134 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Device"];
+                };
+            };
+        };
+    };
+    readonly createMyKeyChallenge: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description The device's WireGuard public key: 32 bytes in base64. */
+                    readonly publicKey: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["KeyChallenge"];
+                };
+            };
+        };
+    };
+    readonly signInMyDevice: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description `applied`: responds when every gateway that the change concerns has confirmed it, or when no other gateway can confirm it. */
+                readonly wait?: "applied";
+                /** @description The longest wait in seconds. */
+                readonly timeout?: number;
+            };
+            readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Gatehouse-Event": components["headers"]["Gatehouse-Event"];
+                    readonly "Gatehouse-Enforced": components["headers"]["Gatehouse-Enforced"];
+                    readonly "Gatehouse-Not-Enforced": components["headers"]["Gatehouse-Not-Enforced"];
+                    readonly "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Device"];
+                };
+            };
+        };
+    };
+    readonly readMyDeviceConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly device: string;
+                        readonly ipv4: string;
+                        readonly ipv6: string;
+                        readonly gateways: readonly {
+                            /** Format: uuid */
+                            readonly gateway: string;
+                            readonly publicKey: string;
+                            readonly addresses: readonly string[];
+                            readonly endpoint?: string;
+                            readonly relays: readonly string[];
+                            readonly allowedIps: readonly string[];
+                            readonly names: readonly string[];
+                        }[];
+                        /** Format: uuid */
+                        readonly internet?: string;
+                        readonly validUntil?: number;
+                        readonly sessionEndsAt?: number;
+                    };
                 };
             };
         };
@@ -12552,6 +13152,7 @@ export const pagedPaths: readonly string[] = [
   "/tenants/users",
   "/tenants/groups",
   "/tenants/devices",
+  "/tenants/device-sessions",
   "/tenants/resources",
   "/tenants/events",
   "/tenants/webhooks/{id}/deliveries",

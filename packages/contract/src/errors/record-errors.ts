@@ -69,11 +69,37 @@ export const recordErrors = {
     explanation: "Only a deactivated device can be reactivated.",
     remedy: "No action is needed: the device is not deactivated.",
   },
+  device_runs_agent: {
+    status: 409,
+    title: "The device runs the agent",
+    explanation:
+      "This request is for devices with another WireGuard app. With the agent, the user signs in on the device.",
+    remedy: "Run `sudo gatehouse-device sign-in` on the device.",
+  },
+  device_deactivated: {
+    status: 409,
+    title: "The device is deactivated",
+    explanation: "A deactivated device gets no session.",
+    remedy: "Ask an administrator to reactivate the device, then sign in again.",
+  },
   device_without_user: {
     status: 409,
     title: "The device has no user",
     explanation: "The device's user was deleted. The device remains as a record, but cannot be reactivated.",
     remedy: "Delete the device, then enrol it again for its current user.",
+  },
+  device_without_sessions: {
+    status: 409,
+    title: "The device has no sessions",
+    explanation:
+      "Nobody can sign in on the device: it was enrolled with an enrolment key, or its user was deleted. Its access does not depend on a session.",
+    remedy: "Deactivate the device to end its access.",
+  },
+  too_many_devices: {
+    status: 422,
+    title: "The request affects too many devices",
+    explanation: "One request ends the sessions of at most 5,000 devices. Nothing was changed.",
+    remedy: "Name smaller groups or individual users, in several requests.",
   },
   group_is_default: {
     status: 409,
@@ -204,7 +230,7 @@ export const recordErrors = {
     status: 409,
     title: "The change would break access tests",
     explanation:
-      "The change grants access that would break enforced access tests which pass now, or it enforces a test that does not pass. `errors` lists each test with some of the subjects for which it fails. A change that only removes access is never rejected.",
+      "The change grants access that would break enforced access tests which pass now, or it enforces a test that does not pass. `errors` lists each test with some of the subjects for which it fails. A change that only removes access, or only ends sessions of devices, is never rejected.",
     remedy:
       "Adjust the change or the test. POST /tenants/policies/preview shows which tests a change would break. To apply the change anyway, give a reason in the header `Gatehouse-Override-Reason`. The audit record stores the reason.",
   },
@@ -285,6 +311,14 @@ export const recordErrors = {
     explanation: "A field of the body contains an id that no record of the tenant has. `errors` lists each one.",
     remedy: "Correct the ids, or create the missing records.",
   },
+  key_not_proved: {
+    status: 422,
+    title: "The proof of the WireGuard key is not valid",
+    explanation:
+      "The answer does not prove possession of the private key, or the challenge has expired or was issued to another person.",
+    remedy:
+      "Request another challenge with `POST /tenants/my/devices/key-challenge`, and answer it within ten minutes.",
+  },
   invalid_combination: {
     status: 422,
     title: "The fields conflict with each other",
@@ -303,7 +337,7 @@ export const recordErrors = {
     status: 422,
     title: "The address is not allowed",
     explanation:
-      "An address is not an IP address, CIDR, host name or `*.domain`, or an entry of `sourceIps` is not an IP address or CIDR. A private resource also cannot contain globally reachable addresses, or addresses of the device pool 100.64.0.0/10. A new address of a private resource also cannot be loopback, link-local or reserved, belong to a metadata service, or embed such an address. Stored addresses stay valid.",
+      "An address is not an IP address, CIDR, host name or `*.domain`, or an entry of `sourceIps` is not an IP address or CIDR. A private resource also cannot contain globally reachable addresses, or addresses of the device pool 100.64.0.0/10. A new address of a private resource also cannot be loopback, link-local or reserved, belong to a metadata service, or embed such an address. Stored addresses stay valid. `answersWithin` applies to names of private resources only, and its entries are IP addresses or CIDRs.",
     remedy: "Correct the addresses that `errors` lists.",
   },
   invalid_issuer: {

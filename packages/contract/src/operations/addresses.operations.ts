@@ -1,5 +1,6 @@
+import Type from "typebox";
 import { operation } from "../operation.ts";
-import { Address, AddressText } from "../records/address.ts";
+import { Address, AddressText, AnswersWithin } from "../records/address.ts";
 import { Gateway } from "../records/gateway.ts";
 import { closedObject, idList } from "../schema.ts";
 
@@ -32,12 +33,15 @@ export const updateAddress = operation({
   path: "/tenants/addresses/{id}",
   tag,
   summary: "Replace an address and its protocols",
+  description:
+    "If `answersWithin` is omitted, it stays unchanged. An address that becomes an IP address or a CIDR loses it.",
   access: "addresses:write",
   changesAccess: true,
   parameters: { id: "string" },
   body: closedObject({
     protocols: idList("Protocols that the address accepts.", 100),
     address: AddressText,
+    answersWithin: Type.Optional(AnswersWithin),
   }),
   success: { status: 200, kind: "record", body: Address },
   errors: ["unknown_reference", "invalid_address", "duplicate_address"],

@@ -5,7 +5,7 @@ import { closedObject, Name } from "../schema.ts";
 
 const tag = "Admission rules";
 
-const HasTimeConstraint = Type.Boolean({ description: "Must be true if the rule reads `now`." });
+const HasTimeConstraint = Type.Boolean({ description: "Must be true if the rule reads `now` or `session.age`." });
 
 export const listAdmissionRules = operation({
   id: "listAdmissionRules",

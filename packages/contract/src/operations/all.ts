@@ -7,6 +7,7 @@ import * as admissionRules from "./admission-rules.operations.ts";
 import * as apiKeys from "./api-keys.operations.ts";
 import * as changes from "./changes.operations.ts";
 import * as configuration from "./configuration.operations.ts";
+import * as deviceSessions from "./device-sessions.operations.ts";
 import * as devices from "./devices.operations.ts";
 import * as domains from "./domains.operations.ts";
 import * as enrolmentKeys from "./enrolment-keys.operations.ts";
@@ -37,6 +38,7 @@ const families = [
   users,
   groups,
   devices,
+  deviceSessions,
   enrolmentKeys,
   gateways,
   resources,

@@ -5,6 +5,7 @@ import * as addresses from "./addresses.operations.ts";
 import * as admissionRules from "./admission-rules.operations.ts";
 import * as apiKeys from "./api-keys.operations.ts";
 import * as configuration from "./configuration.operations.ts";
+import * as deviceSessions from "./device-sessions.operations.ts";
 import * as devices from "./devices.operations.ts";
 import * as gateways from "./gateways.operations.ts";
 import * as groups from "./groups.operations.ts";
@@ -23,6 +24,7 @@ const families = [
   users,
   groups,
   devices,
+  deviceSessions,
   gateways,
   resources,
   addresses,

@@ -60,6 +60,9 @@ export const enrolDevice = operation({
     os: Type.Optional(shortText(120)),
     osVersion: Type.Optional(shortText(120)),
     posture: Type.Optional(Posture),
+    agent: Type.Optional(
+      Type.Boolean({ description: "False for a device with another WireGuard app. True by default." }),
+    ),
   }),
   success: { status: 201, kind: "record", body: Device },
   errors: ["unknown_reference", "device_limit_reached", "device_key_taken", "user_deactivated", "invitation_expired"],
@@ -187,4 +190,5 @@ export const readDeviceConfiguration = operation({
   access: "devices:read",
   parameters: { id: "uuid" },
   success: { status: 200, kind: "report", body: DeviceConfiguration },
+  errors: ["evaluation_too_expensive", "evaluation_rate_exceeded"],
 });

@@ -28,7 +28,7 @@ export const createEnrolmentKey = operation({
   path: "/tenants/enrolment-keys",
   tag,
   summary: "Create an enrolment key",
-  description: `\`gatehouse device enrol --key-file\` enrols a server with the key, without a person. The device belongs to the key's user, has the key's tags, and needs no approval. The device limit of the user applies. Without \`expiresAt\`, the key expires after ${defaultKeyDays} days, or with the calling API key.`,
+  description: `\`gatehouse-device enrol --key-file\` enrols a server with the key, without a person. The device belongs to the key's user, has the key's tags, and needs no approval. The device limit of the user applies. Without \`expiresAt\`, the key expires after ${defaultKeyDays} days, or with the calling API key.`,
   access: "devices:write",
   dangerous: true,
   body: closedObject({

@@ -3,8 +3,9 @@ import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { Group } from "../records/group.ts";
 import { Role } from "../records/role.ts";
+import { deviceSessionSeconds } from "../records/tenant-settings.ts";
 import { User } from "../records/user.ts";
-import { closedObject, Description, idList, Name, shortText } from "../schema.ts";
+import { closedObject, Description, idList, Name, nullable, shortText } from "../schema.ts";
 
 export const listGroups = operation({
   id: "listGroups",
@@ -42,6 +43,15 @@ const groupSettings = {
       maximum: 1000,
       description: "Devices that each member can enrol. A new group starts with 5.",
     }),
+  ),
+  deviceSessionLifetime: Type.Optional(
+    nullable(
+      Type.Integer({
+        ...deviceSessionSeconds,
+        description:
+          "How long devices of members are trusted after their users signed in on them, in seconds: 15 minutes to a year; null: no limit by this group. The shortest of the lifetimes of the tenant and of the user's groups applies. When a group gets its first lifetime, existing devices are trusted for this time from then on.",
+      }),
+    ),
   ),
   isSamlDefaultGroup: Type.Optional(
     Type.Boolean({

@@ -1,8 +1,10 @@
 /** Operations of every signed-in person, without any role. Each operation acts on own records only. */
 import Type from "typebox";
 import { list } from "../list.ts";
+import { PublicKey } from "../network-values.ts";
 import { operation } from "../operation.ts";
-import { Device } from "../records/device.ts";
+import { Device, KeyChallenge } from "../records/device.ts";
+import { DeviceConfiguration } from "../records/device-configuration.ts";
 import { MyAccessAnswer, MyResource, Myself } from "../records/my-access.ts";
 import { closedObject, Name } from "../schema.ts";
 
@@ -37,6 +39,80 @@ export const readMyDevice = operation({
   access: "person",
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: Device },
+});
+
+const NewPublicKey = Type.Unsafe<string>({
+  ...PublicKey,
+  description: "The device's WireGuard public key: 32 bytes in base64.",
+});
+
+export const createMyKeyChallenge = operation({
+  id: "createMyKeyChallenge",
+  method: "POST",
+  path: "/tenants/my/devices/key-challenge",
+  tag,
+  summary: "Request a challenge for a new WireGuard key",
+  description:
+    "The answer proves possession of the private key. It is the HMAC-SHA-256 of these lines, joined by a line feed: `gatehouse-key-proof/1`, `app`, `agent-to-server`, `current`, then `tenant`, `user`, `ephemeralKey`, `nonce`, and the public key. The key of the HMAC is HKDF-SHA-256 of the X25519 secret of the private key and `ephemeralKey`. Its salt is the bytes of `nonce`, its info `gatehouse-key-proof/1`, and its length 32 bytes.",
+  access: "person",
+  body: closedObject({ publicKey: NewPublicKey }),
+  success: { status: 200, kind: "report", body: KeyChallenge },
+});
+
+export const addMyDevice = operation({
+  id: "addMyDevice",
+  method: "POST",
+  path: "/tenants/my/devices",
+  tag,
+  summary: "Add an own device with any WireGuard app",
+  description:
+    "The key pair is made where the device's configuration is made; the server gets only the public key. The device does not run the agent: `agent` is false. Its session begins with the request. With the tenant's `deviceApproval` set to `administrator`, the device waits for an approval.",
+  access: "person",
+  dangerous: true,
+  refusedInSets: "it belongs to the person who is signed in",
+  changesAccess: true,
+  body: closedObject({
+    name: Name,
+    publicKey: NewPublicKey,
+    ticket: Type.String({ minLength: 1, maxLength: 1000, description: "The ticket of the challenge." }),
+    proof: Type.String({
+      pattern: "^[A-Za-z0-9+/]{43}=$",
+      description: "The answer to the challenge: 32 bytes in base64.",
+    }),
+  }),
+  success: { status: 201, kind: "record", body: Device },
+  errors: ["key_not_proved", "device_limit_reached", "device_key_taken", "session_ended"],
+});
+
+export const signInMyDevice = operation({
+  id: "signInMyDevice",
+  method: "POST",
+  path: "/tenants/my/devices/{id}/sign-in",
+  tag,
+  summary: "Begin a new session of an own device",
+  description:
+    "For devices that do not run the agent, and therefore cannot sign in by themselves. Gateways accept the device again until the session ends.",
+  access: "person",
+  dangerous: true,
+  refusedInSets: "it belongs to the person who is signed in",
+  changesAccess: true,
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "record", body: Device },
+  errors: ["device_runs_agent", "device_deactivated", "session_ended"],
+});
+
+export const readMyDeviceConfiguration = operation({
+  id: "readMyDeviceConfiguration",
+  method: "GET",
+  path: "/tenants/my/devices/{id}/configuration",
+  tag,
+  summary: "Read an own device's routing configuration",
+  description:
+    "The gateways as WireGuard peers, with the traffic routed through each. A device that may reach nothing, or whose session has ended, has no gateways. If no gateway has seen the device yet, its source address is that of the request. Until `validUntil` (milliseconds since 1970), the report does not change through the passage of time alone.",
+  access: "person",
+  parameters: { id: "uuid" },
+  success: { status: 200, kind: "report", body: DeviceConfiguration },
+  errors: ["evaluation_too_expensive", "evaluation_rate_exceeded"],
 });
 
 export const renameMyDevice = operation({

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
-import { Address, AddressText, resourceTypes } from "../records/address.ts";
+import { Address, AddressText, AnswersWithin, resourceTypes } from "../records/address.ts";
 import { loadBalancingModes, Resource } from "../records/resource.ts";
 import { closedObject, component, Description, idList, Name, oneOf, referenceKeyword } from "../schema.ts";
 
@@ -41,6 +41,7 @@ export const resourceLimits = { addresses: 500, gateways: 500 } as const;
 export const CreateAddress = component("CreateAddress", "An address of a resource.", {
   address: AddressText,
   protocols: idList("Protocols that the address accepts.", 100),
+  answersWithin: Type.Optional(AnswersWithin),
 });
 
 export const createResource = operation({

@@ -20,8 +20,9 @@ export const replaceTenantSettings = operation({
   tag,
   summary: "Update the tenant's settings",
   description:
-    "Omitted fields stay unchanged. A change of `configurationLifetime` sends new configurations to all connected gateways and devices. `singleSignOnOnly` requires an enabled identity provider, and a recovery code or an account at an enabled provider for the owner.",
+    "Omitted fields stay unchanged. A change of `deviceSessionLifetime` changes when the sessions of devices end, and takes effect at once. A change of `configurationLifetime` sends new configurations to all connected gateways and devices. `singleSignOnOnly` requires an enabled identity provider, and a recovery code or an account at an enabled provider for the owner.",
   access: "settings:write",
+  changesAccess: true,
   dangerous: true,
   conditional: true,
   body: NewTenantSettings,

@@ -7,7 +7,7 @@ export const admissionRuleTypes = ["ALLOW", "DENY", "CUSTOM"] as const;
 export const RuleText = Type.String({
   minLength: 1,
   maxLength: 4096,
-  description: "A CEL expression over user, device, source, resource and now, with a boolean result.",
+  description: "A CEL expression over user, device, session, source, resource and now, with a boolean result.",
 });
 
 export const AdmissionRule = component(
@@ -18,7 +18,9 @@ export const AdmissionRule = component(
     name: Name,
     type: oneOf(admissionRuleTypes),
     hasTimeConstraint: Type.Boolean(),
-    rule: Type.Optional(Type.String({ description: "A CEL expression over user, device, source, resource and now." })),
+    rule: Type.Optional(
+      Type.String({ description: "A CEL expression over user, device, session, source, resource and now." }),
+    ),
   },
 );
 export type AdmissionRule = Static<typeof AdmissionRule>;
@@ -33,7 +35,8 @@ export const RuleReport = component("RuleReport", "The result of checking the te
   valid: Type.Boolean(),
   readsNow: Type.Optional(
     Type.Boolean({
-      description: "Whether a valid rule reads `now` and therefore requires `hasTimeConstraint: true`.",
+      description:
+        "Whether a valid rule reads `now` or `session.age` and therefore requires `hasTimeConstraint: true`.",
     }),
   ),
   errors: Type.Array(RuleError, { description: "Errors in the order of the text, at most 20." }),

@@ -7,7 +7,7 @@
 import Type, { type Static, type TSchema } from "typebox";
 import { roleTypes } from "../permissions.ts";
 import { closedObject, component, Description, Email, Name, oneOf, shortText } from "../schema.ts";
-import { AddressText, resourceTypes } from "./address.ts";
+import { AddressText, mostAnswerBlocks, resourceTypes } from "./address.ts";
 import { RuleText } from "./admission-rule.ts";
 import { Endpoint } from "./gateway.ts";
 import { gatewaySettingsFields } from "./gateway-settings.ts";
@@ -26,6 +26,7 @@ import { loadBalancingModes } from "./resource.ts";
 import {
   configurationLifetime,
   defaultTenantSettings,
+  deviceSessionSeconds,
   type TenantSettings,
   tenantSettingsFields,
 } from "./tenant-settings.ts";
@@ -86,6 +87,13 @@ const ConfiguredGroup = component("ConfiguredGroup", "A group, identified by nam
   roles: listOf(AssignableRole, 20, "Roles that members inherit.", { uniqueItems: true }),
   maxDevices: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 1000, default: 5, description: "Devices that each member can enrol." }),
+  ),
+  deviceSessionLifetime: Type.Optional(
+    Type.Integer({
+      ...deviceSessionSeconds,
+      description:
+        "How long devices of members are trusted after their users signed in on them, in seconds; no limit by this group if omitted.",
+    }),
   ),
   isSamlDefaultGroup: flag(
     false,
@@ -178,6 +186,14 @@ export type ConfiguredGateway = Static<typeof ConfiguredGateway>;
 const ConfiguredAddress = component("ConfiguredAddress", "An address of a resource.", {
   address: AddressText,
   protocols: namesOf("a protocol", 100, "The protocols that the address is reached by."),
+  answersWithin: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 49, description: "An address or a CIDR." }), {
+      minItems: 1,
+      maxItems: mostAnswerBlocks,
+      description:
+        "For a name of a PRIVATE resource: blocks that contain every address that DNS may return. If omitted: the `networks` of the gateway, if it has any.",
+    }),
+  ),
 });
 
 const ConfiguredResource = component("ConfiguredResource", "A resource, identified by name.", {
@@ -195,7 +211,7 @@ export type ConfiguredResource = Static<typeof ConfiguredResource>;
 const ConfiguredAdmissionRule = component("ConfiguredAdmissionRule", "A custom admission rule, identified by name.", {
   name: described(Name, "The rule's name. Policies refer to the rule by this name."),
   rule: RuleText,
-  hasTimeConstraint: flag(false, "Must be true if the rule reads `now`."),
+  hasTimeConstraint: flag(false, "Must be true if the rule reads `now` or `session.age`."),
 });
 export type ConfiguredAdmissionRule = Static<typeof ConfiguredAdmissionRule>;
 

@@ -30,5 +30,7 @@ export const DeviceConfiguration = closedObject({
   internet: Type.Optional(Uuid),
   /** The first time at which a time condition can change the configuration; absent: none can. */
   validUntil: Type.Optional(Moment),
+  /** When the device's session ends or has ended; absent: no session limits the device. */
+  sessionEndsAt: Type.Optional(Moment),
 });
 export type DeviceConfiguration = Static<typeof DeviceConfiguration>;

@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { PublicKey } from "../network-values.ts";
 import { component, flatFacts, identity, Name, nullable, oneOf, Timestamp, Uuid } from "../schema.ts";
 
 export const deviceStatuses = ["Online", "Offline", "Deactivated"] as const;
@@ -22,6 +23,18 @@ export const DeviceTags = Type.Array(
       "Tags of devices, which admission rules read as `device.tags`. Lower-case letters, digits, full stops, underscores, colons and hyphens, at most 63 characters.",
   },
 );
+
+/** Why a session of a device was ended before its time. */
+export const deviceSessionEndReasons = [
+  "sign-in-required",
+  "signed-out",
+  "signed-out-at-provider",
+  "device-deactivated",
+  "user-deactivated",
+  "passkeys-reset",
+  "provider-deleted",
+] as const;
+export type DeviceSessionEndReason = (typeof deviceSessionEndReasons)[number];
 
 const deviceFields = {
   ...identity,
@@ -58,23 +71,27 @@ export const DeviceSession = component(
     authenticatedAt: Type.Optional(
       Type.Unsafe<Static<typeof Timestamp>>({
         ...Timestamp,
-        description: "When the user had authenticated, which can be before the sign-in on the device.",
+        description: "When the user authenticated, which can be before the sign-in on the device.",
       }),
     ),
     methods: Type.Array(Type.String(), { description: "The methods of that authentication (RFC 8176)." }),
     provider: Type.Optional(
-      Type.Unsafe<Static<typeof Uuid>>({ ...Uuid, description: "The identity provider; omitted for other ways in." }),
+      Type.Unsafe<Static<typeof Uuid>>({
+        ...Uuid,
+        description: "The identity provider; omitted if the user authenticated without one.",
+      }),
     ),
     endsAt: Type.Optional(
       Type.Unsafe<Static<typeof Timestamp>>({
         ...Timestamp,
         description:
-          "From this time on, the device reaches only the control plane, until its user signs in again. Omitted if the tenant sets no lifetime.",
+          "From this time on, the device reaches only the control plane, until its user signs in again. Omitted if neither the tenant nor a group of the user sets a lifetime, and no new sign-in has been required.",
       }),
     ),
     ended: Type.Optional(
       Type.Boolean({ description: "True if the session was ended before its time, for example by a deactivation." }),
     ),
+    endReason: Type.Optional(oneOf(deviceSessionEndReasons, { description: "Why the session was ended." })),
   },
 );
 export type DeviceSession = Static<typeof DeviceSession>;
@@ -103,6 +120,12 @@ export const Device = component("Device", "A machine with which a user connects 
     }),
   ),
   tags: DeviceTags,
+  agent: Type.Optional(
+    Type.Boolean({
+      description:
+        "False for a device with another WireGuard app, which reports no posture. Omitted for devices that run the agent. Admission rules read it as `device.agent`.",
+    }),
+  ),
   enrolmentKey: Type.Optional(
     Type.Unsafe<string>({
       ...Uuid,
@@ -113,6 +136,19 @@ export const Device = component("Device", "A machine with which a user connects 
   user: Type.Optional(DeviceUser),
 });
 export type Device = Static<typeof Device>;
+
+export const KeyChallenge = component("KeyChallenge", "A challenge for the owner of a new WireGuard key.", {
+  ticket: Type.String({ description: "Identifies the challenge in the answer. Opaque." }),
+  tenant: Uuid,
+  user: Uuid,
+  ephemeralKey: Type.Unsafe<Static<typeof PublicKey>>({
+    ...PublicKey,
+    description: "An X25519 public key for this challenge only: 32 bytes in base64.",
+  }),
+  nonce: Type.String({ description: "32 random bytes in base64." }),
+  expiresAt: Timestamp,
+});
+export type KeyChallenge = Static<typeof KeyChallenge>;
 
 export const DeviceToken = component("DeviceToken", "The token that authenticates a device's agent.", {
   token: Type.String({ description: "The token, shown only once. Gatehouse stores only its hash." }),

@@ -10,6 +10,12 @@ const groupFields = {
     description:
       "Devices that each member can enrol. The user's own limit takes precedence; with several groups, the largest limit applies.",
   }),
+  deviceSessionLifetime: Type.Optional(
+    Type.Integer({
+      description:
+        "How long devices of members are trusted after their users signed in on them, in seconds. The shortest of the lifetimes of the tenant and of the user's groups applies.",
+    }),
+  ),
   isSamlDefaultGroup: Type.Boolean({ description: "Whether new users from single sign-on join this group." }),
   idpMapping: Type.Array(Type.String(), { description: "Groups of the identity provider that map to this group." }),
 };

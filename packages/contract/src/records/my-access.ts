@@ -43,10 +43,16 @@ export const myAccessReasons = [
   /** No gateway can carry the traffic now. */
   "no_gateway",
   "device_required",
+  /** The device would have to run the agent. */
+  "agent_required",
   /** Only other devices of the person may connect. */
   "other_device",
   "device_pending",
   "device_deactivated",
+  /** Nobody has signed in on the device again since its session ended. */
+  "session_ended",
+  /** A condition on the sign-in on the device is not met. A new sign-in can meet it. */
+  "sign_in_again",
   /** The person is not an active user. */
   "person_inactive",
   /** Access is allowed from other networks only. */

@@ -44,7 +44,7 @@ export const tenantSettingsFields = {
     Type.Integer({
       ...deviceSessionSeconds,
       description:
-        "How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. When the setting is first made, present devices are trusted for this time. A device on which nobody has signed in is trusted for this time after its enrolment.",
+        "How long a device is trusted after its user signed in on it, in seconds: 15 minutes to a year; null (the default): until it is deactivated. Groups can have shorter lifetimes. When a lifetime is first set, existing devices are trusted for this time from then on. A device on which nobody has signed in is trusted for this time after its enrolment.",
     }),
   ),
 };
