@@ -13,7 +13,7 @@ import { chooseServerAccount, spawnAs } from "./server-account.ts";
 import type { LogEvent } from "./server-log.ts";
 
 const asRoot = process.getuid?.() === 0;
-const ownerScript = fileURLToPath(new URL("./crash-test-owner.mjs", import.meta.url));
+const ownerScript = fileURLToPath(new URL("./testing/crash-test-owner.mjs", import.meta.url));
 
 let root: string;
 let logged: LogEvent[] = [];

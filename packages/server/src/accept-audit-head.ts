@@ -13,8 +13,8 @@ import {
   insertOperatorCheckpoint,
   lastOperatorPlace,
 } from "./platform/audit/operator-record.queries.ts";
-import { noEnd, readPlaceBefore } from "./platform/audit/record.queries.ts";
-import type { AuditSigner, ChainPlace } from "./platform/audit/signatures.ts";
+import { noEnd, readPositionBefore } from "./platform/audit/record.queries.ts";
+import type { AuditSigner, ChainPosition } from "./platform/audit/signatures.ts";
 import { insertAcceptedHead } from "./platform/audit/signed-heads.queries.ts";
 import { operatorRecord, readHeads } from "./platform/audit/signed-heads.ts";
 import { Database, type Transaction } from "./platform/db/database.ts";
@@ -24,7 +24,7 @@ import type { MasterKeys } from "./platform/secrets/master-key.ts";
 import { explained } from "./verify-audit.ts";
 
 const scope = { kind: "operator" } as const;
-const noRecord: ChainPlace = { position: 0, generation: 0, hash: "0".repeat(64) };
+const noRecord: ChainPosition = { position: 0, generation: 0, hash: "0".repeat(64) };
 const tenantsAtOnce = 500;
 
 export interface AcceptOptions {
@@ -34,7 +34,7 @@ export interface AcceptOptions {
 }
 
 /** A head that was accepted. Position 0: the record is gone. */
-export interface Accepted extends Pick<ChainPlace, "position" | "hash"> {
+export interface Accepted extends Pick<ChainPosition, "position" | "hash"> {
   readonly tenantId: string;
 }
 
@@ -97,7 +97,7 @@ async function acceptHeads(
       if (!isOperator) await record(tx, recordId, reason, at);
       const head = isOperator
         ? await record(tx, recordId, reason, at).then(() => lastOperatorPlace(tx))
-        : await readPlaceBefore({ tenantId: recordId, query: tx.query }, noEnd);
+        : await readPositionBefore({ tenantId: recordId, query: tx.query }, noEnd);
       if (head !== undefined) {
         const checkpoint = signer.sign("checkpoint", recordId, head, at);
         if (isOperator) await insertOperatorCheckpoint(tx, checkpoint);

@@ -194,8 +194,8 @@ function composeCore(
   const guard = new HeadGuard({ database, heads, signatures: () => keys.signatures, clock, log });
   const streams = new EventStreams({ ...eventStreamLimits, ...streamLimits });
   const generations = new GenerationReader((tenantId) => currentState(database, tenantId));
-  const models = new ModelStore({ database, generations, clock });
   const evaluator = new Evaluator(clock, evaluationLimits);
+  const models = new ModelStore({ database, generations, clock, evaluator });
   const lateEffects = new LateEffects({
     runner: () => runner,
     database,

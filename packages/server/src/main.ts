@@ -15,6 +15,7 @@ import { acceptQueueLength } from "./http/app.ts";
 import { createChallengeListener } from "./http/challenge-listener.ts";
 import { createMetricsListener } from "./http/metrics-listener.ts";
 import type { TlsFiles } from "./http/tls-certificate.ts";
+import { prepareBodyChecks } from "./http/validation.ts";
 import { headsFileOf } from "./master-keys.ts";
 import { openDatabase } from "./open-database.ts";
 import { acmeTasks } from "./platform/acme/acme-certificate.ts";
@@ -24,6 +25,7 @@ import type { Log } from "./platform/log.ts";
 import { readOrCreateMasterKey, readSecondMasterKey } from "./platform/secrets/master-key-file.ts";
 import { StartError } from "./platform/start-error.ts";
 import { startTracing } from "./platform/telemetry/start-tracing.ts";
+import { routes } from "./routes.ts";
 
 /** How long requests can take to finish when the server stops, in milliseconds. Then they are aborted. */
 const drainMs = 10_000;
@@ -78,6 +80,7 @@ export async function startGatehouse(config: Config, log: Log, options: StartOpt
         log.warn("demo mode: anyone who reaches the server can sign in as the example people");
       }
       signal.throwIfAborted();
+      prepareBodyChecks(routes.map(({ operation }) => operation));
       const address = await listen(composition, config);
       port = Number(new URL(address).port || defaultPort(config));
       const metrics = await listenForMetrics(composition, config);

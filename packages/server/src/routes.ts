@@ -6,6 +6,7 @@ import { admissionRuleRoutes } from "./features/admission-rules/admission-rules.
 import { apiKeyRoutes } from "./features/api-keys/api-keys.routes.ts";
 import { changeRoutes } from "./features/changes/changes.routes.ts";
 import { configurationRoutes } from "./features/configuration/configuration.routes.ts";
+import { deviceSessionRoutes } from "./features/devices/device-sessions.routes.ts";
 import { deviceRoutes } from "./features/devices/devices.routes.ts";
 import { domainRoutes } from "./features/domains/domains.routes.ts";
 import { enrolmentRoutes } from "./features/enrolment/enrolment.routes.ts";
@@ -39,6 +40,7 @@ export const routes: readonly Route[] = [
   ...groupRoutes,
   ...roleRoutes,
   ...deviceRoutes,
+  ...deviceSessionRoutes,
   ...enrolmentRoutes,
   ...gatewayRoutes,
   ...resourceRoutes,

@@ -16,7 +16,7 @@ import {
   wasDeleted,
 } from "./platform/audit/operator-record.queries.ts";
 import { verifyOperatorRecord } from "./platform/audit/operator-record.ts";
-import { AuditSigner, type ChainPlace, SignatureCheck } from "./platform/audit/signatures.ts";
+import { AuditSigner, type ChainPosition, SignatureCheck } from "./platform/audit/signatures.ts";
 import { acceptedHead } from "./platform/audit/signed-heads.queries.ts";
 import { operatorRecord, readHeads } from "./platform/audit/signed-heads.ts";
 import { verifyTenant } from "./platform/audit/verify-database.ts";
@@ -34,7 +34,7 @@ const unsignedSeconds = 600;
 const scope = { kind: "operator" } as const;
 
 /** A head from an earlier verification, or one that the server signed. */
-export interface ExpectedPlace extends Pick<ChainPlace, "position" | "hash"> {
+export interface ExpectedPlace extends Pick<ChainPosition, "position" | "hash"> {
   /** The nil UUID for the operator's record. */
   readonly tenantId: string;
   /** Signatures must reach this position. */

@@ -84,8 +84,8 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     const before = sessionTokenOf(request.headers.cookie, overTls);
     if (before !== undefined) await sessions.end(before);
     limits.noteSignedIn([returned.token], request.ip);
-    const kept = idTokenCookie(returned.idToken ?? "", overTls);
-    reply.header("Set-Cookie", [sessionCookie(returned.token, overTls), kept, ...cookies]);
+    const idToken = idTokenCookie(returned.idToken ?? "", overTls);
+    reply.header("Set-Cookie", [sessionCookie(returned.token, overTls), idToken, ...cookies]);
     // A redirect would still be a request from the provider's site, which gets no strict cookie.
     return sendPage(reply, 200, {
       title: "Signed in",

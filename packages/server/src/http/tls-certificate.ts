@@ -43,7 +43,7 @@ export class TlsCertificate implements ServedCertificate {
     this.#pair = pair;
   }
 
-  /** @throws StartError if the files are no valid pair; an expired certificate is only logged */
+  /** @throws StartError if the files are not a valid pair; an expired certificate is only logged */
   static async open(options: TlsCertificateOptions): Promise<TlsCertificate> {
     const { files, clock, log } = options;
     const remedy =

@@ -104,7 +104,7 @@ describe("over TLS", () => {
 
   test("agents open WebSockets", async () => {
     const gateway = await tenant.client.must.post("/tenants/gateways", { name: "Berlin", wireguardPort: "51820" });
-    const socket = new WebSocket(`wss://localhost:${port}/gateway/v1/link`, gatewayLinkSubprotocols[1], {
+    const socket = new WebSocket(`wss://localhost:${port}/gateway/v1/link`, gatewayLinkSubprotocols[2], {
       ca: firstCertificate.cert,
       headers: { authorization: `Bearer ${gateway.body.token}` },
     });

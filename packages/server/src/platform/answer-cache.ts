@@ -35,7 +35,8 @@ interface Entry extends LoadedAnswer {
 const largestPart = 1 / 8;
 /** Longer questions are not cached. */
 const maxKeyLength = 2_000;
-const entryBytes = 300;
+/** The memory of an entry besides its key and its answer, in bytes, as measured in V8's heap. */
+const entryBytes = 1_000;
 
 export class AnswerCache {
   /** Ordered by last use, the least recent first. */

@@ -143,7 +143,7 @@ export class CommandBatch {
    *
    * @returns a function that computes the impact after the transaction has ended
    */
-  look(): Promise<() => AccessChange> {
+  readImpact(): Promise<() => AccessChange> {
     return this.#impact.preview(this.tx, this.changes);
   }
 

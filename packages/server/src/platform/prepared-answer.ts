@@ -17,6 +17,17 @@ export type HoldSecret = (key: string, reveal: () => string) => string;
 const marker = randomBytes(16).toString("hex");
 const markers = new RegExp(`${marker}:(\\d+);`);
 
+/** The place of a secret in the content. */
+interface SecretPlace {
+  /** The number of bytes before it. */
+  readonly at: number;
+  /** The index in `#reveals`. */
+  readonly secret: number;
+}
+
+/** The memory of a buffer with its object, in bytes. */
+const bytesOf = ({ length }: Buffer) => length + 200;
+
 export class PreparedAnswer {
   /** Becomes the ETag; undefined if the content's hash does. */
   readonly version: number | undefined;
@@ -24,20 +35,28 @@ export class PreparedAnswer {
   tag: string | undefined;
   /** Called after the answer has grown by its compressed content. */
   grown: (() => void) | undefined;
-  /** The whole content in UTF-8, or its parts between secrets. */
-  readonly #parts: readonly Buffer[];
-  /** The indexes in `#reveals` of the secrets between the parts. */
-  readonly #between: readonly number[];
+  /** The content in UTF-8, without the secrets. */
+  readonly #bytes: Buffer;
+  readonly #places: readonly SecretPlace[];
   readonly #reveals: readonly (() => string)[];
-  readonly #encoded = new Map<ContentEncoding, Buffer>();
+  #encoded: Map<ContentEncoding, Buffer> | undefined;
 
   private constructor(text: string, reveals: readonly (() => string)[], version: number | undefined) {
     this.version = version;
     this.#reveals = reveals;
     // Splitting by a group keeps the group's matches, so every other piece is the index of a secret.
     const pieces = reveals.length === 0 ? [text] : text.split(markers);
-    this.#parts = pieces.filter((_, index) => index % 2 === 0).map((part) => Buffer.from(part));
-    this.#between = pieces.filter((_, index) => index % 2 === 1).map(Number);
+    const places: SecretPlace[] = [];
+    let end = 0;
+    for (const [index, piece] of pieces.entries()) {
+      if (index % 2 === 0) end += Buffer.byteLength(piece);
+      else places.push({ at: end, secret: Number(piece) });
+    }
+    // Allocate outside the shared buffer pool. One cached answer would otherwise keep a whole pool in memory.
+    this.#bytes = Buffer.allocUnsafeSlow(end);
+    let written = 0;
+    for (const [index, piece] of pieces.entries()) if (index % 2 === 0) written += this.#bytes.write(piece, written);
+    this.#places = places;
   }
 
   /** @param present returns the body, with held secrets in the places of secrets */
@@ -58,30 +77,34 @@ export class PreparedAnswer {
     return this.#reveals.length > 0;
   }
 
-  /** The memory that the answer takes, in bytes. */
+  /** The memory that the answer takes, in bytes. That of secrets was measured in V8's heap. */
   get size(): number {
-    const buffers = [...this.#parts, ...this.#encoded.values()];
-    return buffers.reduce((sum, { length }) => sum + length + 100, this.#reveals.length * 500);
+    let size = bytesOf(this.#bytes) + this.#places.length * 50 + this.#reveals.length * 1_000;
+    for (const encoded of this.#encoded?.values() ?? []) size += bytesOf(encoded);
+    return size;
   }
 
   /** The whole content, with its secrets in plain text. */
   content(): Buffer {
-    const [first = Buffer.alloc(0), ...others] = this.#parts;
-    if (others.length === 0) return first;
+    if (this.#places.length === 0) return this.#bytes;
     const secrets = this.#reveals.map((reveal) => Buffer.from(JSON.stringify(reveal()).slice(1, -1)));
-    return Buffer.concat([
-      first,
-      ...others.flatMap((part, index) => [secrets[this.#between[index] ?? 0] ?? first, part]),
-    ]);
+    const parts: Buffer[] = [];
+    let start = 0;
+    for (const { at, secret } of this.#places) {
+      parts.push(this.#bytes.subarray(start, at), secrets[secret] ?? Buffer.alloc(0));
+      start = at;
+    }
+    return Buffer.concat([...parts, this.#bytes.subarray(start)]);
   }
 
   /** The compressed content, if it was compressed before. */
   encoded(encoding: ContentEncoding): Buffer | undefined {
-    return this.#encoded.get(encoding);
+    return this.#encoded?.get(encoding);
   }
 
   /** @param bytes the compressed content of an answer without secrets */
   retainEncoded(encoding: ContentEncoding, bytes: Buffer): void {
+    this.#encoded ??= new Map();
     if (this.#encoded.get(encoding) === bytes) return;
     this.#encoded.set(encoding, bytes);
     this.grown?.();

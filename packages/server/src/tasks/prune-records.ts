@@ -12,7 +12,7 @@ import {
 } from "../platform/audit/checkpoints.queries.ts";
 import type { HistoryBaseline } from "../platform/audit/history-baseline.ts";
 import { readStub } from "../platform/audit/record.queries.ts";
-import type { ChainPlace } from "../platform/audit/signatures.ts";
+import type { ChainPosition } from "../platform/audit/signatures.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type CommandRunner, runCommand } from "../platform/command.ts";
 import { newId } from "../platform/ids.ts";
@@ -99,11 +99,11 @@ async function prune(
 }
 
 /** The end of the oldest batches that can be pruned together: a run from the first, since a chain has no gaps. */
-async function lastOld(tx: TenantTx, keptSince: Date): Promise<ChainPlace | undefined> {
+async function lastOld(tx: TenantTx, keptSince: Date): Promise<ChainPosition | undefined> {
   // One more than the limit: the newest batch stays, so that a chain always has a head.
   const seals = await oldestSeals(tx, keptSince, maxBatches + 1);
   const first = seals[0]?.position ?? 0;
-  let place: ChainPlace | undefined;
+  let place: ChainPosition | undefined;
   for (const { old, ...seal } of seals.slice(0, -1)) {
     if (!old || (place !== undefined && seal.position - first > entriesAtOnce)) break;
     place = seal;

@@ -1,5 +1,13 @@
 /** An OpenID provider that signs correct tokens, unless a test changes one part of them. */
-import { createHash, createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import {
+  createHash,
+  createHmac,
+  generateKeyPairSync,
+  type KeyObject,
+  type KeyPairKeyObjectResult,
+  randomBytes,
+  sign,
+} from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -47,12 +55,19 @@ interface ProviderKey {
   readonly publicKey: KeyObject;
 }
 
-function newKey(alg: Algorithm = "RS256"): ProviderKey {
-  const pair =
-    alg === "RS256"
-      ? generateKeyPairSync("rsa", { modulusLength: 2048 })
-      : generateKeyPairSync("ec", { namedCurve: "P-256" });
-  return { kid: randomBytes(6).toString("hex"), alg, ...pair };
+/** RSA keys of all providers in this process, because generating one takes longer than most tests. */
+const rsaPairs: KeyPairKeyObjectResult[] = [];
+/** The key that no provider uses. The others alternate, so that each rotation changes the key. */
+const otherPair = 0;
+const rotatedPairs = 3;
+
+/** @param number of the RSA key */
+function keyOf(number: number, alg: Algorithm = "RS256"): ProviderKey {
+  const kid = randomBytes(6).toString("hex");
+  if (alg === "ES256") return { kid, alg, ...generateKeyPairSync("ec", { namedCurve: "P-256" }) };
+  const pair = rsaPairs[number] ?? generateKeyPairSync("rsa", { modulusLength: 2048 });
+  rsaPairs[number] = pair;
+  return { kid, alg, ...pair };
 }
 
 const accessToken = "access-token-of-the-provider";
@@ -64,7 +79,8 @@ export class HostileProvider {
   deviations: Deviations = {};
   /** Parameters of the latest authorization request. */
   #request = new URLSearchParams();
-  #key = newKey();
+  #rotations = 0;
+  #key = keyOf(1);
   #code = "";
   /** The bodies of the requests for tokens. */
   readonly tokenRequests: URLSearchParams[] = [];
@@ -90,17 +106,18 @@ export class HostileProvider {
 
   /** A key that signs nothing that anyone should accept. */
   static otherKey(alg?: Algorithm): KeyObject {
-    return newKey(alg).privateKey;
+    return keyOf(otherPair, alg).privateKey;
   }
 
   /** A key that a provider can publish beside its own one. */
   static otherPublicKey(): Fields {
-    return { ...newKey().publicKey.export({ format: "jwk" }), use: "sig", alg: "RS256" };
+    return { ...keyOf(otherPair).publicKey.export({ format: "jwk" }), use: "sig", alg: "RS256" };
   }
 
   /** Replaces the signing key. The old one is no longer published. */
   rotateKey(alg?: Algorithm): void {
-    this.#key = newKey(alg);
+    this.#rotations += 1;
+    this.#key = keyOf(1 + (this.#rotations % rotatedPairs), alg);
   }
 
   /** Authenticates the person. @returns the address at which the browser returns */

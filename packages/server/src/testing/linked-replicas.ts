@@ -21,8 +21,8 @@ export interface LinkedReplicas {
     options?: Partial<SimulatedGatewayOptions>,
     fields?: object,
   ): Promise<{ readonly id: string; readonly gateway: SimulatedGateway }>;
-  /** Returns another agent with the token of a gateway. */
-  agentWithToken(id: string, token: string): SimulatedGateway;
+  /** Returns another agent with the token of a gateway. Its agent uses the first replica by default. */
+  agentWithToken(id: string, token: string, url?: string): SimulatedGateway;
 }
 
 /** Starts replicas for the tests of a file, and creates a tenant before each test. Call it at the top of the file. */
@@ -68,8 +68,8 @@ export function linkedReplicas(count = 1): LinkedReplicas {
       opened.push(gateway);
       return { id: body.id, gateway };
     },
-    agentWithToken(gatewayId, token) {
-      const gateway = new SimulatedGateway({ url: started(urls[0]), gatewayId, token });
+    agentWithToken(gatewayId, token, url = started(urls[0])) {
+      const gateway = new SimulatedGateway({ url, gatewayId, token });
       opened.push(gateway);
       return gateway;
     },

@@ -1,6 +1,7 @@
 import type { SignedDeviceConfiguration } from "@gatehouse/agent-protocol/device/configuration";
 import { deviceConfigurationFault } from "@gatehouse/agent-protocol/device/envelope";
 import {
+  type DeviceAnswer,
   type DeviceFailureReason,
   type DeviceGoodbye,
   type DeviceHello,
@@ -49,9 +50,11 @@ export class SimulatedDevice extends SimulatedAgent<DeviceMessage, DeviceServerM
   readonly goodbyes: DeviceGoodbye[] = [];
   /** The sequence numbers of answered heartbeats. */
   readonly answers: number[] = [];
+  /** The answers to questions. */
+  readonly explained: DeviceAnswer[] = [];
 
   constructor(options: SimulatedDeviceOptions) {
-    super({ path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[1] }, options.url, options.token);
+    super({ path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[2] }, options.url, options.token);
     this.#options = options;
     this.publicKey = options.publicKey;
   }
@@ -81,7 +84,12 @@ export class SimulatedDevice extends SimulatedAgent<DeviceMessage, DeviceServerM
     this.send({ type: "heartbeat", sequence: this.nextSequence(), gateways: [] });
   }
 
-  /** Uses version 2 of the protocol, and proves this key. @param former the key that it replaces */
+  /** @param to what the device wants to reach */
+  question(to: string): void {
+    this.send({ type: "question", number: this.nextSequence(), to });
+  }
+
+  /** Uses the latest version of the protocol, and proves this key. @param former the key that it replaces */
   useKey(key: SimulatedKey, former?: SimulatedKey): void {
     this.endpoint = { path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[0] };
     this.publicKey = key.publicKey;
@@ -96,6 +104,7 @@ export class SimulatedDevice extends SimulatedAgent<DeviceMessage, DeviceServerM
     else if (message.type === "welcome") this.welcome = message;
     else if (message.type === "goodbye") this.goodbyes.push(message);
     else if (message.type === "heartbeat-answer") this.answers.push(message.sequence);
+    else if (message.type === "answer") this.explained.push(message);
     else this.#answer(message.configuration);
   }
 

@@ -64,7 +64,7 @@ export class SimulatedGateway extends SimulatedAgent<AgentMessage, ServerMessage
   seen: ReceivedCounts = { wholes: 0, differences: 0, bytes: 0 };
 
   constructor(options: SimulatedGatewayOptions) {
-    super({ path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocols[1] }, options.url, options.token);
+    super({ path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocols[2] }, options.url, options.token);
     this.#options = options;
     this.verdict = options.verdict ?? (() => "apply");
     this.publicKey = options.publicKey ?? randomBytes(32).toString("base64");
@@ -101,7 +101,7 @@ export class SimulatedGateway extends SimulatedAgent<AgentMessage, ServerMessage
     this.seen = { ...this.seen, bytes: this.seen.bytes + length };
   }
 
-  /** Uses version 2 of the protocol, and proves this key. @param former the key that it replaces */
+  /** Uses the latest version of the protocol, and proves this key. @param former the key that it replaces */
   useKey(key: SimulatedKey, former?: SimulatedKey): void {
     this.endpoint = { path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocols[0] };
     this.publicKey = key.publicKey;

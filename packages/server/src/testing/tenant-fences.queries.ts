@@ -112,6 +112,7 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   gateway_links: ["operator_follows"],
   // Replicas follow the links of the devices of all their tenants with one query.
   device_links: ["operator_follows"],
+  device_gateway_sources: ["operator_follows"],
   // Signing of the audit record queries which chains have grown.
   audit_checkpoints: ["operator_follows"],
   // The check of signed heads covers all tenants. Seals and stubs contain only hashes.

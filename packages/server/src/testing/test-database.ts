@@ -19,3 +19,9 @@ export function createDatabase(): Promise<TestDatabase> {
 export function copyDatabase(name: string): Promise<TestDatabase> {
   return createDatabaseOn(inject("server"), `${inject("template")}_${randomBytes(6).toString("hex")}`, name);
 }
+
+/** The URL of a database, for programs that tests start. */
+export function databaseUrl({ connection }: TestDatabase): string {
+  const { connectionString, host: folder = "", port, user, database } = connection;
+  return connectionString ?? `postgres://${user}@/${database}?host=${encodeURIComponent(folder)}&port=${port}`;
+}

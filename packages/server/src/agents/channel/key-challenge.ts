@@ -1,6 +1,7 @@
 /** Challenges that agents answer with a proof of their WireGuard key (docs/decisions/0104). */
 import {
   createHmac,
+  createPrivateKey,
   createPublicKey,
   diffieHellman,
   generateKeyPairSync,
@@ -25,16 +26,10 @@ const keyBytes = 32;
 
 /** Returns a challenge for one agent on one link. Its private key exists only in this object. */
 export function newChallenge(kind: ProvingKind, tenant: string, agent: string): OpenChallenge {
-  const { publicKey, privateKey } = generateKeyPairSync("x25519");
-  const ephemeralKey = publicKey.export({ format: "der", type: "spki" }).subarray(-keyBytes).toString("base64");
-  const nonce = randomBytes(keyBytes).toString("base64");
-  const challenge: Challenge = { type: "challenge", tenant, agent, ephemeralKey, nonce };
+  const { challenge, privateKey } = challengeFor(tenant, agent);
   /** @param reported the key in `hello` @param prover the key that has to have made the proof */
-  const isProvedBy = (proof: string, reported: string, prover: string, role: ProvenRole) => {
-    const expected = proofBy(privateKey, prover, keyProofText(kind, challenge, { publicKey: reported, role }), nonce);
-    const given = Buffer.from(proof, "base64");
-    return expected !== undefined && given.length === expected.length && timingSafeEqual(given, expected);
-  };
+  const isProvedBy = (proof: string, reported: string, prover: string, role: ProvenRole) =>
+    isExpected(proof, privateKey, prover, keyProofText(kind, challenge, { publicKey: reported, role }), challenge);
   return {
     challenge,
     claimOf: (publicKey, { proof, previous }) => {
@@ -47,6 +42,49 @@ export function newChallenge(kind: ProvingKind, tenant: string, agent: string): 
       };
     },
   };
+}
+
+/** A challenge that outlives the request in which it was made. */
+export interface StoredChallenge {
+  readonly challenge: Challenge;
+  /** PKCS #8 in base64. A secret. */
+  readonly privateKey: string;
+}
+
+/** Returns a challenge for a person who registers a key without a link. */
+export function newStoredChallenge(tenant: string, userId: string): StoredChallenge {
+  const { challenge, privateKey } = challengeFor(tenant, userId);
+  return { challenge, privateKey: privateKey.export({ format: "der", type: "pkcs8" }).toString("base64") };
+}
+
+/** Whether the proof answers the challenge, and was made with the private key of `publicKey`. */
+export function answersChallenge(stored: StoredChallenge, publicKey: string, proof: string): boolean {
+  const { challenge } = stored;
+  const key = createPrivateKey({ key: Buffer.from(stored.privateKey, "base64"), format: "der", type: "pkcs8" });
+  const text = keyProofText("app", challenge, { publicKey, role: "current" });
+  return isExpected(proof, key, publicKey, text, challenge);
+}
+
+function challengeFor(
+  tenant: string,
+  agent: string,
+): { readonly challenge: Challenge; readonly privateKey: KeyObject } {
+  const { publicKey, privateKey } = generateKeyPairSync("x25519");
+  const ephemeralKey = publicKey.export({ format: "der", type: "spki" }).subarray(-keyBytes).toString("base64");
+  const nonce = randomBytes(keyBytes).toString("base64");
+  return { challenge: { type: "challenge", tenant, agent, ephemeralKey, nonce }, privateKey };
+}
+
+function isExpected(
+  proof: string,
+  privateKey: KeyObject,
+  prover: string,
+  text: string,
+  { nonce }: Pick<Challenge, "nonce">,
+): boolean {
+  const expected = proofBy(privateKey, prover, text, nonce);
+  const given = Buffer.from(proof, "base64");
+  return expected !== undefined && given.length === expected.length && timingSafeEqual(given, expected);
 }
 
 /** @returns undefined if nobody can prove the key: the secret that a key of small order shares is known to all */

@@ -1,4 +1,5 @@
 import { type RoutedDevice, type RouteInputs, servingGateways } from "@gatehouse/policy/enforcement/device-routes";
+import { withObservation } from "@gatehouse/policy/enforcement/device-sources";
 import type { GatewayLink } from "@gatehouse/policy/enforcement/links";
 import { withUsableKeys } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
@@ -9,6 +10,7 @@ import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
 import type { TenantModel, TenantModels } from "../../platform/tenancy/tenant-models.ts";
+import type { MovedDevice } from "../sources/device-sources.ts";
 import {
   giveTunnelAddresses,
   type LinkRows,
@@ -105,11 +107,13 @@ export class DeviceRouteInputs {
     return (this.#changedIn.get(resourceId) ?? 0) > epoch;
   }
 
-  /** Sets the source address of a device. @returns whether it changed */
-  move(deviceId: string, sourceIp: string): boolean {
+  /** Takes a new source address of a device. @returns whether it is new */
+  move({ deviceId, gatewayId, source }: MovedDevice): boolean {
     const device = this.#devices.get(deviceId);
-    if (device === undefined || device.sourceIp === sourceIp) return false;
-    this.#devices.set(deviceId, { ...device, sourceIp });
+    if (device === undefined) return false;
+    const sources = withObservation(device.sources, gatewayId, source);
+    if (sources === device.sources) return false;
+    this.#devices.set(deviceId, { ...device, sources });
     return true;
   }
 

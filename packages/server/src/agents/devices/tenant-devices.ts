@@ -1,8 +1,16 @@
 import { deviceContentHash } from "@gatehouse/agent-protocol/device/envelope";
-import type { DeviceFailed, DeviceHello, DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
+import {
+  type DeviceFailed,
+  type DeviceHello,
+  type DeviceMessage,
+  type DeviceQuestion,
+  deviceQuestionsVersion,
+} from "@gatehouse/agent-protocol/device/frames";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
 import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { deviceConfiguration } from "@gatehouse/policy/enforcement/device-routes";
+import { noSources } from "@gatehouse/policy/enforcement/device-sources";
 import type { DeviceIdentity } from "../../features/devices/devices.api.ts";
 import { storeClaimedKeys } from "../../features/enrolment/enrolment.api.ts";
 import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
@@ -16,6 +24,7 @@ import type { SigningKey } from "../channel/signing-keys.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
 import type { DeviceConnection, DeviceReason } from "./device-connection.ts";
+import { DeviceQuestions } from "./device-questions.ts";
 import { type Concerned, DeviceRouteInputs } from "./device-route-inputs.ts";
 import { DeviceSession, type WantedRoutes } from "./device-session.ts";
 
@@ -33,6 +42,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   readonly connections = new ConnectionRegistry<DeviceReason, DeviceConnection>();
   readonly #options: TenantDevicesOptions;
   readonly #inputs: DeviceRouteInputs;
+  readonly #questions: DeviceQuestions;
   readonly #updates: CoalescedTask;
   readonly #timer: ClockTimer;
   /** Connections that said hello since the last update began. */
@@ -46,6 +56,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
     const { tenantId, runner, clock, log } = options;
     this.#options = options;
     this.#inputs = new DeviceRouteInputs(tenantId, runner.database, runner.models);
+    this.#questions = new DeviceQuestions({ runner, clock, log });
     this.#timer = new ClockTimer(clock, () => this.tick());
     this.#updates = new CoalescedTask({
       run: () => this.#update(),
@@ -69,9 +80,18 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   received(connection: DeviceConnection, message: LaterMessage<DeviceMessage>): void {
     if (message.type === "heartbeat") {
       connection.sendIfRead({ type: "heartbeat-answer", sequence: message.sequence });
-    } else if (connection.session === undefined) this.#end(connection, "protocol");
+    } else if (message.type === "question") this.#answer(connection, message);
+    else if (connection.session === undefined) this.#end(connection, "protocol");
     else if (message.type === "applied") connection.session.applied(message);
     else connection.session.failed(message);
+  }
+
+  #answer(connection: DeviceConnection, question: DeviceQuestion): void {
+    const { agentId: deviceId } = connection.agent;
+    const routed = this.#inputs.routeInputs.devices.get(deviceId);
+    const { sources, country } = routed ?? { sources: noSources, country: null };
+    const { tenantId } = this.#options;
+    void this.#questions.answer(connection, { tenantId, deviceId, sources, country }, question);
   }
 
   left(connection: DeviceConnection): void {
@@ -80,9 +100,9 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   }
 
   moved(devices: readonly MovedDevice[]): void {
-    for (const { deviceId, sourceIp } of devices) {
-      const connection = this.connections.of(deviceId);
-      if (connection !== undefined && this.#inputs.move(deviceId, sourceIp)) this.#offerSoon(connection);
+    for (const device of devices) {
+      const connection = this.connections.of(device.deviceId);
+      if (connection !== undefined && this.#inputs.move(device)) this.#offerSoon(connection);
     }
   }
 
@@ -209,7 +229,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   #observeSource({ agent, sourceAddress }: DeviceConnection): void {
     const { tenantId, clock, sources } = this.#options;
     const address = discoveredAddress(sourceAddress);
-    if (address !== "") sources.observe(tenantId, agent.agentId, address, clock.now());
+    if (address !== "") sources.observe(tenantId, agent.agentId, null, address, clock.now());
   }
 
   #welcome(connection: DeviceConnection, key: SigningKey): void {
@@ -277,7 +297,8 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
       this.#due.add(dueAt, connection);
       this.#timer.set(this.#due.next);
     }
-    return { content, hash: deviceContentHash(content, this.#options.sha256), generation, lifeMs };
+    const offered = connection.version >= deviceQuestionsVersion ? content : withoutSession(content);
+    return { content: offered, hash: deviceContentHash(offered, this.#options.sha256), generation, lifeMs };
   }
 
   #end(connection: DeviceConnection, reason: DeviceReason, retryAfterMs?: number): void {
@@ -288,6 +309,11 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   #now(): number {
     return this.#options.clock.now().getTime();
   }
+}
+
+/** Earlier agents refuse configurations with properties that they do not know. */
+function withoutSession({ sessionEndsAt: _, ...content }: DeviceConfiguration): DeviceConfiguration {
+  return content;
 }
 
 /** @returns undefined if the device may stay connected */

@@ -5,7 +5,8 @@ import {
   type KnownKey,
   keyClaimFault,
 } from "@gatehouse/agent-protocol/link/key-proof";
-import type { LinkChange } from "@gatehouse/policy/enforcement/links";
+import { sourceAt, withObservation } from "@gatehouse/policy/enforcement/device-sources";
+import type { DeviceLink, LinkChange } from "@gatehouse/policy/enforcement/links";
 import { type EnforcementChange, TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
 import { type KeyFault, keyFault } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
@@ -53,8 +54,8 @@ export class DesiredState {
   #enforcement: TenantEnforcement | undefined;
   /** The prefix of the tenant's IPv6 tunnel addresses; undefined before the first address is assigned. */
   #prefix: string | undefined;
-  /** New source addresses, by device. */
-  #moved = new Map<string, string>();
+  /** New observations of devices' source addresses. */
+  #moved: readonly MovedDevice[] = [];
   /** The keys of gateways, as stored. */
   #keys = new Map<string, KnownKey>();
   /** Devices by IPv4 tunnel address; undefined until they are needed. */
@@ -99,9 +100,12 @@ export class DesiredState {
     return this.#idsByAddress.get(ipv4);
   }
 
-  /** @returns undefined for an unknown device, null for an unknown address */
-  sourceOf(deviceId: string): string | null | undefined {
-    return this.#enforcement?.links.devices.get(deviceId)?.sourceIp;
+  /** Whether an observation of a gateway changes the source address that counts at the gateway. */
+  isMove({ deviceId, gatewayId, source }: MovedDevice & { readonly gatewayId: string }): boolean {
+    const link = this.#enforcement?.links.devices.get(deviceId);
+    if (link === undefined) return false;
+    const after = withObservation(link.sources, gatewayId, source);
+    return sourceAt(after, gatewayId) !== sourceAt(link.sources, gatewayId);
   }
 
   /** Checks a key that a gateway reports. @returns undefined if the gateway may have it */
@@ -113,6 +117,12 @@ export class DesiredState {
     return keyClaimFault(known, claim, this.#options.clock.now().getTime());
   }
 
+  /** Whether a gateway has another key now than a connection that was admitted before. */
+  hasOtherKey(gatewayId: string, claim: KeyClaim): boolean {
+    const known = this.#keys.get(gatewayId);
+    return known !== undefined && keyClaimFault(known, claim, this.#options.clock.now().getTime()) !== undefined;
+  }
+
   /** Takes an entry of the outbox, for the next refresh. */
   changed(entry: OutboxEntry): void {
     // The lifetime of configurations belongs to all content.
@@ -120,9 +130,15 @@ export class DesiredState {
     this.#projection.changed(entry);
   }
 
-  /** Takes new source addresses of devices, for the next refresh. */
-  moved(devices: readonly MovedDevice[]): void {
-    for (const { deviceId, sourceIp } of devices) this.#moved.set(deviceId, sourceIp);
+  /** Takes new source addresses of devices, for the next refresh. @returns whether there are any */
+  moved(devices: readonly MovedDevice[]): boolean {
+    const links = this.#enforcement?.links.devices;
+    const changed = devices.filter(({ deviceId, gatewayId, source }) => {
+      const link = links?.get(deviceId);
+      return link !== undefined && withObservation(link.sources, gatewayId, source) !== link.sources;
+    });
+    this.#moved = [...this.#moved, ...changed];
+    return changed.length > 0;
   }
 
   /** Entries of the outbox were missed: the next refresh reloads everything. */
@@ -138,7 +154,7 @@ export class DesiredState {
   async refresh(): Promise<Refreshed> {
     const { models, tenantId, clock } = this.#options;
     const moved = this.#moved;
-    this.#moved = new Map();
+    this.#moved = [];
     try {
       return await this.#projection.advance({
         mustReload: clock.now().getTime() >= this.staleAt,
@@ -147,13 +163,15 @@ export class DesiredState {
         reload: ({ model }, changed) => this.#reload(model, changed),
       });
     } catch (error) {
-      this.#moved = new Map([...moved, ...this.#moved]);
+      this.#moved = [...moved, ...this.#moved];
       throw error;
     }
   }
 
-  async #update(model: Model, changed: ChangedRecords, moved: ReadonlyMap<string, string>): Promise<Refreshed> {
-    const changes = [...factChanges(model, changed), ...(await this.#linkChanges(changed)), ...this.#moves(moved)];
+  async #update(model: Model, changed: ChangedRecords, moved: readonly MovedDevice[]): Promise<Refreshed> {
+    // Rows are read after addresses were observed, so they come last: they may have another key than the present link.
+    const moves = this.#moves(moved);
+    const changes = [...factChanges(model, changed), ...moves, ...(await this.#linkChanges(changed))];
     const now = this.#options.clock.now().getTime();
     const hasChanged = changes.length + changed.size > 0 || now >= (this.#enforcement?.nextSessionEnd ?? now + 1);
     if (!hasChanged || this.#enforcement === undefined) return { changed: [], named: [] };
@@ -212,12 +230,15 @@ export class DesiredState {
     return changes;
   }
 
-  #moves(moved: ReadonlyMap<string, string>): LinkChange[] {
-    return [...moved].flatMap(([deviceId, sourceIp]) => {
-      const link = this.#enforcement?.links.devices.get(deviceId);
-      if (link === undefined || link.sourceIp === sourceIp) return [];
-      return [{ kind: "device-link" as const, link: { ...link, sourceIp } }];
-    });
+  #moves(moved: readonly MovedDevice[]): LinkChange[] {
+    const links = new Map<string, DeviceLink>();
+    for (const { deviceId, gatewayId, source } of moved) {
+      const link = links.get(deviceId) ?? this.#enforcement?.links.devices.get(deviceId);
+      if (link === undefined) continue;
+      const sources = withObservation(link.sources, gatewayId, source);
+      if (sources !== link.sources) links.set(deviceId, { ...link, sources });
+    }
+    return Array.from(links.values(), (link) => ({ kind: "device-link", link }));
   }
 
   #read<T>(work: (tx: Parameters<typeof readLinkRows>[0]) => Promise<T>): Promise<T> {

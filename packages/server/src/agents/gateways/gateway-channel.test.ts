@@ -174,6 +174,22 @@ describe("a configuration that is refused", () => {
     expect((await replicas.client.get(`/tenants/gateways/${id}`)).body.error).toBeUndefined();
   });
 
+  test("no longer counts as an error once the gateway enforces what is wanted, because the change was reverted", async () => {
+    const { id, gateway } = await newGateway();
+    const { policyId } = await grantAccess(id);
+    await gateway.connect();
+    await until("it is ONLINE", async () => (await statusOf(id)) === "ONLINE" && (await isApplied(id, gateway)));
+    gateway.verdict = () => "expired";
+    await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
+    await until("it is ERROR", async () => (await statusOf(id)) === "ERROR");
+    await replicas.client.must.post(`/tenants/policies/${policyId}/reactivate`);
+    await until("the error is gone", async () => (await statusOf(id)) === "ONLINE");
+    const sync = async () => (await replicas.client.get(`/tenants/gateways/${id}/sync`)).body.state;
+    await until("the change counts as applied", async () => (await sync()) === "applied");
+    const tested = await replicas.client.post(`/tenants/gateways/${id}/test-configuration`);
+    expect(tested.body).toMatchObject({ status: "ONLINE" });
+  });
+
   test.each(["unknown_base", "wrong_root"] as const)("as a difference for %s is sent as a whole", async (reason) => {
     const { id, gateway } = await newGateway();
     const { policyId, resourceId } = await grantAccess(id);

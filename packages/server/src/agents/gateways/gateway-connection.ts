@@ -26,6 +26,8 @@ const kind: ConnectionKind<GatewayReason> = {
 export class GatewayConnection extends AgentConnection<AgentMessage, GatewayReason, PresentedGateway, GatewaySession> {
   /** Starts the session, once the content that the gateway should enforce is known. */
   greet: (() => void) | undefined;
+  /** Whether the connection became, or becomes, the current one of its gateway. Refused connections do not. */
+  isClaimed = false;
   /** The generation that the agent enforced when it said hello. */
   agentGeneration = 0;
   /** The root of the content that the gateway should enforce. */

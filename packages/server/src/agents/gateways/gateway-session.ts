@@ -90,7 +90,13 @@ export class GatewaySession implements AgentSession {
   /** Replaces the wanted content. Earlier content that was not sent is skipped. */
   want(wanted: WantedContent): void {
     this.#expiresAt = wanted.expiresAt;
+    const wasRefused = this.#link.phase === "refused";
     this.#step({ type: "wanted", wanted });
+    const { enforced } = this.#link;
+    if (!wasRefused || !this.isSettled || enforced === undefined) return;
+    // The refused change was reverted, so the gateway enforces the desired configuration again and has no error.
+    const { name, root, expiresAt, content } = enforced;
+    this.#parts.listener.applied({ ...name, root, expiresAt }, content);
   }
 
   applied({ configuration }: Applied): void {

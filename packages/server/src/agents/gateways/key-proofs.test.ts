@@ -8,7 +8,7 @@ import { SimulatedDevice } from "../../testing/simulated-device.ts";
 import type { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { until } from "../../testing/until.ts";
 
-const replicas = linkedReplicas();
+const replicas = linkedReplicas(2);
 const read = async (id: string) => (await replicas.client.get(`/tenants/gateways/${id}`)).body;
 const eventsOf = async (id: string) =>
   (await replicas.client.get(`/tenants/events?filter[target.id]=${id}&limit=100`)).body.data;
@@ -29,7 +29,11 @@ async function isRefused(gateway: SimulatedGateway, id: string): Promise<void> {
   await gateway.connect();
   await until("it is refused", () => gateway.goodbyes.length > before);
   expect(gateway.goodbyes.at(-1)).toMatchObject({ reason: "key_refused" });
-  await until("it is in error", async () => (await read(id)).status === "ERROR");
+  await until("it is in error", async () => {
+    // While the server still takes the former link for open, a refusal is only an event. Agents try again.
+    if (!gateway.isOpen) await gateway.connect();
+    return (await read(id)).status === "ERROR";
+  });
 }
 
 test("a gateway proves its key, and from then on has to", async () => {
@@ -132,7 +136,35 @@ test("a thief of the token with a key of its own does not disconnect the gateway
   expect(thief.goodbyes).toMatchObject([{ reason: "key_refused" }]);
   expect(gateway.isOpen).toBe(true);
   expect(gateway.goodbyes).toEqual([]);
-  expect((await read(id)).publicKey).toBe(key.publicKey);
+  const refusals = async () =>
+    (await eventsOf(id)).filter(({ operation }: { operation: string }) => operation === "refuseGatewayKey");
+  await until("there is an event", async () => (await refusals()).length > 0);
+  expect((await refusals())[0]).toMatchObject({ reason: expect.stringContaining(thief.publicKey) });
+  // The gateway stays in service: otherwise, a thief could take it out of service.
+  const record = await read(id);
+  expect(record).toMatchObject({ publicKey: key.publicKey, status: "ONLINE" });
+  expect(record.error).toBeFalsy();
+  const before = (await refusals()).length;
+  thief.useKey(new SimulatedKey());
+  await thief.connect();
+  await until("the thief is refused again", () => thief.goodbyes.length > 1);
+  await replicas.client.must.put(`/tenants/gateways/${id}/settings?wait=applied`, { resolvers: ["10.80.0.53"] });
+  expect(await refusals()).toHaveLength(before);
+});
+
+test("a reset that another replica stored ends a link with the former key", async () => {
+  const { id, gateway, key } = await provenGateway();
+  await replicas.client.must.post(`/tenants/gateways/${id}/reset-key`);
+  const renewed = replicas.agentWithToken(id, gateway.token, replicas.otherUrl);
+  const other = new SimulatedKey();
+  renewed.useKey(other);
+  await until("the other replica knows of the reset and takes the other key", async () => {
+    if (!renewed.isOpen) await renewed.connect();
+    return (await read(id)).publicKey === other.publicKey;
+  });
+  await until("the link with the former key is ended", () => gateway.goodbyes.length > 0);
+  expect(gateway.isOpen).toBe(false);
+  expect(gateway.publicKey).toBe(key.publicKey);
 });
 
 test.each<[string, (gateway: SimulatedGateway) => void]>([

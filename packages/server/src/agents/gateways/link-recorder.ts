@@ -51,15 +51,15 @@ export class LinkRecorder {
     this.#writer.report({ gatewayId, agentVersion, key, endpoint, heardAt });
   }
 
-  /** The gateway reported a key that it may not have. The gateway alone is refused, and its record says why. */
+  /**
+   * An agent reported a key that it may not have. The agent alone is refused. The gateway is in error, unless its
+   * rightful agent is connected.
+   */
   refusedKey(connection: GatewayConnection, publicKey: string, fault: KeyFault | KeyClaimFault): void {
     const { agentId: gatewayId } = connection.agent;
     const error = `key_refused: ${keyFaults[fault]} (${publicKey}).`;
     this.#options.log.warn({ tenantId: this.#options.tenantId, gatewayId, fault }, "refused a gateway's public key");
-    this.#writer.change({ ...idsOf(connection), error }, true);
-    const heardAt = this.#options.clock.now();
-    this.#writer.heard(gatewayId, heardAt);
-    if (this.#writer.changesRecord(gatewayId, error)) this.#writer.report({ gatewayId, error, heardAt });
+    this.#writer.refuse({ gatewayId, connectionId: connection.id, error, heardAt: this.#options.clock.now() });
   }
 
   disconnected(connection: GatewayConnection): void {

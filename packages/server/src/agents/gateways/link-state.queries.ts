@@ -183,8 +183,7 @@ const storeDeviceLinks = statement<never, [tenantId: string, handshakes: string]
    JOIN devices AS device ON device.tenant_id = $1 AND device.id = item.device_id
    ORDER BY item.device_id
    ON CONFLICT (tenant_id, device_id) DO UPDATE
-     SET gateway_id = excluded.gateway_id, last_handshake = excluded.last_handshake,
-         source_seen_at = coalesce(link.source_seen_at, link.last_handshake)
+     SET gateway_id = excluded.gateway_id, last_handshake = excluded.last_handshake
      WHERE coalesce(link.last_handshake <= excluded.last_handshake, true)`,
 );
 const touchDevices = statement<

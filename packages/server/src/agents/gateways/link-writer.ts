@@ -2,7 +2,13 @@
  * Stores what the connections of a tenant's gateways report, in batches: a thousand heartbeats cost a few statements.
  */
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
-import { type GatewayReport, nextStatus, storeGatewayReports } from "../../features/gateways/gateways.api.ts";
+import {
+  type GatewayReport,
+  nextStatus,
+  type RefusedKey,
+  storeGatewayReports,
+  storeRefusedKeys,
+} from "../../features/gateways/gateways.api.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import { Batcher } from "../../platform/concurrency/batcher.ts";
@@ -16,6 +22,8 @@ const urgentMs = 15;
 /** Heartbeats are stored after this long, in milliseconds. */
 const heartbeatMs = 3_000;
 const retryMs = 1_000;
+/** How often the same refusal of a gateway's key is recorded at most, in milliseconds. */
+const refusalIntervalMs = 3_600_000;
 
 export interface LinkWriterOptions {
   readonly tenantId: string;
@@ -40,6 +48,9 @@ export class LinkWriter {
   );
   readonly #generation = new Batcher<"generation", number | "none">();
   readonly #reports = new Batcher<string, GatewayReport>(mergeReports);
+  readonly #refusals = new Batcher<string, RefusedKey>();
+  /** The last refusal of each gateway that is in the audit record, with its time by `clock.elapsedMs()`. */
+  readonly #refused = new Map<string, number>();
   readonly #heard = new Batcher<string, string>();
   readonly #handshakes = new Batcher<string, queries.Handshake>((earlier, later) =>
     earlier.at <= later.at ? later : earlier,
@@ -105,6 +116,12 @@ export class LinkWriter {
     this.#urgent.request();
   }
 
+  /** Reports that an agent was refused because of its key. */
+  refuse(refusal: RefusedKey): void {
+    this.#refusals.add(refusal.gatewayId, refusal);
+    this.#urgent.request();
+  }
+
   /**
    * Whether the result of applying a configuration changes the gateway's record.
    *
@@ -116,6 +133,7 @@ export class LinkWriter {
   }
 
   forget(gatewayId: string): void {
+    this.#refused.delete(gatewayId);
     this.#records.delete(gatewayId);
   }
 
@@ -143,6 +161,7 @@ export class LinkWriter {
       for (const { failed } of claims) failed(error);
       throw error;
     }
+    if (this.#refusals.size > 0) await this.#refusals.drain((refusals) => this.#storeRefusals([...refusals.values()]));
     if (this.#reports.size > 0) await this.#reports.drain((reports) => this.#storeReports([...reports.values()]));
   }
 
@@ -174,6 +193,27 @@ export class LinkWriter {
     for (const { gateway_id: id, done } of claims) done(existing.has(id));
     for (const { gateway_id: id, connection_id: connectionId } of changes) {
       if (!stored.has(id)) superseded(id, connectionId);
+    }
+  }
+
+  /** Stores each refusal once an hour, so that an agent that returns again and again does not fill the audit record. */
+  async #storeRefusals(refusals: readonly RefusedKey[]): Promise<void> {
+    const { runner, tenantId, clock } = this.#options;
+    const now = clock.elapsedMs();
+    // Whatever key is refused: an agent can make any number of keys.
+    const isNew = ({ gatewayId }: RefusedKey) => {
+      const last = this.#refused.get(gatewayId);
+      return last === undefined || now - last > refusalIntervalMs;
+    };
+    const inError = new Set(await storeRefusedKeys(runner, tenantId, refusals, isNew, clock.now()));
+    for (const refusal of refusals) {
+      const { gatewayId, error, heardAt } = refusal;
+      if (!inError.has(gatewayId)) {
+        if (isNew(refusal)) this.#refused.set(gatewayId, now);
+        continue;
+      }
+      this.heard(gatewayId, heardAt);
+      if (this.changesRecord(gatewayId, error)) this.report({ gatewayId, error, heardAt });
     }
   }
 

@@ -1,6 +1,6 @@
 import { type ContentTree, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { contentForVersion } from "@gatehouse/agent-protocol/gateway/earlier-versions";
 import type { AgentMessage, Heartbeat, Hello } from "@gatehouse/agent-protocol/gateway/frames";
-import { contentForVersion1 } from "@gatehouse/agent-protocol/gateway/version-1";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
 import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
 import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
@@ -11,6 +11,7 @@ import type { LaterMessage } from "../channel/connection-gate.ts";
 import { ConnectionRegistry } from "../channel/connection-registry.ts";
 import type { SigningKey } from "../channel/signing-keys.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
+import { discoveredAddress } from "../sources/discovered-address.ts";
 import { DesiredState } from "./desired-state.ts";
 import type { GatewayConnection, GatewayReason } from "./gateway-connection.ts";
 import { GatewaySession, type GatewaySessionListener, type WantedContent } from "./gateway-session.ts";
@@ -109,6 +110,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       if (connection.isClosed) return;
     }
     if (this.#refuseKey(connection, claim)) return;
+    connection.isClaimed = true;
     const exists = await this.#recorder.claim(connection);
     if (connection.isClosed) return;
     if (!exists) return this.#end(connection, "gateway_gone");
@@ -131,18 +133,13 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     if (!this.connections.delete(connection)) return;
     this.#tokens.forget(connection.agent.agentId);
     this.#usedAt = this.#options.clock.elapsedMs();
-    this.#recorder.disconnected(connection);
+    // That of a refused connection would replace the end of the former one, which may not be stored yet.
+    if (connection.isClaimed) this.#recorder.disconnected(connection);
     if (this.connections.size === 0) this.#recorder.setGeneration("none");
   }
 
   moved(devices: readonly MovedDevice[]): void {
-    const changed = devices.filter(({ deviceId, sourceIp }) => {
-      const known = this.#desired.sourceOf(deviceId);
-      return known !== undefined && known !== sourceIp;
-    });
-    if (changed.length === 0) return;
-    this.#desired.moved(changed);
-    this.#requestUpdate();
+    if (this.#desired.moved(devices)) this.#requestUpdate();
   }
 
   changed(entry: OutboxEntry): void {
@@ -212,7 +209,9 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       const isEverything = this.#isLoaded && changed.length >= this.connections.size;
       this.#isLoaded = true;
       // A gateway whose token was revoked must not receive new content.
-      await this.#checkTokens(isEverything ? [...this.connections.agentIds] : named);
+      const checked = isEverything ? [...this.connections.agentIds] : named;
+      await this.#checkTokens(checked);
+      this.#endReplacedKeys(checked);
       for (const gatewayId of changed) {
         const connection = this.connections.of(gatewayId);
         if (connection !== undefined) queue.add(() => this.#offer(connection));
@@ -226,6 +225,15 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     } catch (error) {
       this.#isStale = true;
       throw error;
+    }
+  }
+
+  /** Ends links whose gateway has another key now, which another link proved or an administrator allowed. */
+  #endReplacedKeys(gatewayIds: Iterable<string>): void {
+    for (const gatewayId of gatewayIds) {
+      const connection = this.connections.of(gatewayId);
+      if (connection?.claim === undefined) continue;
+      if (this.#desired.hasOtherKey(gatewayId, connection.claim)) this.#end(connection, "key_refused");
     }
   }
 
@@ -280,7 +288,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     const content = this.#desired.contentOf(agent.agentId);
     if (content === undefined || validity === undefined) return undefined;
     return {
-      content: version === 1 ? contentForVersion1(content) : content,
+      content: contentForVersion(content, version),
       // Agents accept only later generations. After a restore from a backup, the tenant's generation is earlier.
       generation: Math.max(generation, agentGeneration),
       expiresAt: validity.until,
@@ -338,8 +346,10 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       // The clock of a gateway may be ahead.
       const at = new Date(Math.min(lastHandshake, now.getTime()));
       this.#recorder.handshake(deviceId, gatewayId, at);
-      if (address !== undefined && this.#desired.sourceOf(deviceId) !== address) {
-        sources.observe(tenantId, deviceId, address, at);
+      const source = { address: address === undefined ? "" : discoveredAddress(address), at: at.getTime() };
+      // The observation counts at this gateway alone: no other gateway has to trust its word.
+      if (source.address !== "" && this.#desired.isMove({ deviceId, gatewayId, source })) {
+        sources.observe(tenantId, deviceId, gatewayId, source.address, at);
       }
     }
   }

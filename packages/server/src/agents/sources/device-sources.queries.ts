@@ -5,26 +5,26 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 /** An observation of the address that a device's packets or its connection come from. */
 export interface SeenSource {
   readonly device_id: string;
+  /** Null for an observation of the control plane. */
+  readonly gateway_id: string | null;
   /** The address in canonical form. */
   readonly source_address: string;
   /** ISO 8601. */
   readonly seen_at: string;
 }
 
-export interface StoredSource {
-  readonly device_id: string;
-  readonly source_address: string;
-}
-
-/** A device whose address changed. */
-export interface ChangedSource extends StoredSource {
+/** A stored observation that may change which address counts. */
+export interface ChangedSource extends SeenSource {
   readonly tenant_id: string;
-  readonly source_changed_at: string;
+  readonly changed_at: string;
 }
 
-const store = statement<StoredSource, [tenantId: string, seen: string]>(
+const isOvertaken = `EXISTS (
+  SELECT FROM device_gateway_sources AS own
+  WHERE own.tenant_id = link.tenant_id AND own.device_id = link.device_id AND own.seen_at >= link.source_seen_at)`;
+const store = statement<SeenSource, [tenantId: string, seen: string]>(
   "device_source.store",
-  // The latest observation counts. An unchanged address is written once a minute.
+  // The latest observation counts. An unchanged address that counts everywhere is written once a minute.
   `INSERT INTO device_links AS link (tenant_id, device_id, source_address, source_seen_at, source_changed_at)
    SELECT $1, item.device_id, item.source_address, item.seen_at, clock_timestamp()
    FROM json_to_recordset($2) AS item (device_id uuid, source_address text, seen_at timestamptz)
@@ -32,13 +32,27 @@ const store = statement<StoredSource, [tenantId: string, seen: string]>(
    ORDER BY item.device_id
    ON CONFLICT (tenant_id, device_id) DO UPDATE
      SET source_address = excluded.source_address, source_seen_at = excluded.source_seen_at,
-         source_changed_at = CASE WHEN link.source_address = excluded.source_address THEN link.source_changed_at
-                                  ELSE clock_timestamp() END
-     WHERE link.source_address = ''
-        OR coalesce(link.source_seen_at, link.last_handshake) <= excluded.source_seen_at
-       AND (link.source_address <> excluded.source_address
-            OR coalesce(link.source_seen_at, link.last_handshake) < excluded.source_seen_at - interval '1 minute')
-   RETURNING device_id, source_address`,
+         source_changed_at = CASE WHEN link.source_address = excluded.source_address AND NOT ${isOvertaken}
+                                  THEN link.source_changed_at ELSE clock_timestamp() END
+     WHERE coalesce(link.source_seen_at <= excluded.source_seen_at, true)
+       AND (link.source_address <> excluded.source_address OR ${isOvertaken}
+            OR coalesce(link.source_seen_at < excluded.source_seen_at - interval '1 minute', true))
+   RETURNING device_id, NULL AS gateway_id, source_address, source_seen_at AS seen_at`,
+);
+const storeOfGateways = statement<SeenSource, [tenantId: string, seen: string]>(
+  "device_source.store_of_gateways",
+  `INSERT INTO device_gateway_sources AS own
+     (tenant_id, device_id, gateway_id, source_address, seen_at, changed_at)
+   SELECT $1, item.device_id, item.gateway_id, item.source_address, item.seen_at, clock_timestamp()
+   FROM json_to_recordset($2) AS item (device_id uuid, gateway_id uuid, source_address text, seen_at timestamptz)
+   JOIN devices AS device ON device.tenant_id = $1 AND device.id = item.device_id
+   JOIN gateways AS gateway ON gateway.tenant_id = $1 AND gateway.id = item.gateway_id
+   ORDER BY item.device_id, item.gateway_id
+   ON CONFLICT (tenant_id, device_id, gateway_id) DO UPDATE
+     SET source_address = excluded.source_address, seen_at = excluded.seen_at, changed_at = excluded.changed_at
+     WHERE own.seen_at < excluded.seen_at
+       OR (own.seen_at = excluded.seen_at AND own.source_address <> excluded.source_address)
+   RETURNING device_id, gateway_id, source_address, seen_at`,
 );
 
 const selectNow = statement<{ at: string }, []>("device_source.now", "SELECT now() AS at");
@@ -47,14 +61,38 @@ const selectChanged = statement<
   [tenantIds: readonly string[], at: string, afterTenantId: string, afterDeviceId: string, limit: number]
 >(
   "device_source.changed",
-  `SELECT tenant_id, device_id, source_address, source_changed_at FROM device_links
+  `SELECT tenant_id, device_id, NULL AS gateway_id, source_address, source_seen_at AS seen_at,
+     source_changed_at AS changed_at
+   FROM device_links
    WHERE (source_changed_at, tenant_id, device_id) > ($2, $3, $4) AND tenant_id = ANY ($1::uuid[])
+     AND source_seen_at IS NOT NULL
    ORDER BY source_changed_at, tenant_id, device_id LIMIT $5`,
 );
+const selectChangedOfGateways = statement<
+  ChangedSource,
+  [
+    tenantIds: readonly string[],
+    at: string,
+    afterTenantId: string,
+    afterDeviceId: string,
+    afterGatewayId: string,
+    limit: number,
+  ]
+>(
+  "device_source.changed_of_gateways",
+  `SELECT tenant_id, device_id, gateway_id, source_address, seen_at, changed_at FROM device_gateway_sources
+   WHERE (changed_at, tenant_id, device_id, gateway_id) > ($2, $3, $4, $5) AND tenant_id = ANY ($1::uuid[])
+   ORDER BY changed_at, tenant_id, device_id, gateway_id LIMIT $6`,
+);
 
-/** @returns the observations that are the latest of their devices */
-export function storeSources(tx: TenantTx, seen: readonly SeenSource[]): Promise<StoredSource[]> {
-  return tx.query(store, tx.tenantId, JSON.stringify(seen));
+/** @returns the observations that are the latest of their observers */
+export async function storeSources(tx: TenantTx, seen: readonly SeenSource[]): Promise<SeenSource[]> {
+  const ofGateways = seen.filter(({ gateway_id }) => gateway_id !== null);
+  const own = seen.filter(({ gateway_id }) => gateway_id === null);
+  return [
+    ...(own.length === 0 ? [] : await tx.query(store, tx.tenantId, JSON.stringify(own))),
+    ...(ofGateways.length === 0 ? [] : await tx.query(storeOfGateways, tx.tenantId, JSON.stringify(ofGateways))),
+  ];
 }
 
 /** The database's time, ISO 8601. */
@@ -63,13 +101,15 @@ export async function databaseTime(tx: Transaction): Promise<string> {
 }
 
 /** A position in the order of changes: the rows after it follow. */
-export type SourceCursor = Pick<ChangedSource, "tenant_id" | "device_id" | "source_changed_at">;
+export type SourceCursor = Pick<ChangedSource, "tenant_id" | "device_id" | "gateway_id" | "changed_at">;
 
+/** Reads changed observations of the control plane or, if the cursor names a gateway, of gateways. */
 export function changedSources(
   tx: Transaction,
   tenantIds: readonly string[],
-  after: SourceCursor,
+  { changed_at, tenant_id, device_id, gateway_id }: SourceCursor,
   limit: number,
 ): Promise<ChangedSource[]> {
-  return tx.query(selectChanged, tenantIds, after.source_changed_at, after.tenant_id, after.device_id, limit);
+  if (gateway_id === null) return tx.query(selectChanged, tenantIds, changed_at, tenant_id, device_id, limit);
+  return tx.query(selectChangedOfGateways, tenantIds, changed_at, tenant_id, device_id, gateway_id, limit);
 }

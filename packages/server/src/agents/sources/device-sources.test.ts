@@ -1,6 +1,8 @@
 import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { makeId, publicKey, unique } from "../../testing/operations/test-records.ts";
+import { activeUser, signInAs } from "../../testing/signed-in-person.ts";
+import { SimulatedKey } from "../../testing/simulated-agent.ts";
 import { SimulatedDevice } from "../../testing/simulated-device.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { TestClock } from "../../testing/test-clock.ts";
@@ -36,8 +38,11 @@ function urlOf(replica: number): string {
   return urls[replica] ?? "";
 }
 
-/** Creates a gateway on the second replica, and a resource behind it that is open only from some addresses. */
-async function grantAccess(sourceIps: readonly string[]) {
+/**
+ * Creates a gateway on the second replica, and a resource behind it that is open only from some addresses. An empty
+ * list opens it from everywhere.
+ */
+async function grantAccess(sourceIps: readonly string[], address = block) {
   const { body: made } = await client.post("/tenants/gateways", {
     name: unique("Gateway"),
     wireguardPort: "51820",
@@ -55,7 +60,7 @@ async function grantAccess(sourceIps: readonly string[]) {
   const resource = await client.post("/tenants/resources", {
     name: unique("Resource"),
     type: "PRIVATE",
-    addresses: [{ address: block, protocols: [] }],
+    addresses: [{ address, protocols: [] }],
   });
   expect(resource.status, resource.text).toBe(201);
   const balanced = await client.post(`/tenants/resources/${resource.body.id}/loadBalancing`, {
@@ -75,11 +80,10 @@ async function grantAccess(sourceIps: readonly string[]) {
   return { id: made.id as string, gateway };
 }
 
-async function newDevice(url = urlOf(0)) {
-  const key = publicKey();
+async function newDevice(url = urlOf(0), userId?: string, key = publicKey()) {
   const made = await client.post("/tenants/devices", {
     name: unique("Laptop"),
-    userId: await makeId("user", client),
+    userId: userId ?? (await makeId("user", client)),
     hardwareId: "C02XK0AAJGH5",
     publicKey: key,
   });
@@ -116,8 +120,16 @@ function peerOf(gateway: SimulatedGateway): string {
   return Object.keys(peersIn(gateway))[0] ?? "";
 }
 
-function hasRoute({ device }: { device: SimulatedDevice }, gatewayId: string): boolean {
-  return device.routeTo(block) === gatewayId;
+function hasRoute({ device }: { device: SimulatedDevice }, gatewayId: string, address = block): boolean {
+  return device.routeTo(address) === gatewayId;
+}
+
+/** Reports a handshake of the gateway's only peer from an address, now. */
+function report(gateway: SimulatedGateway, address: string): void {
+  const lastHandshake = clock.now().getTime();
+  gateway.heartbeat({
+    peers: [{ peer: peerOf(gateway), lastHandshake, address, receivedBytes: 1, sentBytes: 1 }],
+  });
 }
 
 describe.each([
@@ -176,6 +188,142 @@ describe("of the observations of a gateway and of the device's connection", () =
     await until("it is not a peer any more", () => peersOf(gateway).length === 0);
     await until("the other replica removed its route", () => made.device.content?.gateways.length === 0);
   });
+});
+
+describe("an address counts only where it was observed", () => {
+  const open = "10.20.31.0/24";
+  const ownOffice = "10.20.32.0/24";
+
+  test("a gateway's observation opens its own policies, and those of no other gateway", async () => {
+    const other = await grantAccess(["192.0.2.0/24"]);
+    const lying = await grantAccess([], open);
+    const made = await newDevice();
+    await connectFrom(made.device, "198.51.100.9");
+    await until("it is a peer where everybody may be", () => peersOf(lying.gateway).length === 1);
+    const office = await client.post("/tenants/resources", {
+      name: unique("Office"),
+      type: "PRIVATE",
+      addresses: [{ address: ownOffice, protocols: [] }],
+    });
+    await client.post(`/tenants/resources/${office.body.id}/loadBalancing`, {
+      loadBalancingMode: "MANUAL",
+      gateways: [lying.id],
+    });
+    const policy = await client.post("/tenants/policies", {
+      name: unique("Policy"),
+      type: "PRIVATE",
+      action: true,
+      allUsers: true,
+      resources: [office.body.id],
+      sourceIps: ["192.0.2.0/24"],
+    });
+    expect(policy.status, policy.text).toBe(201);
+    clock.advance(1_000);
+    report(lying.gateway, "192.0.2.7");
+    // Its own policy opens, so the observation has reached every part of the server.
+    await until("it has a route through the gateway that observed it", () => hasRoute(made, lying.id, ownOffice));
+    await Promise.all(servers.map(({ deviceSources }) => deviceSources.poll()));
+    expect(peersOf(other.gateway)).toEqual([]);
+    expect(hasRoute(made, other.id)).toBe(false);
+    expect((await client.get(`/tenants/devices/${made.id}/configuration`)).body).toEqual(made.device.content);
+    // An observation of the control plane counts at every gateway, also after an earlier one of a gateway.
+    await connectFrom(made.device, "192.0.2.8");
+    await until("it is a peer at the other gateway", () => peersOf(other.gateway).includes(made.key));
+    await until("it has its route", () => hasRoute(made, other.id));
+  });
+
+  test("addresses that no remote device has are ignored", async () => {
+    const { id, gateway } = await grantAccess(["192.0.2.0/24"]);
+    const made = await newDevice();
+    await connectFrom(made.device, "192.0.2.7");
+    await until("it is a peer", () => peersOf(gateway).length === 1);
+    clock.advance(1_000);
+    report(gateway, "127.0.0.1");
+    await until("it is answered", () => gateway.answers.length === 1);
+    await servers[1]?.deviceSources.flush();
+    await Promise.all(servers.map(({ deviceSources }) => deviceSources.poll()));
+    expect(peersOf(gateway)).toHaveLength(1);
+    expect(hasRoute(made, id)).toBe(true);
+  });
+});
+
+/** Stores an observation of a gateway, and notifies all replicas. */
+async function observe(deviceId: string, gatewayId: string, address: string): Promise<void> {
+  servers[0]?.deviceSources.observe(tenant.id, deviceId, gatewayId, address, clock.now());
+  await servers[0]?.deviceSources.flush();
+}
+
+test("a device that asks about its access gets the decision of the gateway that observed it", async () => {
+  const { id } = await grantAccess(["192.0.2.0/24"]);
+  const key = new SimulatedKey();
+  const made = await newDevice(urlOf(0), undefined, key.publicKey);
+  made.device.useKey(key);
+  await connectFrom(made.device, "198.51.100.9");
+  await until("it has a configuration", () => made.device.content !== undefined);
+  const ask = async () => {
+    clock.advance(2_000);
+    const { length } = made.device.explained;
+    made.device.question("10.20.30.7");
+    await until("it is answered", () => made.device.explained.length > length);
+    return made.device.explained.at(-1);
+  };
+  clock.advance(1_000);
+  await observe(made.id, id, "192.0.2.7");
+  await until("it has its route", () => hasRoute(made, id));
+  expect(await ask()).toMatchObject({ outcome: "reachable", reasons: [] });
+  await observe(made.id, id, "203.0.113.5");
+  await until("its route is gone", () => made.device.content?.gateways.length === 0);
+  const reasons = [{ kind: "network", text: expect.stringContaining("203.0.113.5") }];
+  expect(await ask()).toMatchObject({ outcome: "blocked", reasons });
+});
+
+test("the address of a person's request is presumed only until anybody has observed the device", async () => {
+  const { id } = await grantAccess(["127.0.0.0/8"]);
+  const other = await grantAccess([], "10.20.31.0/24");
+  const [server] = servers;
+  if (server === undefined) throw new Error("no server");
+  const { id: userId } = await activeUser(server, tenant, "ann@example.com");
+  // A command, so that the models of replicas follow.
+  await client.must.patch(`/tenants/users/${userId}`, { maxDevices: 3 });
+  const made = await newDevice(urlOf(0), userId);
+  const ann = server.client(undefined, await signInAs(server, tenant.id, userId));
+  const gateways = async () => {
+    const { body } = await ann.must.get(`/tenants/my/devices/${made.id}/configuration`);
+    return body.gateways.map(({ gateway }: { gateway: string }) => gateway).sort();
+  };
+  expect(await gateways()).toEqual([id, other.id].sort());
+  await observe(made.id, other.id, "198.51.100.9");
+  expect(await gateways()).toEqual([other.id]);
+});
+
+test("an observation that cannot count, or that is known, is not stored again", async () => {
+  const { id, gateway } = await grantAccess(["198.51.100.0/24"]);
+  const made = await newDevice();
+  await connectFrom(made.device, "198.51.100.9");
+  // The gateway's replica knows the observation of the control plane then.
+  await until("it is a peer", () => peersOf(gateway).length === 1);
+  const moved: (string | null)[] = [];
+  servers[1]?.deviceSources.follow({
+    tenantIds: [],
+    moved: (_, devices) => {
+      moved.push(...devices.map(({ source }) => source.address));
+    },
+  });
+  const peer = peerOf(gateway);
+  const lastHandshake = clock.now().getTime() - 500_000;
+  for (const count of [1, 2]) {
+    gateway.heartbeat({ peers: [{ peer, lastHandshake, address: "192.0.2.7", receivedBytes: 1, sentBytes: 1 }] });
+    await until("it is answered", () => gateway.answers.length === count);
+    await servers[1]?.deviceSources.flush();
+  }
+  expect(moved).toEqual([]);
+  // Another replica may store the same observation.
+  const at = clock.now();
+  for (const address of ["192.0.2.7", "192.0.2.7", "192.0.2.8"]) {
+    servers[1]?.deviceSources.observe(tenant.id, made.id, id, address, at);
+    await servers[1]?.deviceSources.flush();
+  }
+  expect(moved).toEqual(["192.0.2.7", "192.0.2.8"]);
 });
 
 /** The position of the last audit entry. */

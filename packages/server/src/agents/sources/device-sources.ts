@@ -1,8 +1,9 @@
 /**
- * The source addresses of devices, as gateways report them and as devices' own connections show them. They are stored
- * in batches, and every replica notifies its followers of changes. The database decides which observation is the
- * latest, so all replicas come to the same result. Addresses are never logged.
+ * The source addresses of devices, as each gateway reports them and as devices' own connections show them. They are
+ * stored in batches, and every replica notifies its followers of changes. The database decides which observation of an
+ * observer is the latest, so all replicas come to the same result. Addresses are never logged.
  */
+import type { ObservedSource } from "@gatehouse/policy/enforcement/device-sources";
 import { Batcher } from "../../platform/concurrency/batcher.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import type { Database } from "../../platform/db/database.ts";
@@ -25,7 +26,9 @@ const nilId = "00000000-0000-0000-0000-000000000000";
 
 export interface MovedDevice {
   readonly deviceId: string;
-  readonly sourceIp: string;
+  /** The gateway that observed the address; null for the control plane. */
+  readonly gatewayId: string | null;
+  readonly source: ObservedSource;
 }
 
 /** Uses the source addresses of some tenants' devices. It may be notified of an address that it already has. */
@@ -47,7 +50,7 @@ interface Observation {
 export class DeviceSources {
   readonly #database: Database;
   readonly #followers: SourceFollower[] = [];
-  /** The latest observation of each device. */
+  /** The latest observation of each device by each observer. */
   readonly #observed = new Batcher<string, Observation>((earlier, later) =>
     earlier.seen.seen_at <= later.seen.seen_at ? later : earlier,
   );
@@ -69,10 +72,13 @@ export class DeviceSources {
     this.#followers.push(follower);
   }
 
-  /** @param address in canonical form */
-  observe(tenantId: string, deviceId: string, address: string, at: Date): void {
-    const seen = { device_id: deviceId, source_address: address, seen_at: at.toISOString() };
-    this.#observed.add(`${tenantId} ${deviceId}`, { tenantId, seen });
+  /**
+   * @param gatewayId the gateway that observed the address; null for the control plane
+   * @param address in canonical form
+   */
+  observe(tenantId: string, deviceId: string, gatewayId: string | null, address: string, at: Date): void {
+    const seen = { device_id: deviceId, gateway_id: gatewayId, source_address: address, seen_at: at.toISOString() };
+    this.#observed.add(`${tenantId} ${deviceId} ${gatewayId ?? ""}`, { tenantId, seen });
     this.#storing.request();
   }
 
@@ -95,11 +101,19 @@ export class DeviceSources {
     }
     const now = await this.#database.snapshot({ kind: "operator" }, queries.databaseTime);
     const startedAt = new Date(Date.parse(now) - overlapMs).toISOString();
-    let after: queries.SourceCursor = {
-      source_changed_at: this.#since ?? startedAt,
-      tenant_id: nilId,
-      device_id: nilId,
-    };
+    const from = { changed_at: this.#since ?? startedAt, tenant_id: nilId, device_id: nilId };
+    await this.#notifyFrom(tenantIds, { ...from, gateway_id: null });
+    await this.#notifyFrom(tenantIds, { ...from, gateway_id: nilId });
+    this.#since = startedAt;
+  }
+
+  async stop(): Promise<void> {
+    await this.flush().catch(() => undefined);
+    await this.#storing.stop();
+  }
+
+  async #notifyFrom(tenantIds: readonly string[], from: queries.SourceCursor): Promise<void> {
+    let after = from;
     for (;;) {
       const cursor = after;
       const rows = await this.#database.snapshot({ kind: "operator" }, (tx) =>
@@ -107,15 +121,9 @@ export class DeviceSources {
       );
       this.#notify(rows);
       const last = rows.at(-1);
-      if (last === undefined || rows.length < batchSize) break;
+      if (last === undefined || rows.length < batchSize) return;
       after = last;
     }
-    this.#since = startedAt;
-  }
-
-  async stop(): Promise<void> {
-    await this.flush().catch(() => undefined);
-    await this.#storing.stop();
   }
 
   async #store(observations: readonly Observation[]): Promise<void> {
@@ -130,9 +138,13 @@ export class DeviceSources {
     }
   }
 
-  #notify(rows: readonly (queries.StoredSource & { readonly tenant_id: string })[]): void {
+  #notify(rows: readonly (queries.SeenSource & { readonly tenant_id: string })[]): void {
     for (const [tenantId, own] of groupBy(rows, (row) => row.tenant_id)) {
-      const moved = own.map(({ device_id: deviceId, source_address: sourceIp }) => ({ deviceId, sourceIp }));
+      const moved = own.map(({ device_id, gateway_id, source_address, seen_at }) => ({
+        deviceId: device_id,
+        gatewayId: gateway_id,
+        source: { address: source_address, at: Date.parse(seen_at) },
+      }));
       for (const follower of this.#followers) follower.moved(tenantId, moved);
     }
   }

@@ -6,8 +6,15 @@ export interface DeviceLinkRow {
   readonly id: string;
   readonly number: number;
   readonly public_key: string;
-  /** The latest observed source address of its packets or its connection; `""` if unknown. */
+  /** The latest source address of its own connection; `""` if unknown. */
   readonly source_address: string;
+  readonly source_seen_at: string | null;
+  /** The latest source addresses that gateways observed. */
+  readonly gateway_sources: readonly {
+    readonly gateway: string;
+    readonly address: string;
+    readonly at: string;
+  }[];
 }
 
 export interface GatewayLinkRow extends KeyColumns {
@@ -41,7 +48,11 @@ const selectPrefix = statement<{ ipv6_prefix: string }, [tenantId: string]>(
   "SELECT ipv6_prefix FROM tunnel_networks WHERE tenant_id = $1",
 );
 
-const devices = `SELECT item.id, address.number, item.public_key, coalesce(link.source_address, '') AS source_address
+const devices = `SELECT item.id, address.number, item.public_key, coalesce(link.source_address, '') AS source_address,
+    link.source_seen_at, coalesce((
+      SELECT json_agg(json_build_object('gateway', own.gateway_id, 'address', own.source_address, 'at', own.seen_at))
+      FROM device_gateway_sources AS own WHERE own.tenant_id = item.tenant_id AND own.device_id = item.id
+    ), '[]') AS gateway_sources
   FROM devices AS item
   JOIN tunnel_addresses AS address ON address.tenant_id = item.tenant_id AND address.device_id = item.id
   LEFT JOIN device_links AS link ON link.tenant_id = item.tenant_id AND link.device_id = item.id

@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import { PublicKey } from "@gatehouse/contract/network-values";
 import type { RoutedDevice, RouteInputs } from "@gatehouse/policy/enforcement/device-routes";
+import { type DeviceSources, noSources } from "@gatehouse/policy/enforcement/device-sources";
 import type { DeviceLink, GatewayLink, LinkFacts } from "@gatehouse/policy/enforcement/links";
 import type { DeviceLinkRow, GatewayLinkRow, LinkRows } from "./link-facts.queries.ts";
 import { tunnelAddresses, tunnelPools } from "./tunnel-addresses.ts";
@@ -33,16 +34,26 @@ export function routeInputsOf({ prefix, devices, gateways }: LinkRows): RouteInp
 
 export function routedDeviceOf(row: DeviceLinkRow, prefix: string): RoutedDevice {
   const isPeer = deviceLinkOf(row, prefix) !== undefined;
-  const { source_address: source } = row;
-  return { ...tunnelAddresses(prefix, row.number), isPeer, sourceIp: source === "" ? null : source, country: null };
+  return { ...tunnelAddresses(prefix, row.number), isPeer, sources: sourcesOf(row), country: null };
+}
+
+function sourcesOf({
+  source_address: address,
+  source_seen_at: at,
+  gateway_sources: own,
+}: DeviceLinkRow): DeviceSources {
+  if (own.length === 0 && address === "") return noSources;
+  return {
+    controlPlane: address === "" || at === null ? null : { address, at: Date.parse(at) },
+    gateways: new Map(own.map((seen) => [seen.gateway, { address: seen.address, at: Date.parse(seen.at) }])),
+  };
 }
 
 /** @returns undefined if the device has no WireGuard key: no gateway could have it as a peer */
 export function deviceLinkOf(row: DeviceLinkRow, prefix: string): DeviceLink | undefined {
-  const { id, number, public_key: publicKey, source_address: source } = row;
+  const { id, number, public_key: publicKey } = row;
   if (!wireGuardKey.test(publicKey)) return undefined;
-  const sourceIp = source === "" ? null : source;
-  return { deviceId: id, ...tunnelAddresses(prefix, number), publicKey, sourceIp, country: null };
+  return { deviceId: id, ...tunnelAddresses(prefix, number), publicKey, sources: sourcesOf(row), country: null };
 }
 
 export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs = defaultDrainMs): GatewayLink {

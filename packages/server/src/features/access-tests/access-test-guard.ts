@@ -1,9 +1,10 @@
 /**
  * Refuses changes that break an enforced access test, unless the change only removes access or the caller gives a
- * reason.
+ * reason. The end of a session is never refused: people can always sign out, even if a rule restricts access during a
+ * session.
  */
 import { resolveDestination } from "@gatehouse/policy/decisions/resolve-destination";
-import { mayHaveHiddenGains } from "@gatehouse/policy/effects/hidden-gains";
+import { mayHaveHiddenGains, onlyEndSessions } from "@gatehouse/policy/effects/hidden-gains";
 import type { Model } from "@gatehouse/policy/model/model";
 import { AppError } from "../../platform/app-error.ts";
 import type { AccessGuard, EffectToJudge } from "../access/access.api.ts";
@@ -18,7 +19,8 @@ export const accessTestGuard: AccessGuard = {
     return async (effect) => {
       const { before, after, changes, overrideReason, evaluate } = effect;
       const broken = await evaluate(brokenTests(tests, before.model, after.model, changes));
-      if (broken.length > 0 && overrideReason === undefined && (await givesAccess(effect, broken))) {
+      const isRefusable = broken.length > 0 && overrideReason === undefined && !onlyEndSessions(before.model, changes);
+      if (isRefusable && (await givesAccess(effect, broken))) {
         throw refusal(broken, after.model);
       }
       return broken.map(({ test: { id, name }, result: { brokenCount } }) => ({ id, name, brokenCount }));

@@ -53,12 +53,12 @@ export async function updateAccessTest(call: Call<typeof operations.updateAccess
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
     const question = parseQuestion(changedQuestion(row, change));
-    const kept = { subject: change.subject === undefined, resource: change.resource === undefined };
+    const unchanged = { subject: change.subject === undefined, resource: change.resource === undefined };
     const settings: queries.TestSettings = {
       name: name ?? row.name,
       description: description ?? row.description,
       enforced: enforced ?? row.enforced,
-      ...validQuestion(question, await findRecords(tx, question), { kept }),
+      ...validQuestion(question, await findRecords(tx, question), { unchanged }),
     };
     if (isDeepStrictEqual({ ...row, ...settings }, row)) return record(accessTestView(row), row.version);
     const changed = await queries.updateAccessTest(tx, call.granted, row.id, settings, call.now);

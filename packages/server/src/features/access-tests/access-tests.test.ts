@@ -176,7 +176,7 @@ describe("invalid tests", () => {
     ["another device", { device: "some" }, "/device"],
     ["a device with more than a posture", { device: { posture: {}, os: "Linux" } }, "/device"],
     ["a time without a zone", { context: { time: "2026-01-31T12:00:00" } }, "/context/time"],
-    ["a country that is none", { context: { country: "Germany" } }, "/context/country"],
+    ["an invalid country", { context: { country: "Germany" } }, "/context/country"],
     ["a group by a name with a zero byte", { subject: { type: "group", id: "a\u0000b" } }, "/subject/id"],
     ["a resource by such a name", { resource: { type: "resource", id: "a\u0000b" } }, "/resource/id"],
     ["another expectation", { expected: "sometimes" }, "/expected"],

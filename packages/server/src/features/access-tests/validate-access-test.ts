@@ -67,7 +67,7 @@ export async function findRecords(tx: TenantTx, { asked, resourceId }: ParsedQue
 
 /**
  * @param pointer to the test in the body
- * @param kept references that the request does not change, whose records may be missing
+ * @param unchanged references that the request does not change, whose records may be missing
  * @throws AppError unknown_reference
  */
 export function validQuestion(
@@ -75,14 +75,14 @@ export function validQuestion(
   found: FoundRecords,
   {
     pointer = "",
-    kept = {},
-  }: { readonly pointer?: string; readonly kept?: { subject?: boolean; resource?: boolean } } = {},
+    unchanged = {},
+  }: { readonly pointer?: string; readonly unchanged?: { subject?: boolean; resource?: boolean } } = {},
 ): TestQuestion {
   const { subject, device = "any", resource, expected } = asked;
-  const isMissing = subject.type !== "everyone" && found.subjectId === undefined && kept.subject !== true;
+  const isMissing = subject.type !== "everyone" && found.subjectId === undefined && unchanged.subject !== true;
   refuseMissing([
     ...(isMissing ? [unknown(`${pointer}/subject/id`, subject.type, subject.id)] : []),
-    ...(found.resourceId === undefined && kept.resource !== true
+    ...(found.resourceId === undefined && unchanged.resource !== true
       ? [unknown(`${pointer}/resource/id`, "resource", resource.id)]
       : []),
   ]);

@@ -11,6 +11,7 @@ export {
 export {
   type CanonicalAddress,
   checkAddress,
+  checkAnswersWithin,
   checkNewAddress,
   closedAddressProblem,
   repeatedAddresses,

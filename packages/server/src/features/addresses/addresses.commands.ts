@@ -7,7 +7,7 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { gatewaysOfAddress, gatewayView, tokenViewer } from "../gateways/gateways.api.ts";
 import { canonicalIds, existingRecords, requireIds } from "../references/references.api.ts";
 import * as queries from "./addresses.queries.ts";
-import { checkNewAddress } from "./addresses.rules.ts";
+import { checkAnswersWithin, checkNewAddress } from "./addresses.rules.ts";
 import { addressView, auditedAddress } from "./addresses.view.ts";
 
 export async function listAddresses(call: Call<typeof operations.listAddresses>): Promise<Outcome> {
@@ -25,20 +25,38 @@ export async function readAddress(call: Call<typeof operations.readAddress>): Pr
 
 export async function updateAddress(call: Call<typeof operations.updateAddress>): Promise<Outcome> {
   const { id } = call.parameters;
-  const { address, protocols } = call.body;
+  const { address, protocols, answersWithin } = call.body;
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, id);
     const before = await requireAddress(tx, id);
     const check = checkNewAddress(address, row.resource_type, before.whole.address);
     if (!check.ok) throw new AppError("invalid_address", { errors: [bodyField("/address", check.message)] });
+    const answers = checkAnswersWithin(
+      // A name keeps its limit unless the request changes it. An IP address has none.
+      answersWithin === undefined && !check.value.isIp ? before.whole.answers_within : answersWithin,
+      check.value,
+      row.resource_type,
+    );
+    if (!answers.ok) throw new AppError("invalid_address", { errors: answers.errors });
     const ids = canonicalIds(protocols);
     requireIds({ pointer: "/protocols", noun: "protocol", ids: protocols }, await existingRecords(tx, "protocol", ids));
     const current = (before.whole.protocols ?? []).map((protocol) => protocol.id);
-    if (check.value.text === before.whole.address && isDeepStrictEqual(ids, current)) {
+    const isSame =
+      check.value.text === before.whole.address &&
+      isDeepStrictEqual(ids, current) &&
+      isDeepStrictEqual(answers.value, before.whole.answers_within);
+    if (isSame) {
       return record(addressView(before.whole, before.resource_type), before.version);
     }
     const { text, isIp } = check.value;
-    const stored = { id, resourceId: row.resource_id, address: text, isIp, protocolIds: ids };
+    const stored = {
+      id,
+      resourceId: row.resource_id,
+      address: text,
+      isIp,
+      protocolIds: ids,
+      answersWithin: answers.value,
+    };
     await queries.updateAddresses(tx, call.granted, [stored], call.now);
     const after = await requireAddress(tx, id);
     const name = after.whole.address;

@@ -51,13 +51,13 @@ const selectForChange = statement<AddressRow, [tenantId: string, id: string]>(
    WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE OF item`,
 );
 const given = `json_to_recordset($3::json) AS given (id uuid, "resourceId" uuid, address text, "isIp" boolean,
-  "protocolIds" uuid[])`;
+  "protocolIds" uuid[], "answersWithin" text[])`;
 const listed = `unnest(given."protocolIds") WITH ORDINALITY AS listed (id, ordinality)`;
 const insert = statement<never, [tenantId: string, at: Date, rows: string]>(
   "addresses.insert",
   `WITH given AS MATERIALIZED (SELECT * FROM ${given}), inserted AS (
-     INSERT INTO addresses (tenant_id, id, created_at, updated_at, resource_id, address, is_ip)
-     SELECT $1, id, $2, $2, "resourceId", address, "isIp" FROM given
+     INSERT INTO addresses (tenant_id, id, created_at, updated_at, resource_id, address, is_ip, answers_within)
+     SELECT $1, id, $2, $2, "resourceId", address, "isIp", "answersWithin" FROM given
    )
    INSERT INTO address_protocols (tenant_id, address_id, protocol_id, position)
    SELECT $1, given.id, listed.id, (listed.ordinality - 1)::smallint FROM given, ${listed}`,
@@ -66,7 +66,8 @@ const update = statement<never, [tenantId: string, at: Date, rows: string]>(
   "addresses.update",
   `WITH given AS MATERIALIZED (SELECT * FROM ${given}), updated AS (
      UPDATE addresses AS item
-     SET updated_at = $2, version = item.version + 1, address = given.address, is_ip = given."isIp"
+     SET updated_at = $2, version = item.version + 1, address = given.address, is_ip = given."isIp",
+         answers_within = given."answersWithin"
      FROM given WHERE item.tenant_id = $1 AND item.id = given.id
    ), wanted AS (
      SELECT given.id AS address_id, listed.id AS protocol_id, (listed.ordinality - 1)::smallint AS position
@@ -121,6 +122,8 @@ export interface StoredAddress {
   readonly isIp: boolean;
   /** Existing protocols in their order, each once. */
   readonly protocolIds: readonly string[];
+  /** Blocks in canonical form. Null for the default. */
+  readonly answersWithin: readonly string[] | null;
 }
 
 /**
@@ -141,7 +144,7 @@ export async function insertAddresses(
 }
 
 /**
- * Updates texts and protocols of locked addresses.
+ * Updates texts, protocols and limits of answers of locked addresses.
  *
  * @throws AppError duplicate_address if a resource already has one of them
  */

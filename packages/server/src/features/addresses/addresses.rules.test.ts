@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkAddress, checkNewAddress, repeatedAddresses } from "./addresses.rules.ts";
+import { checkAddress, checkAnswersWithin, checkNewAddress, repeatedAddresses } from "./addresses.rules.ts";
 
 describe("an address of a PRIVATE resource", () => {
   test.each([
@@ -62,6 +62,58 @@ describe("a new address in a closed block", () => {
       expect(checkNewAddress(text, "SAAS").ok).toBe(true);
     },
   );
+});
+
+describe("the blocks of answers for a name", () => {
+  const name = { text: "*.dev.example.com", isIp: false };
+
+  test.each([
+    [null, null],
+    [undefined, null],
+    [["10.0.0.0/8"], ["10.0.0.0/8"]],
+    [
+      [" 10.1.2.3 ", "FD00::/8", "10.1.2.3/32"],
+      ["10.1.2.3/32", "fd00::/8"],
+    ],
+    [
+      ["::/0", "0.0.0.0/0"],
+      ["0.0.0.0/0", "::/0"],
+    ],
+    [["203.0.113.0/24"], ["203.0.113.0/24"]],
+  ])("%j is stored as %j", (texts, stored) => {
+    expect(checkAnswersWithin(texts, name, "PRIVATE")).toEqual({ ok: true, value: stored });
+  });
+
+  test.each([
+    ["at each entry that is not a block", name, "PRIVATE", ["10.0.0.1/8", "10.0.0.0/8", "office"], ["/0", "/2"]],
+    ["for an IP address", { text: "10.0.0.1", isIp: true }, "PRIVATE", ["10.0.0.0/8"], [""]],
+    ["for a name of a SAAS resource", name, "SAAS", ["10.0.0.0/8"], [""]],
+    ["for a name of an INTERNET resource", name, "INTERNET", ["10.0.0.0/8"], [""]],
+  ] as const)("are refused %s", (_, address, type, texts, pointers) => {
+    const check = checkAnswersWithin(texts, address, type, "/addresses/3");
+    const errors = pointers.map((end) => ({
+      pointer: `/addresses/3/answersWithin${end}`,
+      message: expect.any(String),
+    }));
+    expect(check).toEqual({ ok: false, errors });
+    expect(checkAnswersWithin(null, address, type).ok).toBe(true);
+  });
+});
+
+test.each([
+  [
+    { text: "crm.example.com", isIp: false },
+    "SAAS" as const,
+    "applies only to names of PRIVATE resources, and this resource has type SAAS. Remove the field.",
+  ],
+  [
+    { text: "10.0.0.1", isIp: true },
+    "PRIVATE" as const,
+    "applies only to names, and 10.0.0.1 is an IP address or a CIDR. Remove the field.",
+  ],
+])("states why %j of type %s has no blocks of answers, and what to do", (address, type, message) => {
+  const errors = [{ pointer: "/answersWithin", message }];
+  expect(checkAnswersWithin(["10.0.0.0/8"], address, type)).toEqual({ ok: false, errors });
 });
 
 test("reports each repetition of an address in canonical form", () => {

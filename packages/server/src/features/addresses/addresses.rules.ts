@@ -1,6 +1,6 @@
 import { parseAddressText } from "@gatehouse/addresses/address-text";
 import { closedBlockOf } from "@gatehouse/addresses/closed-targets";
-import { parseIpRange } from "@gatehouse/addresses/ip-ranges";
+import { formatIpRange, parseIpRange } from "@gatehouse/addresses/ip-ranges";
 import { privateAddressProblem } from "@gatehouse/addresses/special-purpose";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { ResourceType } from "@gatehouse/contract/records/address";
@@ -57,6 +57,39 @@ export function closedAddressProblem(text: string, type: ResourceType): string |
     block &&
     `${text} is in, contains or embeds ${block}, which is reserved for machines, links, tunnels or metadata services. Use an address of the site's network.`
   );
+}
+
+export type AnswersWithinCheck =
+  | { readonly ok: true; readonly value: readonly string[] | null }
+  | { readonly ok: false; readonly errors: readonly ProblemField[] };
+
+/**
+ * Checks the blocks that contain the answers for a name. IP addresses, and names of other resources, have none.
+ *
+ * @param texts null or undefined for the default
+ * @param at the pointer of the address in the request
+ * @returns the blocks in canonical form, each once
+ */
+export function checkAnswersWithin(
+  texts: readonly string[] | null | undefined,
+  { text, isIp }: CanonicalAddress,
+  type: ResourceType,
+  at = "",
+): AnswersWithinCheck {
+  if (texts === null || texts === undefined) return { ok: true, value: null };
+  const pointer = `${at}/answersWithin`;
+  const refuse = (message: string): AnswersWithinCheck => ({ ok: false, errors: [{ pointer, message }] });
+  if (type !== "PRIVATE") {
+    return refuse(`applies only to names of PRIVATE resources, and this resource has type ${type}. Remove the field.`);
+  }
+  if (isIp) return refuse(`applies only to names, and ${text} is an IP address or a CIDR. Remove the field.`);
+  const readings = texts.map((one) => parseIpRange(one.trim()));
+  const errors = readings.flatMap((reading, index) =>
+    reading.ok ? [] : [{ pointer: `${pointer}/${index}`, message: reading.problem }],
+  );
+  if (errors.length > 0) return { ok: false, errors };
+  const blocks = new Set(readings.flatMap((reading) => (reading.ok ? [formatIpRange(reading.value)] : [])));
+  return { ok: true, value: [...blocks].sort() };
 }
 
 /** Problems of addresses that are equal in canonical form. */

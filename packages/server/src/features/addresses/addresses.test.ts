@@ -272,6 +272,82 @@ describe("replacing an address", () => {
   });
 });
 
+describe("the blocks of answers for a name", () => {
+  const blocks = ["10.0.0.0/8", "fd00::/8"];
+
+  test("are stored in canonical form with a new resource, a new address and a change", async () => {
+    const created = await client.must.post("/tenants/resources", {
+      name: unique("Resource"),
+      type: "PRIVATE",
+      addresses: [
+        { address: "one.example.com", protocols: [ssh], answersWithin: ["FD00::/8", "10.0.0.0/8"] },
+        { address: "two.example.com", protocols: [ssh], answersWithin: null },
+        { address: "10.0.0.1", protocols: [ssh] },
+      ],
+    });
+    const [one, two, three] = created.body.addresses;
+    expect(one.answersWithin).toEqual(blocks);
+    for (const address of [two, three]) expect(address).not.toHaveProperty("answersWithin");
+    const added = await client.must.post(`/tenants/resources/${created.body.id}/addresses`, {
+      address: "three.example.com",
+      protocols: [],
+      answersWithin: ["10.1.2.3"],
+    });
+    expect(added.body.answersWithin).toEqual(["10.1.2.3/32"]);
+    const path = `/tenants/addresses/${two.id}`;
+    const changed = await client.must.put(path, { address: two.address, protocols: [ssh], answersWithin: blocks });
+    expect(changed.body.answersWithin).toEqual(blocks);
+    expect((await client.get(path)).body).toEqual(changed.body);
+    const { body } = await client.get(`/tenants/resources?filter[id]=${created.body.id}`);
+    expect(body.data[0].addresses).toEqual([one, changed.body, three, added.body]);
+  });
+
+  test("stay unless a request changes them, and end with null or an IP address", async () => {
+    const { id } = await makeAddress("git.example.com");
+    const path = `/tenants/addresses/${id}`;
+    const put = (body: object) => client.must.put(path, { address: "git.example.com", protocols: [ssh], ...body });
+    await put({ answersWithin: blocks });
+    expect((await put({})).headers.etag).toBe('"2"');
+    expect((await put({ address: "wiki.example.com", protocols: [https] })).body.answersWithin).toEqual(blocks);
+    expect((await put({ answersWithin: null })).body).not.toHaveProperty("answersWithin");
+    await put({ answersWithin: blocks });
+    expect((await put({ address: "10.0.0.1" })).body).not.toHaveProperty("answersWithin");
+    expect((await put({})).body).not.toHaveProperty("answersWithin");
+  });
+
+  test.each([
+    ["PRIVATE", "10.0.0.1", ["10.0.0.0/8"], "/answersWithin"],
+    ["SAAS", "crm.example.com", ["10.0.0.0/8"], "/answersWithin"],
+    ["INTERNET", "example.com", ["10.0.0.0/8"], "/answersWithin"],
+    ["PRIVATE", "git.example.com", ["10.0.0.0/8", "10.0.0.7/24"], "/answersWithin/1"],
+    ["PRIVATE", "git.example.com", ["office.example.com"], "/answersWithin/0"],
+  ] as const)("are refused in a %s resource for %s: %j", async (type, address, answersWithin, pointer) => {
+    const body = { address, protocols: [ssh], answersWithin };
+    const refusal = (at: string) => ({ status: 422, body: { code: "invalid_address", errors: [{ pointer: at }] } });
+    const { id } = await makeAddress("host.example.com", type);
+    expect(await client.put(`/tenants/addresses/${id}`, body)).toMatchObject(refusal(pointer));
+    const name = unique("Resource");
+    const whole = await client.post("/tenants/resources", { name, type, addresses: [body] });
+    expect(whole).toMatchObject(refusal(`/addresses/0${pointer}`));
+    const resource = await makeResource([], type);
+    const added = await client.post(`/tenants/resources/${resource.id}/addresses`, body);
+    expect(added).toMatchObject(refusal(pointer));
+  });
+
+  test.each([
+    ["no block", []],
+    ["more than 32 blocks", Array.from({ length: 33 }, (_, index) => `10.${index}.0.0/16`)],
+    ["a text", "10.0.0.0/8"],
+  ])("are refused with 400 for %s", async (_, answersWithin) => {
+    const { id } = await makeAddress("git.example.com");
+    const body = { address: "git.example.com", protocols: [], answersWithin };
+    expect(await client.put(`/tenants/addresses/${id}`, body)).toMatchObject({
+      status: 400,
+      body: { code: "invalid_body", errors: [{ pointer: "/answersWithin" }] },
+    });
+  });
+});
+
 describe("deleting an address", () => {
   test("removes it from its resource, which keeps its version", async () => {
     const resource = await makeResource(["10.0.0.1", "10.0.0.2"]);

@@ -8,6 +8,7 @@ export interface AddressJson {
   readonly is_ip: boolean;
   /** Protocols as the API shows them. */
   readonly protocols: Protocol[] | null;
+  readonly answers_within: string[] | null;
 }
 
 /**
@@ -26,7 +27,8 @@ export function protocolJson(alias: string): string {
  * @param alias the name of the row of `addresses`
  */
 export function addressJson(alias: string): string {
-  return `json_build_object('id', ${alias}.id, 'address', ${alias}.address, 'is_ip', ${alias}.is_ip, 'protocols', (
+  return `json_build_object('id', ${alias}.id, 'address', ${alias}.address, 'is_ip', ${alias}.is_ip,
+    'answers_within', ${alias}.answers_within, 'protocols', (
     SELECT json_agg(${protocolJson("protocol")} ORDER BY used.position)
     FROM address_protocols AS used
     JOIN protocols AS protocol ON protocol.tenant_id = used.tenant_id AND protocol.id = used.protocol_id
@@ -35,7 +37,14 @@ export function addressJson(alias: string): string {
 
 /** @param type the type of the resource that owns the address */
 export function addressView(row: AddressJson, type: ResourceType): Address {
-  return { id: row.id, address: row.address, isIp: row.is_ip, type, protocols: row.protocols ?? [] };
+  return {
+    id: row.id,
+    address: row.address,
+    isIp: row.is_ip,
+    type,
+    protocols: row.protocols ?? [],
+    ...(row.answers_within === null ? {} : { answersWithin: row.answers_within }),
+  };
 }
 
 /**

@@ -50,7 +50,7 @@ describe("creating a key", () => {
     ["both permissions and role", { role: "AUDITOR" }, "/permissions"],
     ["a role that grants nothing", { permissions: undefined, role: "DEFAULT" }, "/role"],
     ["an expiry that has passed", { expiresAt: "2020-01-01T00:00:00.000Z" }, "/expiresAt"],
-    ["a source that is no address", { sourceIps: ["192.0.2.1", "example.com"] }, "/sourceIps/1", "invalid_address"],
+    ["a source that is not an address", { sourceIps: ["192.0.2.1", "example.com"] }, "/sourceIps/1", "invalid_address"],
   ])("answers 422 to %s", async (_what, body, pointer, code = "invalid_combination") => {
     const reply = await createKey(body);
     expect(reply).toMatchObject({ status: 422, body: { code } });

@@ -108,7 +108,7 @@ describe("the order of checks", () => {
     ["both permissions and role", { permissions: ["users:write"], role: "AUDITOR" }],
     ["a role that grants nothing", { permissions: undefined, role: "DEFAULT" }],
     ["an expiry that has passed", { permissions: ["users:write"], expiresAt: "2020-01-01T00:00:00.000Z" }],
-    ["a source that is no address", { permissions: ["users:write"], sourceIps: ["example.com"] }],
+    ["a source that is not an address", { permissions: ["users:write"], sourceIps: ["example.com"] }],
   ])("has 403 before the 422 for %s", async (_what, body) => {
     const { client } = await newMaker({ expiresAt: inSeconds(60) });
     expectRefusal(await createKey(client, body), "The calling key");

@@ -70,7 +70,7 @@ export function isMachine(text: string): boolean {
   return text.length <= maxMachineLength && machinePattern.test(text);
 }
 
-/** Consonants, so that codes are no words (RFC 8628, section 6.1). */
+/** Consonants, so that codes do not form words (RFC 8628, section 6.1). */
 const userCodeLetters = "BCDFGHJKLMNPQRSTVWXZ";
 const userCodeLength = 8;
 

@@ -637,7 +637,7 @@ describe("the enrolment of a device", () => {
   });
 
   test.each<[string, Record<string, string>]>([
-    ["a key that is none", { public_key: "abc" }],
+    ["an invalid key", { public_key: "abc" }],
     ["no hardware id", { hardware_id: "" }],
     ["a system that turns text around", { os: "Debian\u202e" }],
     ["no name", { machine: " " }],

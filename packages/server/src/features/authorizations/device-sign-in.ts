@@ -53,6 +53,9 @@ export async function deviceSessionFrom(tx: TenantTx, sessionId: string): Promis
 export async function requireOwnDevice(tx: TenantTx, deviceId: string, userId: string): Promise<void> {
   const device = await lockDevice(tx, deviceId);
   if (device?.user_id === userId) {
+    if (device.enrolment_key_id !== null) {
+      throw new AppError("not_found", { detail: "Nobody signs in on this device: an enrolment key enrolled it." });
+    }
     // After a reactivation, the user has to sign in again.
     if (device.active || device.approval_pending) return;
     throw new AppError("not_found", { detail: "The device is deactivated. Ask an administrator to reactivate it." });

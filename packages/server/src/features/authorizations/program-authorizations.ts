@@ -25,7 +25,7 @@ import { OAuthError } from "../../platform/oauth-error.ts";
 import { empty } from "../../platform/outcome.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { issueDeviceToken, lockDevice, renewDeviceSession } from "../devices/devices.api.ts";
+import { issueDeviceToken, limitsSessionsOf, lockDevice, renewDeviceSession } from "../devices/devices.api.ts";
 import { addDevice } from "../enrolment/enrolment.api.ts";
 import { enrolWithKey } from "../enrolment-keys/enrolment-keys.api.ts";
 import {
@@ -262,11 +262,12 @@ export class ProgramAuthorizations implements AuthorizationServer {
    */
   async #requireRecentSignIn(caller: Caller, { device }: queries.DeviceRequestRow, now: Date): Promise<void> {
     if (device === null) return;
-    const { tenantId = "" } = caller;
-    const settings = await this.#inTenant(tenantId, readTenantSettings);
-    if (device.renews !== undefined || (settings?.deviceSessionLifetime ?? null) !== null) {
-      requireRecentAuthentication(caller, now);
-    }
+    const { tenantId = "", session } = caller;
+    const userId = session?.userId;
+    const isLimited =
+      device.renews !== undefined ||
+      (userId !== undefined && (await this.#inTenant(tenantId, (tx) => limitsSessionsOf(tx, userId))));
+    if (isLimited) requireRecentAuthentication(caller, now);
   }
 
   issue(context: AuthorizationContext, request: TokenRequest): Promise<IssuedTokens | IssuedDevice> {

@@ -34,6 +34,7 @@ test("the contract gives a reason for each write in a tenant that a set cannot i
   const refused = operations.filter((operation) => operation.refusedInSets !== undefined).map(({ id }) => id);
   expect(refused.sort()).toMatchInlineSnapshot(`
     [
+      "addMyDevice",
       "applyChanges",
       "applyConfiguration",
       "createApiKey",
@@ -62,6 +63,7 @@ test("the contract gives a reason for each write in a tenant that a set cannot i
       "rotateDeviceToken",
       "rotateSigningKey",
       "rotateWebhookSecret",
+      "signInMyDevice",
       "updateEnrolmentKey",
       "updateView",
       "verifyDomain",

@@ -71,6 +71,7 @@ export async function applyConfiguration(call: Call<typeof operations.applyConfi
         permissions,
         tokens,
         at: call.now,
+        by: call.actor,
         perform: (work) => call.evaluateAlways(work),
       });
     }

@@ -1,4 +1,4 @@
-/** Site settings of gateways in documents. */
+/** Site settings of gateways, and limits of answers for names, in documents. */
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { type ConfigurationCalls, configurationCalls } from "../../testing/example-configuration.ts";
 import { sharedTestServer, type TestServer } from "../../testing/test-server.ts";
@@ -58,5 +58,46 @@ test("refuses conflicts between two gateways, at the later one", async () => {
       message: '10.80.0.0/16 overlaps 10.80.7.0/24, which is behind the gateway "North"',
     },
     { pointer: "/gateways/1/relayPort", message: '51901 is the relay port of the gateway "North"' },
+  ]);
+});
+
+test("limits of answers are exported as they were applied, changed and removed", async () => {
+  const named = (answersWithin?: readonly string[]) => [
+    {
+      name: "Git",
+      type: "PRIVATE",
+      addresses: [{ address: "git.example.com", protocols: ["SSH"], ...(answersWithin && { answersWithin }) }],
+    },
+  ];
+  const limited = named(["10.0.0.0/8", "fd00::/8"]);
+  await calls.applied({ resources: limited });
+  expect((await calls.exported()).resources).toEqual(limited);
+  expect((await calls.plan({ resources: named(["FD00::/8", "10.0.0.0/8"]) })).body.changes).toEqual([]);
+  const plan = await calls.plan({ resources: named() });
+  const [added, removed] = [named()[0]?.addresses, limited[0]?.addresses];
+  expect(plan.body.changes[0].fields).toEqual([{ field: "addresses", added, removed }]);
+  await calls.applied({ resources: named(["10.1.0.0/16"]) });
+  expect((await calls.exported()).resources).toEqual(named(["10.1.0.0/16"]));
+  await calls.applied({ resources: named() });
+  expect((await calls.exported()).resources).toEqual(named());
+});
+
+test("refuses limits of answers for what is not a private name, at each of them", async () => {
+  const addresses = [
+    { address: "git.example.com", answersWithin: ["10.0.0.7/24", "10.0.0.0/8"] },
+    { address: "10.0.0.1", answersWithin: ["10.0.0.0/8"] },
+  ];
+  const saas = [{ address: "crm.example.com", answersWithin: ["10.0.0.0/8"] }];
+  const { status, body } = await calls.apply({
+    resources: [
+      { name: "Private", type: "PRIVATE", addresses },
+      { name: "SaaS", type: "SAAS", addresses: saas },
+    ],
+  });
+  expect(status).toBe(422);
+  expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+    "/resources/0/addresses/0/answersWithin/0",
+    "/resources/0/addresses/1/answersWithin",
+    "/resources/1/addresses/0/answersWithin",
   ]);
 });

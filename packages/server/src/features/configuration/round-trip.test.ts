@@ -82,6 +82,7 @@ const document = fc
         description: text,
         roles,
         maxDevices: maybe(fc.integer({ min: 0, max: 1000 })),
+        deviceSessionLifetime: maybe(fc.integer({ min: 900, max: 31_536_000 })),
         idpMapping: maybe(subset(names)),
       }),
       users: each(["owner@example.com", ...there.emails], person, "email"),
@@ -113,8 +114,15 @@ const document = fc
         gateways: subset(there.gateways),
         addresses: records(
           ["10.0.0.1", "10.0.0.0/8", "git.example.com", "*.example.com"],
-          { protocols: subset([...there.protocols, "SSH", "HTTPS"]) },
+          {
+            protocols: subset([...there.protocols, "SSH", "HTTPS"]),
+            answersWithin: maybe(subset(["10.0.0.0/8", "FD00::/8", "192.0.2.1"], 1)),
+          },
           "address",
+        ).map((addresses) =>
+          addresses.map(({ answersWithin, ...rest }) =>
+            answersWithin === undefined || rest.address?.startsWith("10.") === true ? rest : { ...rest, answersWithin },
+          ),
         ),
       }),
       policies: subset(names.flatMap((name) => policyTypes.map((type) => ({ type, name: `${type} ${name}` })))).chain(

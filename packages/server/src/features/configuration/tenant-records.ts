@@ -104,7 +104,11 @@ export function* tenantRecordsOf(rows: TenantRows): Work<TenantRecords> {
       settings: {
         ...resource,
         addresses: addresses
-          .map(({ address, protocols: used }) => ({ address, protocols: used }))
+          .map(({ address, protocols: used, answersWithin }) => ({
+            address,
+            protocols: used,
+            ...(answersWithin === null ? {} : { answersWithin }),
+          }))
           .sort((a, b) => byText(a.address, b.address)),
       },
     })),

@@ -1,5 +1,7 @@
 import type * as operations from "@gatehouse/contract/operations/devices.operations";
-import { deviceConfiguration } from "@gatehouse/policy/enforcement/device-routes";
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
+import { configuringDevice, type RoutedDevice } from "@gatehouse/policy/enforcement/device-routes";
+import type { Work } from "@gatehouse/policy/work";
 import { giveTunnelAddresses, readDeviceLinkRows } from "../../agents/tunnels/link-facts.queries.ts";
 import { routeInputsOf } from "../../agents/tunnels/link-facts.ts";
 import { AppError } from "../../platform/app-error.ts";
@@ -7,8 +9,26 @@ import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, report } from "../../platform/outcome.ts";
 import { readDevices } from "./devices.queries.ts";
 
-export async function readDeviceConfiguration(call: Call<typeof operations.readDeviceConfiguration>): Promise<Outcome> {
-  const { id } = call.parameters;
+type ReadCall = Call<typeof operations.readDeviceConfiguration>;
+
+export async function readDeviceConfiguration(call: ReadCall): Promise<Outcome> {
+  const routes = await routesOfDevice(call, call.parameters.id, (work) => call.evaluate("The routes", work));
+  return report(routes);
+}
+
+/**
+ * The routes of a device now.
+ *
+ * @param evaluate evaluates within the budget of the caller
+ * @param presumedSource the source address of a device that nobody has observed
+ * @throws AppError not_found, and errors of `evaluate`
+ */
+export async function routesOfDevice(
+  call: Pick<ReadCall, "model" | "read" | "command" | "now">,
+  id: string,
+  evaluate: <Result>(work: Work<Result>) => Promise<Result>,
+  presumedSource?: string,
+): Promise<DeviceConfiguration> {
   const { model } = await call.model();
   const read = () => call.read((tx) => Promise.all([readDevices(tx, [id]), readDeviceLinkRows(tx, [id])]));
   let [[device], rows] = await read();
@@ -21,8 +41,17 @@ export async function readDeviceConfiguration(call: Call<typeof operations.readD
     });
     [[device], rows] = await read();
   }
-  const ways = routeInputsOf(rows);
-  const configuration = deviceConfiguration(model, ways, id, call.now.getTime());
+  const { devices, gateways } = routeInputsOf(rows);
+  const presumed = [...devices].map(([key, routed]) => [key, presumeSource(routed, presumedSource)] as const);
+  const inputs = { devices: new Map(presumed), gateways };
+  const configuration = await evaluate(configuringDevice(model, inputs, id, call.now.getTime()));
   if (device === undefined || configuration === undefined) throw new AppError("not_found");
-  return report(configuration);
+  return configuration;
+}
+
+/** The device, with a source address if nobody has observed one. An app never connects to the control plane. */
+function presumeSource(routed: RoutedDevice, address: string | undefined): RoutedDevice {
+  const { controlPlane, gateways } = routed.sources;
+  if (address === undefined || controlPlane !== null || gateways.size > 0) return routed;
+  return { ...routed, sources: { controlPlane: { address, at: 0 }, gateways } };
 }

@@ -1,5 +1,8 @@
+import type { DeviceSessionEndReason } from "@gatehouse/contract/records/device";
+import type { Actor } from "../../platform/change.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { sessionLimits } from "./devices.view.ts";
 
 /** A session that begins on a device. */
 export interface NewDeviceSession {
@@ -10,6 +13,13 @@ export interface NewDeviceSession {
   readonly providerId: string | null;
   /** The provider's own session, for back-channel logout. */
   readonly providerSession: string | null;
+}
+
+/** The end of sessions before their time. */
+export interface SessionEnd {
+  readonly at: Date;
+  readonly reason: DeviceSessionEndReason;
+  readonly by: Actor;
 }
 
 const store = statement<
@@ -30,7 +40,8 @@ const store = statement<
    VALUES ($1, $2, $3, $4, $5, $6, $7)
    ON CONFLICT (tenant_id, device_id) DO UPDATE SET signed_in_at = excluded.signed_in_at,
      authenticated_at = excluded.authenticated_at, methods = excluded.methods, provider_id = excluded.provider_id,
-     provider_session = excluded.provider_session, ended_at = NULL`,
+     provider_session = excluded.provider_session, ended_at = NULL, end_reason = NULL, ended_by = NULL,
+     sign_in_required = false`,
 );
 const touch = statement<never, [tenantId: string, ids: readonly string[], at: Date]>(
   "device_sessions.touch_devices",
@@ -39,9 +50,8 @@ const touch = statement<never, [tenantId: string, ids: readonly string[], at: Da
 
 /** A session that has not been ended, and that means something: it limits the device, or somebody has signed in. */
 const isOpen = `own.ended_at IS NULL AND item.enrolment_key_id IS NULL
-  AND (own.signed_in_at IS NOT NULL OR settings.device_session_lifetime IS NOT NULL)`;
+  AND (own.signed_in_at IS NOT NULL OR EXISTS (${sessionLimits("item.tenant_id", "item.user_id")}))`;
 const openSessions = `SELECT item.id FROM devices AS item
-  JOIN tenant_settings AS settings ON settings.tenant_id = item.tenant_id
   LEFT JOIN device_sessions AS own ON own.tenant_id = item.tenant_id AND own.device_id = item.id
   WHERE item.tenant_id = $1 AND ${isOpen}`;
 
@@ -61,10 +71,51 @@ const lockOne = statement<{ id: string }, [tenantId: string, id: string]>(
   "device_sessions.lock_open",
   `${openSessions} AND item.id = $2 FOR UPDATE OF item`,
 );
-const end = statement<never, [tenantId: string, ids: readonly string[], at: Date]>(
+const selectLimited = statement<{ limited: boolean }, [tenantId: string, userId: string]>(
+  "device_sessions.is_limited",
+  `SELECT EXISTS (${sessionLimits("$1::uuid", "$2::uuid")}) AS limited`,
+);
+const end = statement<
+  never,
+  [tenantId: string, ids: readonly string[], at: Date, reason: string, by: string, isSignInRequired: boolean]
+>(
   "device_sessions.end",
-  `INSERT INTO device_sessions (tenant_id, device_id, ended_at) SELECT $1, unnest($2::uuid[]), $3
-   ON CONFLICT (tenant_id, device_id) DO UPDATE SET ended_at = excluded.ended_at`,
+  `INSERT INTO device_sessions (tenant_id, device_id, ended_at, end_reason, ended_by, sign_in_required)
+   SELECT $1, unnest($2::uuid[]), $3, $4, $5::jsonb, $6
+   ON CONFLICT (tenant_id, device_id) DO UPDATE SET ended_at = excluded.ended_at, end_reason = excluded.end_reason,
+     ended_by = excluded.ended_by, sign_in_required = excluded.sign_in_required
+   -- A sign-in that was required meanwhile stays required.
+   WHERE device_sessions.ended_at IS NULL OR NOT device_sessions.sign_in_required`,
+);
+
+/** The devices whose users are asked to sign in again: devices, all those of users, and those of members of groups. */
+export interface AskedDevices {
+  readonly devices?: readonly string[] | undefined;
+  readonly users?: readonly string[] | undefined;
+  readonly groups?: readonly string[] | undefined;
+}
+
+type AskedIds = [tenantId: string, devices: readonly string[], users: readonly string[], groups: readonly string[]];
+
+const findAsked = statement<{ id: string }, AskedIds>(
+  "device_sessions.find_asked",
+  `SELECT id FROM devices WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
+   UNION ALL SELECT id FROM users WHERE tenant_id = $1 AND id = ANY ($3::uuid[])
+   UNION ALL SELECT id FROM groups WHERE tenant_id = $1 AND id = ANY ($4::uuid[])`,
+);
+/** Devices of people whose users have not been asked yet. Nobody signs in on devices of enrolment keys. */
+const lockAsked = statement<{ id: string }, [...AskedIds, limit: number]>(
+  "device_sessions.lock_asked",
+  `SELECT item.id FROM devices AS item
+   LEFT JOIN device_sessions AS own ON own.tenant_id = item.tenant_id AND own.device_id = item.id
+   WHERE item.tenant_id = $1 AND item.enrolment_key_id IS NULL AND own.sign_in_required IS NOT TRUE AND item.id IN (
+     SELECT named.id FROM devices AS named
+     WHERE named.tenant_id = $1 AND named.user_id IS NOT NULL AND named.id = ANY ($2::uuid[])
+     UNION SELECT named.id FROM devices AS named WHERE named.tenant_id = $1 AND named.user_id = ANY ($3::uuid[])
+     UNION SELECT named.id FROM group_members AS member
+       JOIN devices AS named ON named.tenant_id = member.tenant_id AND named.user_id = member.user_id
+       WHERE member.tenant_id = $1 AND member.group_id = ANY ($4::uuid[]))
+   ORDER BY item.id LIMIT $5 FOR UPDATE OF item`,
 );
 
 /** Begins a session, which replaces the device's earlier one. */
@@ -111,6 +162,37 @@ export async function lockOpenSession(tx: TenantTx, deviceId: string): Promise<b
   return (await tx.query(lockOne, tx.tenantId, deviceId)).length > 0;
 }
 
-export async function storeSessionEnds(tx: TenantTx, ids: readonly string[], at: Date): Promise<void> {
-  await tx.query(end, tx.tenantId, ids, at);
+/** Whether sessions of the user's devices end by time. */
+export async function limitsSessionsOf(tx: TenantTx, userId: string): Promise<boolean> {
+  return (await tx.query(selectLimited, tx.tenantId, userId))[0]?.limited === true;
+}
+
+/** Ends sessions. If the end is a request for a sign-in, it also applies without a lifetime of sessions. */
+export async function storeSessionEnds(
+  tx: TenantTx,
+  ids: readonly string[],
+  { at, reason, by }: SessionEnd,
+): Promise<void> {
+  await tx.query(end, tx.tenantId, ids, at, reason, JSON.stringify(by), reason === "sign-in-required");
+}
+
+/** @returns the ids of the devices, users and groups that exist, in lower case */
+export async function findAskedRecords(tx: TenantTx, asked: AskedDevices): Promise<ReadonlySet<string>> {
+  const rows = await tx.query(findAsked, ...idsOf(tx, asked));
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Locks devices whose users can be asked to sign in again.
+ *
+ * @param limit the most ids to return
+ * @returns their ids
+ */
+export async function lockAskedDevices(tx: TenantTx, asked: AskedDevices, limit: number): Promise<readonly string[]> {
+  const rows = await tx.query(lockAsked, ...idsOf(tx, asked), limit);
+  return rows.map(({ id }) => id);
+}
+
+function idsOf(tx: TenantTx, { devices = [], users = [], groups = [] }: AskedDevices): AskedIds {
+  return [tx.tenantId, devices, users, groups];
 }

@@ -2,12 +2,14 @@
  * Sessions of devices (docs/decisions/0125-device-sessions.md). A change of a session is a change of its device.
  * Models, gateways and devices therefore follow it.
  */
+import { maxEndedSessions } from "@gatehouse/contract/records/device-session";
+import { AppError } from "../../platform/app-error.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as sessions from "./device-sessions.queries.ts";
 import { readDevices } from "./devices.queries.ts";
 import { deviceView } from "./devices.view.ts";
 
-export { type NewDeviceSession, storeDeviceSession } from "./device-sessions.queries.ts";
+export { type NewDeviceSession, type SessionEnd, storeDeviceSession } from "./device-sessions.queries.ts";
 
 /** Begins a new session of a device that exists. */
 export function renewDeviceSession(
@@ -20,26 +22,45 @@ export function renewDeviceSession(
 }
 
 /** Ends the sessions of a user's devices. */
-export async function endDeviceSessionsOfUser(tx: CommandTx, userId: string, now: Date): Promise<void> {
-  await endAll(tx, await sessions.lockOpenSessionsOfUser(tx, userId), now);
+export async function endDeviceSessionsOfUser(tx: CommandTx, userId: string, end: sessions.SessionEnd): Promise<void> {
+  await endAll(tx, await sessions.lockOpenSessionsOfUser(tx, userId), end);
 }
 
 /** Ends the device sessions that began with a sign-in at a provider. */
 export async function endDeviceSessionsOfProvider(
   tx: CommandTx,
   begun: sessions.ProviderSessions,
-  now: Date,
+  end: sessions.SessionEnd,
 ): Promise<void> {
-  await endAll(tx, await sessions.lockOpenSessionsOfProvider(tx, begun), now);
+  await endAll(tx, await sessions.lockOpenSessionsOfProvider(tx, begun), end);
 }
 
 /** Ends the session of a device, without recording it: the caller changes the device too. */
-export async function endSessionWithDevice(tx: TenantTx, deviceId: string, now: Date): Promise<void> {
-  if (await sessions.lockOpenSession(tx, deviceId)) await sessions.storeSessionEnds(tx, [deviceId], now);
+export async function endSessionWithDevice(tx: TenantTx, deviceId: string, end: sessions.SessionEnd): Promise<void> {
+  if (await sessions.lockOpenSession(tx, deviceId)) await sessions.storeSessionEnds(tx, [deviceId], end);
 }
 
-function endAll(tx: CommandTx, ids: readonly string[], now: Date): Promise<void> {
-  return changing(tx, ids, now, () => sessions.storeSessionEnds(tx, ids, now));
+/**
+ * Asks the users of devices to sign in again, with a bounded number of statements.
+ *
+ * @throws AppError too_many_devices
+ */
+export async function askToSignIn(
+  tx: CommandTx,
+  asked: sessions.AskedDevices,
+  end: Omit<sessions.SessionEnd, "reason">,
+): Promise<void> {
+  const ids = await sessions.lockAskedDevices(tx, asked, maxEndedSessions + 1);
+  if (ids.length > maxEndedSessions) {
+    throw new AppError("too_many_devices", {
+      detail: `The request affects more than ${maxEndedSessions} devices. Name smaller groups or individual users.`,
+    });
+  }
+  await endAll(tx, ids, { ...end, reason: "sign-in-required" });
+}
+
+function endAll(tx: CommandTx, ids: readonly string[], end: sessions.SessionEnd): Promise<void> {
+  return changing(tx, ids, end.at, () => sessions.storeSessionEnds(tx, ids, end));
 }
 
 /** Changes sessions, and records the changes of their devices. */

@@ -1,11 +1,14 @@
 /** The face of this feature: devices. */
 
+export { routesOfDevice } from "./device-configuration.commands.ts";
 export { type DeviceKeyRow, lockDeviceKeys, storeDeviceKeys } from "./device-keys.queries.ts";
+export { limitsSessionsOf } from "./device-sessions.queries.ts";
 export {
   endDeviceSessionsOfProvider,
   endDeviceSessionsOfUser,
   type NewDeviceSession,
   renewDeviceSession,
+  type SessionEnd,
   storeDeviceSession,
 } from "./device-sessions.ts";
 export { issueDeviceToken } from "./device-token.commands.ts";
@@ -26,6 +29,7 @@ export {
   type DeviceJson,
   deviceJson,
   deviceSessionEnd,
+  deviceSessionFacts,
   devicesChangeAt,
   deviceView,
   type PolicyDeviceJson,

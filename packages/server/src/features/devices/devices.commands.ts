@@ -52,11 +52,11 @@ export async function deactivateDevice(call: Call<typeof operations.deactivateDe
 
 /** After a reactivation, the user has to sign in again on the device if sessions end. */
 async function deactivate(
-  { granted, now }: Call<typeof operations.deactivateDevice>,
+  { granted, now, actor: by }: Call<typeof operations.deactivateDevice>,
   tx: TenantTx,
   id: string,
 ): Promise<void> {
-  await endSessionWithDevice(tx, id, now);
+  await endSessionWithDevice(tx, id, { at: now, reason: "device-deactivated", by });
   await queries.setDeviceActive(tx, granted, id, false, now);
 }
 

@@ -25,6 +25,9 @@ export interface LockedDevice {
   readonly user_id: string | null;
   readonly posture: Device["posture"] | null;
   readonly tags: readonly string[];
+  readonly agent: boolean;
+  /** Null unless it was enrolled with an enrolment key. */
+  readonly enrolment_key_id: string | null;
 }
 
 const wholeDevice = `item.version, ${deviceJson("item")} AS device`;
@@ -64,7 +67,8 @@ const selectOfUser = statement<DeviceRow, [tenantId: string, userId: string]>(
 const selectForChange = statement<LockedDevice, [tenantId: string, id: string]>(
   "devices.lock",
   // FOR UPDATE reads the latest committed row: after waiting for the user's deletion, the row has no user.
-  `SELECT id, version, name, active, approval_pending, user_id, posture, tags FROM devices WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
+  `SELECT id, version, name, active, approval_pending, user_id, posture, tags, agent, enrolment_key_id
+   FROM devices WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
 const setActive = statement<never, [tenantId: string, id: string, at: Date, active: boolean]>(
   "devices.set_active",
@@ -108,12 +112,14 @@ const insert = statement<
     approvalPending: boolean,
     tags: readonly string[],
     enrolmentKeyId: string | null,
+    agent: boolean,
+    keyProved: boolean,
   ]
 >(
   "devices.insert",
   `INSERT INTO devices (tenant_id, id, created_at, updated_at, name, user_id, hardware_id, public_key, app_version, os,
-                        os_version, posture, approval_pending, active, tags, enrolment_key_id)
-   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, NOT $12, $13, $14)`,
+                        os_version, posture, approval_pending, active, tags, enrolment_key_id, agent, key_proved)
+   VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, NOT $12, $13, $14, $15, $16)`,
 );
 const orphan = statement<never, [tenantId: string, ids: readonly string[], at: Date]>(
   "devices.orphan",
@@ -168,6 +174,10 @@ export interface NewDevice {
   readonly tags?: readonly string[] | undefined;
   /** The key that enrols the device. */
   readonly enrolmentKeyId?: string | undefined;
+  /** False for a device with another WireGuard app. True by default. */
+  readonly agent?: boolean | undefined;
+  /** Whether possession of the private key has been proved. */
+  readonly keyProved?: boolean | undefined;
 }
 
 /** @throws AppError device_key_taken */
@@ -190,6 +200,8 @@ export async function insertDevice(
     approvalPending = false,
     tags = [],
     enrolmentKeyId = null,
+    agent = true,
+    keyProved = false,
   } = device;
   const facts = posture === undefined ? null : JSON.stringify(posture);
   const keyTaken = () =>
@@ -215,6 +227,8 @@ export async function insertDevice(
       approvalPending,
       tags,
       enrolmentKeyId,
+      agent,
+      keyProved,
     ),
   );
 }

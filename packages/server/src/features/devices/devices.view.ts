@@ -1,4 +1,4 @@
-import type { Device, PolicyDevice } from "@gatehouse/contract/records/device";
+import type { Device, DeviceSessionEndReason, PolicyDevice } from "@gatehouse/contract/records/device";
 import type { UserStatus } from "@gatehouse/contract/records/user";
 import { isoTimestamp } from "../../platform/db/column-types.ts";
 import { jsonObject } from "../../platform/db/json-object.ts";
@@ -88,6 +88,8 @@ interface DeviceSessionJson {
   readonly methods: readonly string[];
   readonly provider_id: string | null;
   readonly ended_at: string | null;
+  /** Null unless the session was ended. */
+  readonly end_reason: DeviceSessionEndReason | null;
 }
 
 /** A device as `deviceJson` selects it. */
@@ -99,6 +101,7 @@ export interface DeviceJson extends PolicyDeviceJson {
   readonly key_reset_until: string | null;
   readonly approval_pending: boolean;
   readonly tags: readonly string[];
+  readonly agent: boolean;
   readonly enrolment_key_id: string | null;
   readonly user: DeviceUserJson | null;
   /** Null if nobody has signed in on the device, and nothing has ended its session. */
@@ -107,20 +110,55 @@ export interface DeviceJson extends PolicyDeviceJson {
 }
 
 /**
- * SQL for the end of a device's session. Null if the tenant sets no lifetime, or if the device was enrolled with an
- * enrolment key: it is a server without a person who could sign in. Ends are whole seconds, so that sessions which end
- * together change configurations together.
+ * SQL for the lifetimes that limit the sessions of a user's devices, in seconds, with the time from which each limit
+ * counts: the tenant's lifetime, and those of the user's groups.
+ *
+ * @param tenant SQL for the id of the tenant
+ * @param user SQL for the id of the user
+ */
+export function sessionLimits(tenant: string, user: string): string {
+  return `SELECT settings.device_session_lifetime AS lifetime, settings.device_sessions_since AS since
+          FROM tenant_settings AS settings
+          WHERE settings.tenant_id = ${tenant} AND settings.device_session_lifetime IS NOT NULL
+          UNION ALL
+          SELECT limiting.device_session_lifetime, limiting.device_sessions_since
+          FROM groups AS limiting
+          JOIN group_members AS joined ON joined.tenant_id = limiting.tenant_id AND joined.group_id = limiting.id
+          WHERE limiting.tenant_id = ${tenant} AND limiting.device_session_lifetime IS NOT NULL
+            AND joined.user_id = ${user}`;
+}
+
+/**
+ * SQL for the end of a device's session: the earliest that the lifetimes give. Null if there is no lifetime and nobody
+ * has asked for a sign-in, or if the device was enrolled with an enrolment key: it is a server without a person who
+ * could sign in. Ends are whole seconds, so that sessions which end together change configurations together.
  *
  * @param alias the name of the row of `devices`
  */
 export function deviceSessionEnd(alias: string): string {
-  const began = `greatest(coalesce(own.signed_in_at, ${alias}.created_at), settings.device_sessions_since)`;
-  return `(SELECT date_trunc('second', coalesce(own.ended_at,
-             ${began} + settings.device_session_lifetime * interval '1 second'))
-           FROM tenant_settings AS settings
-           LEFT JOIN device_sessions AS own ON own.tenant_id = settings.tenant_id AND own.device_id = ${alias}.id
-           WHERE settings.tenant_id = ${alias}.tenant_id AND settings.device_session_lifetime IS NOT NULL
-             AND ${alias}.enrolment_key_id IS NULL)`;
+  return `(SELECT date_trunc('second', CASE WHEN limited.end_at IS NOT NULL OR own.sign_in_required
+             THEN coalesce(own.ended_at, limited.end_at) END)
+           FROM (SELECT ${alias}.id WHERE ${alias}.enrolment_key_id IS NULL) AS signable
+           LEFT JOIN device_sessions AS own ON own.tenant_id = ${alias}.tenant_id AND own.device_id = signable.id
+           CROSS JOIN LATERAL (
+             SELECT min(greatest(coalesce(own.signed_in_at, ${alias}.created_at), limits.since)
+                        + limits.lifetime * interval '1 second') AS end_at
+             FROM (${sessionLimits(`${alias}.tenant_id`, `${alias}.user_id`)}) AS limits) AS limited)`;
+}
+
+/**
+ * SQL for the session that admission rules read, as one json value. Null if nobody has signed in on the device, if
+ * the session was ended, or if the device is a server's, whose sessions nothing would end. Its end by time denies
+ * everything, so that rules need not know it.
+ *
+ * @param alias the name of the row of `devices`
+ */
+export function deviceSessionFacts(alias: string): string {
+  return `(SELECT json_build_object('authenticatedAt', (extract(epoch FROM own.authenticated_at) * 1000)::bigint,
+             'methods', own.methods, 'provider', own.provider_id)
+           FROM device_sessions AS own
+           WHERE own.tenant_id = ${alias}.tenant_id AND own.device_id = ${alias}.id
+             AND own.authenticated_at IS NOT NULL AND own.ended_at IS NULL AND ${alias}.enrolment_key_id IS NULL)`;
 }
 
 /**
@@ -138,12 +176,13 @@ export function deviceJson(alias: string): string {
     "key_reset_until",
     "approval_pending",
     "tags",
+    "agent",
     "enrolment_key_id",
   ];
   return jsonObject(alias, columns, {
     user_status: ofUser(alias, (user) => `${user}.status`),
     user: ofUser(alias, (user) => jsonObject(user, ["id", "last_connection", "email", "first_name", "last_name"])),
-    session: `(SELECT ${jsonObject("own", ["signed_in_at", "authenticated_at", "methods", "provider_id", "ended_at"])}
+    session: `(SELECT ${jsonObject("own", ["signed_in_at", "authenticated_at", "methods", "provider_id", "ended_at", "end_reason"])}
                FROM device_sessions AS own WHERE own.tenant_id = ${alias}.tenant_id AND own.device_id = ${alias}.id)`,
     session_ends_at: deviceSessionEnd(alias),
   });
@@ -160,6 +199,7 @@ export function deviceView(row: DeviceJson, now: Date): Device {
     ...(row.key_reset_until === null ? {} : { keyResetUntil: isoTimestamp(row.key_reset_until) }),
     ...(row.approval_pending ? { approval: "pending" } : {}),
     tags: [...row.tags],
+    ...(row.agent ? {} : { agent: false }),
     ...(row.enrolment_key_id === null ? {} : { enrolmentKey: row.enrolment_key_id }),
     ...(row.session === null && row.session_ends_at === null ? {} : { session: deviceSessionView(row) }),
     ...(row.user === null ? {} : { user: deviceUserView(row.user) }),
@@ -175,6 +215,9 @@ function deviceSessionView({ session, session_ends_at: endsAt }: DeviceJson): No
     ...(provider === null ? {} : { provider }),
     ...(endsAt === null ? {} : { endsAt: isoTimestamp(endsAt) }),
     ...(session === null || session.ended_at === null ? {} : { ended: true }),
+    ...(session === null || session.ended_at === null || session.end_reason === null
+      ? {}
+      : { endReason: session.end_reason }),
   };
 }
 

@@ -23,6 +23,6 @@ test("both halves have 30 random bits", () => {
 });
 
 test.each(["", "AAAA-BBBB", "AAAA-BBBB-CCCC-DDDD", "AAAA-BBBB-CCC!", "ÄAAA-BBBB-CCCC", "U".repeat(12)])(
-  "%j is no code",
+  "%j is not a code",
   (text) => expect(parseEnrolmentCode(text)).toBeUndefined(),
 );

@@ -147,7 +147,7 @@ describe("a code", () => {
     expect((await tenant.client.must.get(pathOf(id))).body).toMatchObject([{ codeAttemptsLeft: 5 }]);
   });
 
-  test("of no link gets the same answer as a wrong one, and so does text that is no code", async () => {
+  test("of no link gets the same answer as a wrong one, and so does text that is not a code", async () => {
     const { body: link } = await tenant.client.must.post(pathOf(await makeId("user", tenant.client)));
     const answers = await Promise.all(
       [wrong(link.code), "0000-0000-0000", "nonsense", "0".repeat(200)].map(async (token) => {

@@ -33,6 +33,10 @@ export interface EnrollingDevice {
   readonly tags?: readonly string[] | undefined;
   /** The key with which the device is enrolled. */
   readonly enrolmentKeyId?: string | undefined;
+  /** False for a device with another WireGuard app. True by default. */
+  readonly agent?: boolean | undefined;
+  /** Whether possession of the private key has been proved. */
+  readonly keyProved?: boolean | undefined;
   /** Present if the user signed in on the device. */
   readonly session?: NewDeviceSession;
 }
@@ -68,6 +72,8 @@ export async function addDevice(
     approvalPending,
     tags,
     enrolmentKeyId,
+    agent,
+    keyProved,
   } = enrolled;
   const user = await lockUserForEnrolment(tx, userId);
   if (user === undefined) {
@@ -96,6 +102,8 @@ export async function addDevice(
     approvalPending,
     tags,
     enrolmentKeyId,
+    agent,
+    keyProved,
   };
   await insertDevice(tx, granted, device, now);
   if (enrolled.session !== undefined) await storeDeviceSession(tx, id, enrolled.session, now);

@@ -4,6 +4,7 @@ import pg from "pg";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { RawConnection, request } from "../../testing/faults/raw-connection.ts";
+import { ownerOf, signInAs } from "../../testing/signed-in-person.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 
@@ -93,7 +94,8 @@ async function follow(
 ): Promise<Follower> {
   const follower = new Follower(await RawConnection.open(port));
   open.push(follower);
-  await follower.connection.write(request(`GET /tenants/events/stream${query}`, { apikey: key, ...headers }));
+  const credentials = "cookie" in headers ? {} : { apikey: key };
+  await follower.connection.write(request(`GET /tenants/events/stream${query}`, { ...credentials, ...headers }));
   await until("the stream begins", () => /retry: 2000\n\n|application\/problem/.test(follower.connection.received));
   return follower;
 }
@@ -153,6 +155,18 @@ test("ends when its key is revoked on any replica, and sends nothing afterwards"
   await until("the entry was told", () => follower.entries.length === 1);
   await tenant.client.must.delete(`/tenants/api-keys/${made.body.id}`);
   await follower.connection.whole();
+  expect(namesIn(follower)).toEqual(["Before"]);
+});
+
+test("ends when its person is signed out on any replica, and sends nothing afterwards", async () => {
+  const owner = await ownerOf(tenant);
+  const headers = await signInAs(server, tenant.id, owner.id);
+  const follower = await follow("", { port: ports[1] ?? 0, headers });
+  await makeGroup("Before");
+  await until("the entry was told", () => follower.entries.length === 1);
+  await tenant.client.must.delete(`/tenants/users/${owner.id}/sessions`);
+  await follower.connection.whole();
+  await makeGroup("After");
   expect(namesIn(follower)).toEqual(["Before"]);
 });
 

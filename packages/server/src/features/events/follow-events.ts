@@ -53,8 +53,8 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<stri
       // An id without data lets a reconnecting client skip what was already searched.
       if (text !== "" || position > from) yield position > last ? `${text}id: ${position}\n\n` : text;
       if (position < head.eventCount) continue;
-      const news = await stream.news(Math.max(0, Math.min(heartbeatMs, expiresInMs())));
-      if (!news && !stream.isEnded) yield ": no news\n\n";
+      const hasEntries = await stream.waitForEntries(Math.max(0, Math.min(heartbeatMs, expiresInMs())));
+      if (!hasEntries && !stream.isEnded) yield ": no news\n\n";
     }
   } catch (error) {
     // The key was revoked or expired, or the database is away. The response has begun, so only the next request gets an

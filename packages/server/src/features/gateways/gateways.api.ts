@@ -21,6 +21,7 @@ export {
 } from "./gateways.view.ts";
 export { gatewaysWithKeys, ownersOfKeys } from "./reports/gateway-reports.queries.ts";
 export { type GatewayReport, storeGatewayReports } from "./reports/gateway-reports.ts";
+export { type RefusedKey, storeRefusedKeys } from "./reports/refused-keys.ts";
 export { readSiteSettings } from "./settings/gateway-settings.queries.ts";
 export { canonicalSiteSettings, noSiteSettings, siteConflicts } from "./settings/gateway-settings.rules.ts";
 export { settingsView } from "./settings/gateway-settings.view.ts";

@@ -35,6 +35,7 @@ export async function createGroup(call: Call<typeof operations.createGroup>): Pr
     roles = [],
     description = "",
     maxDevices = newGroupMaxDevices,
+    deviceSessionLifetime = null,
     isSamlDefaultGroup = false,
     idpMapping = [],
   } = call.body;
@@ -43,7 +44,8 @@ export async function createGroup(call: Call<typeof operations.createGroup>): Pr
     await requireAssignable(tx, [{ pointer: "/roles", ids: roles, present: new Set() }], call.permissions);
     if (isSamlDefaultGroup) await releaseSamlDefault(call, tx, await queries.lockSamlDefaultGroup(tx));
     const roleIds = canonicalIds(roles);
-    const stored = { id, name, description, maxDevices, isSamlDefaultGroup, idpMapping, roleIds };
+    const limits = { maxDevices, deviceSessionLifetime };
+    const stored = { id, name, description, ...limits, isSamlDefaultGroup, idpMapping, roleIds };
     // Both are sent at once, with the queries for the effect.
     const stores = queries.insertGroups(tx, call.granted, [stored], call.now);
     const reads = requireGroup(tx, id);
@@ -106,6 +108,7 @@ function storedGroup({ group, roles }: queries.GroupRow): queries.StoredGroup {
     name: group.name,
     description: group.description,
     maxDevices: group.max_devices,
+    deviceSessionLifetime: group.device_session_lifetime,
     isSamlDefaultGroup: group.is_saml_default_group,
     idpMapping: group.idp_mapping,
     roleIds: (roles ?? []).map((role) => role.id).sort(),

@@ -21,6 +21,8 @@ export interface StoredGroup {
   readonly name: string;
   readonly description: string;
   readonly maxDevices: number;
+  /** Seconds. Null if the group does not limit the sessions of its members' devices. */
+  readonly deviceSessionLifetime: number | null;
   readonly isSamlDefaultGroup: boolean;
   readonly idpMapping: readonly string[];
   readonly roleIds: readonly string[];
@@ -69,7 +71,8 @@ const selectOne = statement<GroupRow, [tenantId: string, id: string]>(
 );
 const selectAll = statement<GroupSettingsRow, [tenantId: string]>(
   "groups.read_all",
-  `SELECT id, name, description, max_devices AS "maxDevices", is_default AS "isDefault",
+  `SELECT id, name, description, max_devices AS "maxDevices",
+          device_session_lifetime AS "deviceSessionLifetime", is_default AS "isDefault",
           is_saml_default_group AS "isSamlDefaultGroup", idp_mapping AS "idpMapping",
           coalesce((SELECT json_agg(role.type) FROM group_roles AS given
                     JOIN roles AS role ON role.tenant_id = given.tenant_id AND role.id = given.role_id
@@ -77,13 +80,14 @@ const selectAll = statement<GroupSettingsRow, [tenantId: string]>(
    FROM groups AS item WHERE tenant_id = $1`,
 );
 const given = `json_to_recordset($3::json) AS given (id uuid, name text, description text, "maxDevices" integer,
-  "isSamlDefaultGroup" boolean, "idpMapping" text[], "roleIds" uuid[])`;
+  "deviceSessionLifetime" integer, "isSamlDefaultGroup" boolean, "idpMapping" text[], "roleIds" uuid[])`;
 const insert = statement<never, [tenantId: string, at: Date, rows: string]>(
   "groups.insert",
   `WITH given AS MATERIALIZED (SELECT * FROM ${given}), inserted AS (
      INSERT INTO groups (tenant_id, id, created_at, updated_at, name, description, max_devices, is_saml_default_group,
-                         idp_mapping)
-     SELECT $1, id, $2, $2, name, description, "maxDevices", "isSamlDefaultGroup", "idpMapping" FROM given
+                         idp_mapping, device_session_lifetime, device_sessions_since)
+     SELECT $1, id, $2, $2, name, description, "maxDevices", "isSamlDefaultGroup", "idpMapping", "deviceSessionLifetime",
+       CASE WHEN "deviceSessionLifetime" IS NOT NULL THEN $2::timestamptz END FROM given
    )
    INSERT INTO group_roles (tenant_id, group_id, role_id)
    SELECT $1, given.id, role.id FROM given, unnest(given."roleIds") AS role (id)`,
@@ -94,7 +98,10 @@ const update = statement<never, [tenantId: string, at: Date, rows: string]>(
      UPDATE groups AS item
      SET updated_at = $2, version = item.version + 1, name = given.name, description = given.description,
          max_devices = given."maxDevices", is_saml_default_group = given."isSamlDefaultGroup",
-         idp_mapping = given."idpMapping"
+         idp_mapping = given."idpMapping", device_session_lifetime = given."deviceSessionLifetime",
+         device_sessions_since = CASE
+           WHEN item.device_session_lifetime IS NULL AND given."deviceSessionLifetime" IS NOT NULL THEN $2::timestamptz
+           ELSE item.device_sessions_since END
      FROM given WHERE item.tenant_id = $1 AND item.id = given.id
    ), removed AS (
      DELETE FROM group_roles AS held USING given

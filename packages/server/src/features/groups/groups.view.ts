@@ -11,6 +11,7 @@ export interface PolicyGroupJson {
   readonly name: string;
   readonly description: string;
   readonly max_devices: number;
+  readonly device_session_lifetime: number | null;
   readonly is_saml_default_group: boolean;
   readonly idp_mapping: string[];
 }
@@ -28,6 +29,7 @@ export function policyGroupJson(alias: string): string {
     "name",
     "description",
     "max_devices",
+    "device_session_lifetime",
     "is_saml_default_group",
     "idp_mapping",
   ]);
@@ -41,6 +43,7 @@ export function policyGroupView(row: PolicyGroupJson): PolicyGroup {
     name: row.name,
     ...(row.description === "" ? {} : { description: row.description }),
     maxDevices: row.max_devices,
+    ...(row.device_session_lifetime === null ? {} : { deviceSessionLifetime: row.device_session_lifetime }),
     isSamlDefaultGroup: row.is_saml_default_group,
     idpMapping: row.idp_mapping,
   };

@@ -1,7 +1,7 @@
 /** Providers as configuration documents write them, without their secrets. */
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { endDeviceSessionsOfProvider } from "../devices/devices.api.ts";
+import { endDeviceSessionsOfProvider, type SessionEnd } from "../devices/devices.api.ts";
 import { requireOwnersWayIn } from "./identity-providers.commands.ts";
 import * as queries from "./identity-providers.queries.ts";
 
@@ -60,10 +60,15 @@ export async function updateConfiguredProvider(
 }
 
 /** @throws AppError last_way_in */
-export async function deleteConfiguredProvider(tx: CommandTx, granted: Writing, id: string, at: Date): Promise<void> {
+export async function deleteConfiguredProvider(
+  tx: CommandTx,
+  granted: Writing,
+  id: string,
+  { at, by }: Pick<SessionEnd, "at" | "by">,
+): Promise<void> {
   const row = await queries.lockProvider(tx, id);
   if (row?.enabled === true) await requireOwnersWayIn(tx, id);
-  await endDeviceSessionsOfProvider(tx, { providerId: id }, at);
+  await endDeviceSessionsOfProvider(tx, { providerId: id }, { at, reason: "provider-deleted", by });
   await queries.deleteProvider(tx, granted, id);
 }
 

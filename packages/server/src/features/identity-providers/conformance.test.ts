@@ -20,8 +20,8 @@ beforeEach(() => {
 });
 afterAll(() => hostile.close());
 
-async function signIn() {
-  const { issuer, clientId, clientSecret } = hostile;
+async function signIn({ clientSecret = hostile.clientSecret } = {}) {
+  const { issuer, clientId } = hostile;
   const provider: Provider = { issuer, clientId, clientSecret, scopes: ["email"], groupsClaim: "groups" };
   const redirectUri = "https://gatehouse.example.com/sign-in/callback";
   const started = await startSignIn(provider, access, { redirectUri });
@@ -59,6 +59,12 @@ test("oidcc-client-test-client-secret-basic and -userinfo-bearer-header: credent
   expect(hostile.authorizations.get("/token")).toBe(`Basic ${Buffer.from(encoded).toString("base64")}`);
   expect(hostile.tokenRequests.at(-1)?.has("client_secret")).toBe(false);
   expect(hostile.authorizations.get("/userinfo")).toBe("Bearer access-token-of-the-provider");
+});
+
+test("a secret of unreserved characters is sent as it is, for providers that do not decode the header", async () => {
+  await signIn({ clientSecret: "a-secret_with.all~four" });
+  const header = hostile.authorizations.get("/token") ?? "";
+  expect(Buffer.from(header.replace("Basic ", ""), "base64").toString()).toBe("gatehouse:a-secret_with.all~four");
 });
 
 test("oidcc-client-test-signing-key-rotation-just-before-signing: the keys are read after the token", async () => {

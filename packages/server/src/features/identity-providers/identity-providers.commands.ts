@@ -115,7 +115,11 @@ export async function deleteIdentityProvider(call: Call<typeof operations.delete
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
     if (row.enabled) await requireOwnersWayIn(tx, row.id);
-    await endDeviceSessionsOfProvider(tx, { providerId: row.id }, call.now);
+    await endDeviceSessionsOfProvider(
+      tx,
+      { providerId: row.id },
+      { at: call.now, reason: "provider-deleted", by: call.actor },
+    );
     await queries.deleteProvider(tx, call.granted, row.id);
     const before = providerView(row, placeOf(call));
     tx.record({ type: "identity-provider", id: row.id, name: row.name, before });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { ProviderBrowser } from "../../testing/provider-browser.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 const client = { clientId: "gatehouse", clientSecret: "a-secret-of-the-client" };
@@ -62,68 +63,16 @@ afterAll(async () => {
   await once(op, "close");
 });
 
-/** A browser with cookies of both servers, which fills in the provider's forms. */
-class Browser {
-  readonly #cookies = new Map<string, Map<string, string>>();
-  readonly #login: string;
-
-  constructor(login: string) {
-    this.#login = login;
-  }
-
-  cookieOf(name: string): string | undefined {
-    return this.#cookies.get(publicUrl)?.get(name);
-  }
-
-  /** Follows redirects and forms. @returns the last address and page */
-  async open(start: string): Promise<{ readonly url: URL; readonly page: string }> {
-    let url = new URL(start);
-    let form: URLSearchParams | undefined;
-    for (let step = 0; step < 20; step += 1) {
-      const held = this.#cookies.get(url.origin) ?? new Map<string, string>();
-      this.#cookies.set(url.origin, held);
-      const cookie = [...held].map(([name, value]) => `${name}=${value}`).join("; ");
-      const method = form === undefined ? "GET" : "POST";
-      const answer = await fetch(url, { method, headers: { cookie }, redirect: "manual", ...(form && { body: form }) });
-      form = undefined;
-      for (const text of answer.headers.getSetCookie()) {
-        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(text) ?? [];
-        if (value === "") held.delete(name);
-        else held.set(name, value);
-      }
-      const location = answer.headers.get("location");
-      if (location !== null) {
-        url = new URL(location, url);
-        continue;
-      }
-      const page = await answer.text();
-      const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1];
-      if (url.origin === publicUrl || action === undefined) return { url, page };
-      url = new URL(action, url);
-      const hidden = [...page.matchAll(/name="(\w+)" value="(\w+)"/g)].map(
-        ([, name = "", value = ""]) => [name, value] as [string, string],
-      );
-      form = new URLSearchParams([...hidden, ["login", this.#login], ["password", "any"], ["logout", "yes"]]);
-    }
-    throw new Error(`the browser was still on its way at ${url.href}`);
-  }
-
-  async isSignedIn(): Promise<boolean> {
-    const cookie = `gatehouse_session=${this.cookieOf("gatehouse_session")}`;
-    const reply = await fetch(`${publicUrl}/console/session`, {
-      headers: { cookie, "sec-fetch-site": "same-origin" },
-    });
-    return reply.status === 200;
-  }
-}
+const browserOf = (login: string) =>
+  new ProviderBrowser({ publicUrl, answers: { login, password: "any", logout: "yes" } });
 
 test("a sign-out at the provider ends the session of this browser and no other", async () => {
   const path = `/tenants/identity-providers/${provider.id}`;
   await tenant.client.must.post("/tenants/users", { email: "ada@example.com" });
   const { url } = (await tenant.client.must.post(`${path}/test`)).body;
-  expect((await new Browser("ada").open(url)).page).toContain("succeeded");
+  expect((await browserOf("ada").open(url)).page).toContain("succeeded");
   await tenant.client.must.patch(path, { enabled: true });
-  const [one, two] = [new Browser("ada"), new Browser("ada")];
+  const [one, two] = [browserOf("ada"), browserOf("ada")];
   for (const browser of [one, two]) {
     await browser.open(provider.signInUrl);
     expect(await browser.isSignedIn()).toBe(true);
@@ -138,7 +87,7 @@ test("a sign-out at the provider ends the session of this browser and no other",
 
 test("a person confirms the identity at the provider", async () => {
   await tenant.client.must.post("/tenants/users", { email: "ben@example.com" });
-  const browser = new Browser("ben");
+  const browser = browserOf("ben");
   await browser.open(provider.signInUrl);
   const { page } = await browser.open(`${provider.signInUrl}?confirm=1`);
   expect(page).toContain("Your identity is confirmed");

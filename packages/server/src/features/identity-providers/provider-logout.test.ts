@@ -119,7 +119,7 @@ describe("back-channel logout", () => {
     ["has another event", { claims: { events: { "https://example.com/other": {} } } }],
     ["has the event as text", { claims: { events: event } }],
     ["has the event in a list", { claims: { events: [event] } }],
-    ["has an event that is no object", { claims: { events: { [event]: true } } }],
+    ["has an event that is not an object", { claims: { events: { [event]: true } } }],
     ["names neither subject nor session", { claims: { sub: undefined, sid: undefined } }],
     ["has a number as subject", { claims: { sub: 7 } }],
     ["has an object as session", { claims: { sid: {} } }],

@@ -1,5 +1,6 @@
 /** Ends the sessions that a provider names (docs/decisions/0112-sign-out-at-providers.md). */
 import { createHash } from "node:crypto";
+import type { Actor } from "../../platform/change.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
 import { endDeviceSessionsOfProvider } from "../devices/devices.api.ts";
 import {
@@ -25,7 +26,9 @@ export async function endNamedSessions(
   providerId: string,
   { issuer, subject, session, tokenId, expiresAt }: LogoutRequest,
   now: Date,
+  by: Actor,
 ): Promise<void> {
+  const end = { at: now, reason: "signed-out-at-provider", by } as const;
   const hash = createHash("sha256").update(`logout:${providerId}:${tokenId}`).digest();
   if (!(await acceptChallenge(tx, hash, expiresAt, now))) {
     throw new SignInFailure("token_invalid", "the logout token was used before");
@@ -36,10 +39,10 @@ export async function endNamedSessions(
   const ended =
     session !== undefined
       ? await deleteSessionsOfProvider(tx, providerId, session, user?.id ?? null)
-      : await endUserSessions(tx, user?.id ?? "", now);
+      : await endUserSessions(tx, user?.id ?? "", end);
   if (session !== undefined) {
     // After the sessions of people, for the same reason as in `endUserSessions`.
-    await endDeviceSessionsOfProvider(tx, { providerId, providerSession: session, userId: user?.id }, now);
+    await endDeviceSessionsOfProvider(tx, { providerId, providerSession: session, userId: user?.id }, end);
   }
   for (const row of ended) await recordEnd(tx, row);
 }

@@ -37,6 +37,9 @@ import type { ProviderIdentity } from "./provider-claims.ts";
 import { endNamedSessions } from "./provider-logout.ts";
 import { finishSignIn, type Provider, SignInFailure, signOutUrl, startSignIn } from "./relying-party.ts";
 
+/** The author of what follows from answers of providers. */
+const actor = { type: "system", name: "Gatehouse" } as const;
+
 export interface OpenIdSignInOptions {
   readonly runner: CommandRunner;
   readonly log: Log;
@@ -140,7 +143,7 @@ export class OpenIdSignIn implements ProviderSignIn {
     const now = this.#options.runner.clock.now();
     try {
       const request = await verifyLogoutToken(this.#provider(visit, row), this.#access, logoutToken, now);
-      await this.#run(visit, "backChannelLogout", (tx) => endNamedSessions(tx, row.id, request, now));
+      await this.#run(visit, "backChannelLogout", (tx) => endNamedSessions(tx, row.id, request, now, actor));
       return "ended";
     } catch (error) {
       this.#warn(visit, reasonOf(error), "back-channel logout failed");
@@ -267,7 +270,6 @@ export class OpenIdSignIn implements ProviderSignIn {
   ): Promise<void> {
     const { runner } = this.#options;
     const now = runner.clock.now();
-    const actor = { type: "system", name: "Gatehouse" } as const;
     const origin = { actor, operation, requestId, sourceAddress: address, at: now };
     const scope = { kind: "tenant", tenantId } as const;
     await runCommand(runner, { scope, tenantId, origin, idempotency: undefined, changesAccess: true }, async (tx) => {

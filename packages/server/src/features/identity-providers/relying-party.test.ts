@@ -98,6 +98,16 @@ describe("a correct provider", () => {
     expect(await signIn()).toMatchObject({ subject: "subject-1" });
   });
 
+  test.each<[string, (claims: Record<string, unknown>, seconds: number) => object]>([
+    ["expired", ({ iat, ...claims }, seconds) => ({ ...claims, iat, exp: Number(iat) - seconds })],
+    ["is valid only later", ({ iat, ...claims }, seconds) => ({ ...claims, iat, nbf: Number(iat) + seconds })],
+  ])("can send a token that %s by up to 60 seconds, and no more", async (_what, change) => {
+    hostile.deviations = { claims: (claims) => ({ ...change(claims, 50) }) };
+    expect(await signIn()).toMatchObject({ subject: "subject-1" });
+    hostile.deviations = { claims: (claims) => ({ ...change(claims, 70) }) };
+    expect(await failure()).toMatchObject({ code: "token_invalid" });
+  });
+
   test("can put all claims in the ID token", async () => {
     const given = {
       email: "b@example.com",
@@ -164,7 +174,7 @@ describe("a sign-in fails closed if", () => {
     ["the subject is a number", claims({ sub: 7 }), /"sub"/],
     ["the token belongs to another access token", claims({ at_hash: "AAAAAAAAAAAAAAAAAAAAAA" }), /"at_hash"/],
     ["the end of the session is text", claims({ session_expiry: "2027-01-15" }), /"session_expiry"/],
-    ["the end of the session is no time", claims({ session_expiry: -1 }), /"session_expiry"/],
+    ["the end of the session is not a time", claims({ session_expiry: -1 }), /"session_expiry"/],
     ["the hash of the access token is a number", claims({ at_hash: 1 }), /"at_hash"/],
     ["another key has signed the token", { signingKey: HostileProvider.otherKey() }, /signature/],
     ["the key is unknown", { header: (header) => ({ ...header, kid: "unknown" }) }, /key/],

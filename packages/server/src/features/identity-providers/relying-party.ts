@@ -207,7 +207,25 @@ function authenticationOf({ clientSecret }: Provider, supported: readonly string
   if (clientSecret === undefined) return client.None();
   // Without a list, the provider supports the basic method (OpenID Connect Discovery 1.0, section 3).
   const basic = supported === undefined || supported.includes("client_secret_basic");
-  return basic ? client.ClientSecretBasic(clientSecret) : client.ClientSecretPost(clientSecret);
+  return basic ? basicAuthentication(clientSecret) : client.ClientSecretPost(clientSecret);
+}
+
+/**
+ * The method client_secret_basic. The library's own also encodes "-", ".", "_" and "~", which changes nothing for
+ * providers that decode the header (RFC 6749, section 2.3.1), and makes those that do not decode it refuse the secret.
+ */
+function basicAuthentication(clientSecret: string): client.ClientAuth {
+  return (_server, { client_id: clientId }, _body, headers) => {
+    const credentials = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
+    headers.set("authorization", `Basic ${Buffer.from(credentials).toString("base64")}`);
+  };
+}
+
+function formEncoded(text: string): string {
+  const escaped = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(text)
+    .replaceAll("%20", "+")
+    .replace(/[!'()*]/g, escaped);
 }
 
 /** A token for several audiences could be presented by another of them. */

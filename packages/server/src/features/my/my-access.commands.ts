@@ -71,7 +71,7 @@ async function asking(call: AskingCall, asked: string | undefined): Promise<Aski
 }
 
 /** A resource by its id or name, or else an address. */
-function destinationOf(tenant: TenantModel, text: string): Destination {
+export function destinationOf(tenant: TenantModel, text: string): Destination {
   const resourceId = tenant.model.resources.get(text.toLowerCase())?.facts.id ?? tenant.resourceIdOf(text);
   return resourceId === undefined ? { kind: "address", address: text } : { kind: "resource", resourceId };
 }

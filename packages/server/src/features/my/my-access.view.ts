@@ -46,12 +46,22 @@ export function myAnswer(
   }
   const facts = missing.flatMap((fact) => missingView(fact, devices));
   const first = subject === undefined ? [] : [subjectView(subject, devices)];
-  const all = [...first, ...facts];
+  const all = withoutRepeats([...first, ...facts]);
   // Everything is met, and another policy denies the access.
   return { reachable: false, ...known, missing: all.length === 0 ? [{ kind: "denied" }] : all, ...time };
 }
 
+/** One device, or one sign-in, can meet several conditions. A sign-in also begins an ended session again. */
+function withoutRepeats(facts: readonly MyMissingFact[]): MyMissingFact[] {
+  const remedyOf = (kind: MyMissingFact["kind"]) => (kind === "session_ended" ? "sign_in_again" : kind);
+  return facts.filter(({ kind }, index) => {
+    if (kind !== "device_required" && kind !== "sign_in_again") return true;
+    return facts.findIndex((other) => remedyOf(other.kind) === kind) === index;
+  });
+}
+
 function subjectView(reason: DecisionReason, devices: OwnDevices): MyMissingFact {
+  if (reason === "device_session_ended") return { kind: "session_ended" };
   if (reason !== "device_inactive") return { kind: "person_inactive" };
   const isPending = [...devices.values()].some((device) => device.asks && device.isPending);
   return { kind: isPending ? "device_pending" : "device_deactivated" };
@@ -67,6 +77,7 @@ function missingView(fact: MissingFact, devices: OwnDevices): MyMissingFact[] {
     case "source-address":
       return [{ kind: "network", networks: fact.sourceIps.slice(0, shownEntries) }];
     case "condition":
+      if (isAboutSignIn(fact.condition)) return [signInView(devices)];
       return [conditionView(fact.condition, fact.negated)];
     case "denied-by":
       return [{ kind: "denied" }];
@@ -77,12 +88,27 @@ function missingView(fact: MissingFact, devices: OwnDevices): MyMissingFact[] {
   }
 }
 
+/** Whether a condition is on the session of the device. The time often determines whether the session meets it. */
+function isAboutSignIn({ values = [] }: ConditionTrace): boolean {
+  const isRead = values.some(({ name }) => /^session\b/.test(name));
+  return isRead && values.every(({ name }) => /^(session|now)\b/.test(name));
+}
+
+/** Only devices have sessions. */
+function signInView(devices: OwnDevices): MyMissingFact {
+  return { kind: [...devices.values()].some(({ asks }) => asks) ? "sign_in_again" : "device_required" };
+}
+
 const subjects = { device: "device", now: "time", source: "place", user: "person" } as const;
 
 /** The values whose conditions are quoted. Conditions on other values could name other persons and their devices. */
 const quotable = /^(now|source|device\.(posture|os|osVersion|appVersion))\b/;
 
+/** The texts of the condition on the agent. */
+const needsAgent: ReadonlySet<string> = new Set(["device.agent", "device.agent == true", "true == device.agent"]);
+
 function conditionView({ text, values = [] }: ConditionTrace, negated: boolean): MyMissingFact {
+  if (needsAgent.has(text.trim()) && !negated) return { kind: "agent_required" };
   const about = values.map(({ name }) => subjects[name.split(".")[0] as keyof typeof subjects] ?? "person");
   const only = about.every((one) => one === about[0]) ? about[0] : undefined;
   if (only === undefined || only === "person") return { kind: "condition", about: "person" };

@@ -90,7 +90,7 @@ export async function removeMyDevice(call: Call<typeof operations.removeMyDevice
 type DeviceCall = Pick<Call<typeof operations.removeMyDevice>, "parameters" | "requireVersion" | "session">;
 
 /** @throws AppError not_found, precondition_failed */
-async function lockOwnDevice(
+export async function lockOwnDevice(
   call: DeviceCall,
   tx: TenantTx,
 ): Promise<{ readonly row: LockedDevice; readonly before: DeviceRow }> {

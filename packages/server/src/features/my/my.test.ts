@@ -215,6 +215,20 @@ describe("own access", () => {
     expect(JSON.stringify(await why("Lab", laptop))).not.toContain("boss");
   });
 
+  test.each([
+    "session.age < duration('8h')",
+    "session.age < duration('8h') && 'hwk' in session.methods",
+    "session['age'].getHours() < 8",
+    "now - session.authenticatedAt < duration('8h')",
+    "!('pwd' in session.methods)",
+  ])("asks to sign in again on the device if %s is not met", async (text) => {
+    const laptop = await enrol(ann.id, "Laptop");
+    const lab = await resource("Lab", "10.1.0.2");
+    await policy({ users: [ann.id], resources: [lab], rule: await rule(text, /age|now/.test(text)) });
+    expect((await why("Lab", laptop)).missing).toEqual([{ kind: "sign_in_again" }]);
+    expect((await why("Lab")).missing).toEqual([{ kind: "device_required" }]);
+  });
+
   test("says that access is denied, without the policy", async () => {
     const lab = await resource("Lab", "10.1.0.2");
     await policy({ name: "Nobody from sales", users: [ann.id], resources: [lab], action: false });

@@ -61,7 +61,7 @@ export async function resetPasskeys(call: Call<typeof operations.resetPasskeys>)
       rows.map((row) => row.id),
     );
     for (const row of rows) tx.record({ type: "passkey", id: row.id, name: row.name, before: passkeyView(row) });
-    await endUserSessions(tx, id, call.now);
+    await endUserSessions(tx, id, { at: call.now, reason: "passkeys-reset", by: call.actor });
     return empty();
   });
 }

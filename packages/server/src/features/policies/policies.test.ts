@@ -144,7 +144,7 @@ describe("createPolicy", () => {
     expect(reply).toMatchObject(refused(422, "unknown_reference", ...fields));
   });
 
-  test("refuses source addresses that are none, or have bits beyond their prefix", async () => {
+  test("refuses source addresses that are invalid, or have bits beyond their prefix", async () => {
     const sourceIps = ["192.0.2.1", "host.example.com", "192.0.2.7/24"];
     const reply = await client.post(policies, { name: "Sources", type: "PRIVATE", action: true, sourceIps });
     expect(reply).toMatchObject(refused(422, "invalid_address", "/sourceIps/1", "/sourceIps/2"));

@@ -35,9 +35,9 @@ export type ComputePreview = (
 
 /** Reads everything that the preview of the commands so far needs. */
 export async function readAccessPreview(batch: CommandBatch): Promise<ComputePreview> {
-  const [look, tests] = await Promise.all([batch.look(), readQuestions(batch.tx, "all")]);
+  const [computeImpact, tests] = await Promise.all([batch.readImpact(), readQuestions(batch.tx, "all")]);
   return async (call, circumstances = circumstancesOf({}), { limit = defaultPreviewRows, offset = 0 } = {}) => {
-    const change = look();
+    const change = computeImpact();
     const [before, after] = [change.before.model, change.after.model];
     const impact = await call.evaluate(
       "The impact of these changes",

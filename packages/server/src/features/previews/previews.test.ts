@@ -148,14 +148,14 @@ describe("a change is refused", () => {
       ["/changes/1/path"],
     ],
     [
-      "with a path that is none",
+      "with an invalid path",
       () => ({ method: "DELETE", path: "/tenants/groups/%E0%A4%A" }),
       422,
       "not_previewable",
       [],
     ],
     [
-      "with an id that is none",
+      "with an invalid id",
       () => ({ method: "DELETE", path: "/tenants/groups/x" }),
       400,
       "invalid_parameter",

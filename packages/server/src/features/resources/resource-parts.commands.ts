@@ -9,6 +9,7 @@ import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import {
   addressView,
   auditedAddress,
+  checkAnswersWithin,
   checkNewAddress,
   deleteAddresses,
   insertAddresses,
@@ -23,12 +24,14 @@ import { resourceView } from "./resources.view.ts";
 
 export async function addResourceAddress(call: Call<typeof operations.addResourceAddress>): Promise<Outcome> {
   const { id } = call.parameters;
-  const { address, protocols } = call.body;
+  const { address, protocols, answersWithin } = call.body;
   return call.command(async (tx) => {
     const row = await lockResource(tx, id);
     call.requireVersion(row.version);
     const check = checkNewAddress(address, row.type);
     if (!check.ok) throw new AppError("invalid_address", { errors: [bodyField("/address", check.message)] });
+    const answers = checkAnswersWithin(answersWithin, check.value, row.type);
+    if (!answers.ok) throw new AppError("invalid_address", { errors: answers.errors });
     const protocolIds = canonicalIds(protocols);
     const known = await existingRecords(tx, "protocol", protocolIds);
     requireIds({ pointer: "/protocols", noun: "protocol", ids: protocols }, known);
@@ -36,7 +39,7 @@ export async function addResourceAddress(call: Call<typeof operations.addResourc
     refuseBeyond("addresses", row, before.addresses);
     const addressId = newId();
     const { text, isIp } = check.value;
-    const added = { id: addressId, resourceId: id, address: text, isIp, protocolIds };
+    const added = { id: addressId, resourceId: id, address: text, isIp, protocolIds, answersWithin: answers.value };
     await insertAddresses(tx, call.granted, [added], call.now);
     await recordChange(call, tx, before);
     const made = await requireAddress(tx, addressId);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/resources.operations";
+import type { ProblemField } from "@gatehouse/contract/problem";
 import type { Resource } from "@gatehouse/contract/records/resource";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
@@ -9,6 +10,7 @@ import { created, empty, type Outcome } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import {
   type CanonicalAddress,
+  checkAnswersWithin,
   checkNewAddress,
   insertAddresses,
   repeatedAddresses,
@@ -51,12 +53,13 @@ export async function createResource(call: Call<typeof operations.createResource
     }
     const stored = { id, name, type, description, loadBalancingMode: "MANUAL" } as const;
     await queries.insertResources(tx, call.granted, [stored], call.now);
-    const owned = addresses.map(({ text, isIp }, index) => ({
+    const owned = addresses.map(({ text, isIp, answersWithin }, index) => ({
       id: newId(),
       resourceId: id,
       address: text,
       isIp,
       protocolIds: canonicalIds(requested[index]?.protocols ?? []),
+      answersWithin,
     }));
     await insertAddresses(tx, call.granted, owned, call.now);
     const row = await requireResource(tx, id, tokens.maySee);
@@ -65,20 +68,32 @@ export async function createResource(call: Call<typeof operations.createResource
   });
 }
 
+interface NewAddress extends CanonicalAddress {
+  readonly answersWithin: readonly string[] | null;
+}
+
 /** @throws AppError invalid_address, duplicate_address */
 function canonicalAddresses({
   type,
   addresses,
 }: {
   readonly type: Resource["type"];
-  readonly addresses: readonly { readonly address: string }[];
-}): readonly CanonicalAddress[] {
-  const checks = addresses.map(({ address }) => checkNewAddress(address, type));
-  const errors = checks.flatMap((check, index) =>
-    check.ok ? [] : [bodyField(`/addresses/${index}/address`, check.message)],
-  );
+  readonly addresses: readonly { readonly address: string; readonly answersWithin?: readonly string[] | null }[];
+}): readonly NewAddress[] {
+  const canonical: NewAddress[] = [];
+  const errors: ProblemField[] = [];
+  for (const [index, { address, answersWithin }] of addresses.entries()) {
+    const at = `/addresses/${index}`;
+    const check = checkNewAddress(address, type);
+    if (!check.ok) {
+      errors.push(bodyField(`${at}/address`, check.message));
+      continue;
+    }
+    const answers = checkAnswersWithin(answersWithin, check.value, type, at);
+    if (answers.ok) canonical.push({ ...check.value, answersWithin: answers.value });
+    else errors.push(...answers.errors);
+  }
   if (errors.length > 0) throw new AppError("invalid_address", { errors });
-  const canonical = checks.flatMap((check) => (check.ok ? [check.value] : []));
   const repeated = repeatedAddresses(canonical);
   if (repeated.length > 0) throw new AppError("duplicate_address", { errors: repeated });
   return canonical;

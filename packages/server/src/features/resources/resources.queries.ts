@@ -4,7 +4,7 @@ import type { LoadBalancingMode } from "@gatehouse/contract/records/resource";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
 import { writeInChunks } from "../../platform/db/in-chunks.ts";
-import { countStatement, type ListSource, pageIds, pageIdsStatement } from "../../platform/db/list-statement.ts";
+import { type ListSource, pageIds, pageIdsStatement } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
 import { nameTaken } from "../../platform/name-taken.ts";
@@ -51,6 +51,7 @@ export interface ResourceSettingsRow extends Omit<StoredResource, "gatewayIds"> 
     readonly address: string;
     /** Names, in their order. */
     readonly protocols: readonly string[];
+    readonly answersWithin: readonly string[] | null;
   }[];
 }
 
@@ -113,7 +114,7 @@ const selectPage = statement<ResourceRow, []>(
 );
 const selectPageAddresses = statement<Omit<AddressJson, "protocols"> & { readonly resource_id: string }, []>(
   "lists.resource_addresses",
-  `SELECT address.resource_id, address.id, address.address, address.is_ip
+  `SELECT address.resource_id, address.id, address.address, address.is_ip, address.answers_within
    FROM ${pageIds}
    JOIN addresses AS address ON address.tenant_id = current_tenant() AND address.resource_id = page.id
    ORDER BY address.id`,
@@ -164,7 +165,8 @@ const selectAll = statement<ResourceSettingsRow, [tenantId: string]>(
             FROM resource_gateways AS link WHERE link.tenant_id = $1 AND link.resource_id = item.id
           ), '[]') AS gateways,
           coalesce((
-            SELECT json_agg(json_build_object('id', address.id, 'address', address.address, 'protocols', coalesce((
+            SELECT json_agg(json_build_object('id', address.id, 'address', address.address,
+                                              'answersWithin', address.answers_within, 'protocols', coalesce((
               SELECT json_agg((SELECT name FROM protocols WHERE tenant_id = $1 AND id = link.protocol_id)
                               ORDER BY link.position)
               FROM address_protocols AS link WHERE link.tenant_id = $1 AND link.address_id = address.id
@@ -267,11 +269,10 @@ export async function listResources(
   query: ListQuery,
   withToken: boolean,
 ): Promise<{ readonly rows: WholeResourceRow[]; readonly total: number }> {
-  const page = pageIdsStatement(source, query);
   const kinds = maintainedCounts(query);
-  const count = countStatement(source, query);
-  const [counts, , rows, addresses, protocols, gateways] = await Promise.all([
-    kinds === undefined ? tx.query(count.statement, ...count.parameters) : tx.query(selectCount, tx.tenantId, kinds),
+  const page = pageIdsStatement(source, query, kinds === undefined);
+  const [counts, counted, rows, addresses, protocols, gateways] = await Promise.all([
+    kinds === undefined ? [] : tx.query(selectCount, tx.tenantId, kinds),
     tx.query(page.statement, ...page.parameters),
     tx.query(selectPage),
     tx.query(selectPageAddresses),
@@ -293,7 +294,7 @@ export async function listResources(
     addresses: addressesOf.get(row.id) ?? [],
     gateways: gatewaysOf(row.id),
   }));
-  return { rows: whole, total: counts[0]?.count ?? 0 };
+  return { rows: whole, total: counts[0]?.count ?? counted[0]?.total ?? 0 };
 }
 
 /**

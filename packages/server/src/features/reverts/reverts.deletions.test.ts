@@ -168,6 +168,7 @@ describe("a deletion", () => {
         addresses: [
           { address: "git.example.com", protocols: [await makeId("protocol", by), await makeId("protocol", by)] },
           { address: "192.0.2.0/24", protocols: [] },
+          { address: "*.dev.example.com", protocols: [], answersWithin: ["10.0.0.0/8"] },
         ],
       }),
       prepare: async (by, id) =>

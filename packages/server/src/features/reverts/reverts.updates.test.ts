@@ -186,6 +186,17 @@ describe("an update", () => {
       body: async () => ({ name: unique("Rule"), rule: "now.getHours('UTC') < 20", hasTimeConstraint: true }),
     },
     {
+      name: "an address",
+      make: (by) => makeId("address", by),
+      verb: "PUT",
+      path: at("addresses"),
+      body: async (by) => ({
+        address: "git.example.com",
+        protocols: [await makeId("protocol", by)],
+        answersWithin: ["10.0.0.0/8", "fd00::/8"],
+      }),
+    },
+    {
       name: "a resource",
       make: (by) => makeId("resource", by),
       verb: "PATCH",

@@ -106,7 +106,7 @@ const removeOver = statement<never, [tenantId: string, now: Date]>(
   `DELETE FROM sessions
    WHERE tenant_id = $1 AND (expires_at <= $2 OR last_used_at + idle_seconds * interval '1 second' <= $2)`,
 );
-const removeOldest = statement<never, [tenantId: string, userId: string, kept: number]>(
+const removeOldest = statement<never, [tenantId: string, userId: string, maxSessions: number]>(
   "sessions.delete_oldest_of_person",
   `DELETE FROM sessions WHERE tenant_id = $1 AND id IN (
      SELECT id FROM sessions WHERE tenant_id = $1 AND user_id = $2 ORDER BY id DESC OFFSET $3)`,
@@ -155,11 +155,11 @@ export async function readSessionLifetimes(tx: TenantTx): Promise<SessionLifetim
   return (await tx.query(selectLifetimes, tx.tenantId))[0];
 }
 
-/** Inserts a session. Deletes the tenant's ended sessions, and the oldest sessions of the user beyond `kept`. */
+/** Inserts a session. Deletes the tenant's ended sessions, and the oldest sessions of the user beyond `maxSessions`. */
 export async function insertPersonSession(
   tx: TenantTx,
   session: NewPersonSession,
-  { now, kept }: { readonly now: Date; readonly kept: number },
+  { now, maxSessions }: { readonly now: Date; readonly maxSessions: number },
 ): Promise<void> {
   await tx.query(removeOver, tx.tenantId, now);
   await tx.query(
@@ -185,7 +185,7 @@ export async function insertPersonSession(
     session.program?.refreshHash ?? null,
     session.program?.oauthClient ?? null,
   );
-  await tx.query(removeOldest, tx.tenantId, session.userId, kept);
+  await tx.query(removeOldest, tx.tenantId, session.userId, maxSessions);
 }
 
 export async function touchPersonSession(database: Database, tenantId: string, id: string, at: Date): Promise<void> {

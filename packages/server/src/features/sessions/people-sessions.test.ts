@@ -71,6 +71,7 @@ describe("a person's session", () => {
   test.each([
     ["deactivation", (id: string) => tenant.client.must.patch(`/tenants/users/${id}/deactivate`)],
     ["deletion", (id: string) => tenant.client.must.delete(`/tenants/users/${id}`)],
+    ["sessions, ended by an administrator", (id: string) => tenant.client.must.delete(`/tenants/users/${id}/sessions`)],
   ])("ends on every replica with the user's %s", async (_what, end) => {
     const { id } = await someone("AUDITOR");
     const headers = await signInAs(server, tenant.id, id, { now: clock.now() });
@@ -78,6 +79,20 @@ describe("a person's session", () => {
     expect((await there.get("/tenants/users")).status).toBe(200);
     await end(id);
     for (const person of [here, there]) expect((await person.get("/tenants/users")).body.code).toBe("session_ended");
+  });
+
+  test("ends on every replica when its person signs out everywhere, in less than a second", async () => {
+    const { id } = await someone("AUDITOR");
+    const [one, two] = [
+      await signInAs(server, tenant.id, id, { now: clock.now() }),
+      await signInAs(server, tenant.id, id, { now: clock.now() }),
+    ];
+    const everywhere = [server, replica].flatMap((at) => [personClient(at, one), personClient(at, two)]);
+    for (const person of everywhere) expect((await person.get("/tenants/users")).status).toBe(200);
+    const startedAt = performance.now();
+    expect((await personClient(server, one).delete(`/tenants/users/${id}/sessions`)).status).toBe(204);
+    for (const person of everywhere) expect((await person.get("/tenants/users")).body.code).toBe("session_ended");
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 
   test("does not return with reactivation", async () => {

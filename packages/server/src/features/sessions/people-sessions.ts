@@ -10,7 +10,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { endDeviceSessionsOfUser } from "../devices/devices.api.ts";
+import { endDeviceSessionsOfUser, type SessionEnd } from "../devices/devices.api.ts";
 import * as queries from "./people-sessions.queries.ts";
 import { defaultLifetimes, isOver, wantsTouch } from "./sessions.rules.ts";
 import { readSignedInUser, type SignedInUser } from "./signed-in-user.queries.ts";
@@ -72,7 +72,7 @@ export async function beginSession(tx: TenantTx, session: NewSession, now: Date)
       acr: session.acr ?? null,
       amr: session.amr,
     },
-    { now, kept: sessionsOfUser },
+    { now, maxSessions: sessionsOfUser },
   );
   return { ...begun, token };
 }
@@ -86,11 +86,11 @@ export async function beginSession(tx: TenantTx, session: NewSession, now: Date)
 export async function endUserSessions(
   tx: CommandTx,
   userId: string,
-  now: Date,
+  end: SessionEnd,
 ): Promise<readonly queries.PersonSessionRow[]> {
   // A device that is being approved holds its person's session. It is committed once that session can be deleted.
   const ended = await queries.deleteSessionsOfUser(tx, userId);
-  await endDeviceSessionsOfUser(tx, userId, now);
+  await endDeviceSessionsOfUser(tx, userId, end);
   return ended;
 }
 

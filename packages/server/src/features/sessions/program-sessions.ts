@@ -70,7 +70,7 @@ export async function beginProgramSession(
         oauthClient,
       },
     },
-    { now, kept: sessionsOfUser },
+    { now, maxSessions: sessionsOfUser },
   );
   return { ...tokens, sessionId, sessionExpiresAt };
 }

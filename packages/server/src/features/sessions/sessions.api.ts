@@ -71,7 +71,7 @@ export class ConsoleSessions implements Sessions {
       expiresAt,
     };
     const idleSince = new Date(now.getTime() - idleMs);
-    await queries.storeSession(database, tenantId, session, { now, idleSince, kept: sessionsOfKey });
+    await queries.storeSession(database, tenantId, session, { now, idleSince, maxSessions: sessionsOfKey });
     return { token, info: await this.#describe(caller, tenantId, { createdAt: now, expiresAt }) };
   }
 

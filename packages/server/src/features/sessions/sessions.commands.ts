@@ -44,7 +44,7 @@ export async function endUserSessionsOf(call: Call<typeof operations.endUserSess
     const user = await readSignedInUser(tx, id);
     if (user === undefined) throw new AppError("not_found");
     call.requireVersion(onlyVersion);
-    for (const row of await endUserSessions(tx, user.id, call.now)) {
+    for (const row of await endUserSessions(tx, user.id, { at: call.now, reason: "signed-out", by: call.actor })) {
       const { email } = user;
       tx.record({ type: "session", id: row.id, name: email, before: sessionView({ ...row, email }, undefined) });
     }

@@ -36,7 +36,7 @@ const removeOver = statement<never, [tenantId: string, now: Date, idleSince: Dat
   "sessions.delete_over",
   "DELETE FROM console_sessions WHERE tenant_id = $1 AND (expires_at <= $2 OR last_used_at <= $3)",
 );
-const removeOldest = statement<never, [tenantId: string, apiKeyId: string, kept: number]>(
+const removeOldest = statement<never, [tenantId: string, apiKeyId: string, maxSessions: number]>(
   "sessions.delete_oldest",
   `DELETE FROM console_sessions WHERE tenant_id = $1 AND id IN (
      SELECT id FROM console_sessions WHERE tenant_id = $1 AND api_key_id = $2 ORDER BY id DESC OFFSET $3)`,
@@ -72,18 +72,18 @@ export async function findPresentedSession(
   return ofPerson === undefined ? undefined : { kind: "person", row: ofPerson };
 }
 
-/** Stores a session. Deletes the tenant's ended sessions, and sessions of the key beyond `kept`. */
+/** Stores a session. Deletes the tenant's ended sessions, and sessions of the key beyond `maxSessions`. */
 export async function storeSession(
   database: Database,
   tenantId: string,
   session: NewSessionRow,
-  { now, idleSince, kept }: { readonly now: Date; readonly idleSince: Date; readonly kept: number },
+  { now, idleSince, maxSessions }: { readonly now: Date; readonly idleSince: Date; readonly maxSessions: number },
 ): Promise<void> {
   const { id, tokenHash, apiKeyId, keyHash, expiresAt } = session;
   await database.transaction({ kind: "tenant", tenantId }, async (transaction) => {
     await transaction.query(removeOver, tenantId, now, idleSince);
     await transaction.query(insert, tenantId, id, tokenHash, apiKeyId, keyHash, now, expiresAt);
-    await transaction.query(removeOldest, tenantId, apiKeyId, kept);
+    await transaction.query(removeOldest, tenantId, apiKeyId, maxSessions);
   });
 }
 

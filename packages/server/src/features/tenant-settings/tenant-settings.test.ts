@@ -56,6 +56,21 @@ test("a change has a version and an audit entry, and none if nothing changes", a
   expect((await client.must.get(path)).body).toEqual(defaults);
 });
 
+test("a change has an effect, a preview, and waits for gateways", async () => {
+  const { client } = await server.newTenant();
+  const body = { deviceSessionLifetime: 28_800 };
+  const changes = [{ method: "PUT", path, body }];
+  expect((await client.must.post("/tenants/policies/preview", { changes })).body).toMatchObject({
+    gained: { pairs: 0 },
+    lost: { pairs: 0 },
+  });
+  expect((await client.must.get(path)).body).toEqual(defaults);
+  const { headers } = await client.must.put(`${path}?wait=applied&timeout=5`, body);
+  expect(headers["gatehouse-enforced"]).toMatch(/^applied;generation=\d+;gateways=0;missing=0$/);
+  const { body: effect } = await client.must.get(`/tenants/events/${headers["gatehouse-event"]}/effect`);
+  expect(effect).toMatchObject({ event: headers["gatehouse-event"], lost: { pairs: 0 } });
+});
+
 test.each([599, 604_801, 3_600.5, "3600", null])("a lifetime of %s is invalid", async (configurationLifetime) => {
   expect((await tenant.client.put(path, { configurationLifetime })).status).toBe(400);
 });

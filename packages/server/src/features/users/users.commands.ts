@@ -78,7 +78,7 @@ export async function deactivateUser(call: Call<typeof operations.deactivateUser
     const state = deactivated(row);
     if (state === undefined) return false;
     await queries.updateUserStatus(tx, call.granted, row.id, state, call.now);
-    await endUserSessions(tx, row.id, call.now);
+    await endUserSessions(tx, row.id, { at: call.now, reason: "user-deactivated", by: call.actor });
     await revokeOpenLinks(tx, row);
     return true;
   });

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { TenantTx } from "../tenancy/tenant-tx.ts";
-import type { ChainPlace, Signed } from "./signatures.ts";
+import type { ChainPosition, Signed } from "./signatures.ts";
 
 const selectGrown = statement<{ tenantId: string }, [afterTenant: string, limit: number]>(
   "audit.grown_chains",
@@ -48,7 +48,10 @@ const selectTenants = statement<{ id: string }, [after: string, limit: number]>(
   "SELECT id FROM tenants WHERE id > $1 ORDER BY id LIMIT $2",
 );
 
-const selectOldest = statement<ChainPlace & { readonly old: boolean }, [tenantId: string, before: Date, limit: number]>(
+const selectOldest = statement<
+  ChainPosition & { readonly old: boolean },
+  [tenantId: string, before: Date, limit: number]
+>(
   "audit.oldest_seals",
   `SELECT first_position + octet_length(entry_hashes) / 32 - 1 AS position, generation, encode(hash, 'hex') AS hash,
           created_at < $2 AS old
@@ -104,7 +107,7 @@ export function oldestSeals(
   tx: TenantTx,
   before: Date,
   limit: number,
-): Promise<readonly (ChainPlace & { readonly old: boolean })[]> {
+): Promise<readonly (ChainPosition & { readonly old: boolean })[]> {
   return tx.query(selectOldest, tx.tenantId, before, limit);
 }
 

@@ -110,7 +110,7 @@ export class EventStream {
    *
    * @returns whether there may be new entries
    */
-  async news(atMostMs: number): Promise<boolean> {
+  async waitForEntries(atMostMs: number): Promise<boolean> {
     if (!this.#isDue && !this.#isEnded) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, atMostMs);

@@ -8,7 +8,7 @@ import type { Clock } from "../clock.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import type { Log } from "../log.ts";
 import { lastOperatorPlace, operatorCheckpoint, operatorPlaceAt } from "./operator-record.queries.ts";
-import type { ChainPlace, SignatureCheck, Signed } from "./signatures.ts";
+import type { ChainPosition, SignatureCheck, Signed } from "./signatures.ts";
 import { acceptedHead, type HeadState, headStates, latestCheckpoints } from "./signed-heads.queries.ts";
 import { type HeadLine, operatorRecord, type SignedHead, type SignedHeads } from "./signed-heads.ts";
 
@@ -26,7 +26,7 @@ export interface HeadGuardOptions {
 export interface Contradiction {
   /** The nil UUID for the operator's record. */
   readonly tenantId: string;
-  readonly signed: ChainPlace;
+  readonly signed: ChainPosition;
   /** The difference, as a sentence. */
   readonly message: string;
 }
@@ -82,7 +82,7 @@ export class HeadGuard {
   }
 
   /** Records a head that was signed and committed. */
-  signed(tenantId: string, place: ChainPlace): Promise<void> {
+  signed(tenantId: string, place: ChainPosition): Promise<void> {
     const { heads, clock } = this.#options;
     const { position, generation, hash } = place;
     if ((heads.get(tenantId)?.position ?? 0) >= position) return Promise.resolve();
@@ -102,7 +102,7 @@ export class HeadGuard {
         changed.push({ ...line, position: 0 });
         continue;
       }
-      const messageOf = async (place: ChainPlace) =>
+      const messageOf = async (place: ChainPosition) =>
         tenantId === operatorRecord
           ? operatorContradiction(transaction, place)
           : contradictionOf(place, state, (stub) => this.#options.signatures().isGenuine("stub", tenantId, stub));
@@ -132,7 +132,7 @@ export class HeadGuard {
   async #holds(
     transaction: Transaction,
     tenantId: string,
-    accepted: ChainPlace,
+    accepted: ChainPosition,
     state: HeadState | undefined,
   ): Promise<boolean> {
     if (accepted.position === 0) return state?.tenantExists !== true;
@@ -146,25 +146,25 @@ export class HeadGuard {
   async #learn(): Promise<void> {
     const { database, heads, signatures, clock } = this.#options;
     const signedAt = clock.now().toISOString();
-    const isNews = (tenantId: string, { position }: ChainPlace) =>
+    const isLater = (tenantId: string, { position }: ChainPosition) =>
       !this.#contradictions.has(tenantId) && position > (heads.get(tenantId)?.position ?? 0);
     for (let after: string | undefined = operatorRecord; after !== undefined; ) {
       const from: string = after;
       const { checkpoints, last } = await database.transaction({ kind: "operator" }, (tx) =>
         latestCheckpoints(tx, from, headsAtOnce),
       );
-      const news = checkpoints.filter(
+      const later = checkpoints.filter(
         (checkpoint) =>
-          isNews(checkpoint.tenantId, checkpoint) &&
+          isLater(checkpoint.tenantId, checkpoint) &&
           signatures().isGenuine("checkpoint", checkpoint.tenantId, checkpoint),
       );
       await heads.record(
-        news.map(({ tenantId, position, generation, hash }) => ({ tenantId, position, generation, hash, signedAt })),
+        later.map(({ tenantId, position, generation, hash }) => ({ tenantId, position, generation, hash, signedAt })),
       );
       after = last;
     }
     const own = await database.transaction({ kind: "operator" }, operatorCheckpoint);
-    if (own === undefined || !isNews(operatorRecord, own)) return;
+    if (own === undefined || !isLater(operatorRecord, own)) return;
     if (!signatures().isGenuine("checkpoint", operatorRecord, own)) return;
     const { position, generation, hash } = own;
     await heads.record([{ tenantId: operatorRecord, position, generation, hash, signedAt }]);
@@ -178,7 +178,7 @@ export function reasonHash(reason: string): string {
 
 /** @returns how the database contradicts a signed head; undefined: it does not */
 export function contradictionOf(
-  { position, generation, hash }: ChainPlace,
+  { position, generation, hash }: ChainPosition,
   state: HeadState | undefined,
   isGenuineStub: (stub: Signed) => boolean,
 ): string | undefined {
@@ -196,7 +196,7 @@ export function contradictionOf(
 
 async function operatorContradiction(
   transaction: Transaction,
-  { position, hash }: ChainPlace,
+  { position, hash }: ChainPosition,
 ): Promise<string | undefined> {
   const [place, checkpoint, last] = await Promise.all([
     operatorPlaceAt(transaction, position),

@@ -2,13 +2,13 @@
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { OperatorEntry } from "./operator-record.ts";
-import type { ChainPlace, Signed } from "./signatures.ts";
+import type { ChainPosition, Signed } from "./signatures.ts";
 
-const selectLast = statement<ChainPlace, []>(
+const selectLast = statement<ChainPosition, []>(
   "operator_record.last",
   "SELECT position, position AS generation, encode(hash, 'hex') AS hash FROM operator_chain WHERE position > 0",
 );
-const selectAt = statement<ChainPlace, [position: number]>(
+const selectAt = statement<ChainPosition, [position: number]>(
   "operator_record.at",
   "SELECT position, position AS generation, encode(hash, 'hex') AS hash FROM operator_events WHERE position = $1",
 );
@@ -52,11 +52,11 @@ const selectDeleted = statement<{ deleted: boolean }, [tenantId: string]>(
 const entriesAtOnce = 500;
 
 /** The end of the chain according to the row that orders the entries; undefined if there are none. */
-export async function lastOperatorPlace(transaction: Transaction): Promise<ChainPlace | undefined> {
+export async function lastOperatorPlace(transaction: Transaction): Promise<ChainPosition | undefined> {
   return (await transaction.query(selectLast))[0];
 }
 
-export async function operatorPlaceAt(transaction: Transaction, position: number): Promise<ChainPlace | undefined> {
+export async function operatorPlaceAt(transaction: Transaction, position: number): Promise<ChainPosition | undefined> {
   return (await transaction.query(selectAt, position))[0];
 }
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { chainStart } from "./chain.ts";
-import type { ChainPlace, SignatureCheck, Signed } from "./signatures.ts";
+import type { ChainPosition, SignatureCheck, Signed } from "./signatures.ts";
 import { operatorRecord } from "./signed-heads.ts";
 import type { Finding, Report } from "./verify-record.ts";
 
@@ -54,7 +54,7 @@ export interface OperatorRecordContent {
   readonly entries: AsyncIterable<OperatorEntry>;
   readonly checkpoints: readonly Signed[];
   /** The end according to the row that orders the entries; undefined: there are none. */
-  readonly last: ChainPlace | undefined;
+  readonly last: ChainPosition | undefined;
   /** The tenants that were created, are gone, and were not deleted. */
   readonly lostTenants: readonly string[];
 }
@@ -64,7 +64,7 @@ export interface OperatorRecordChecks {
   /** Entries before this time must be signed, in ISO 8601. */
   readonly unsignedBefore?: string | undefined;
   /** Places that must be in the record. */
-  readonly expected?: readonly Pick<ChainPlace, "position" | "hash">[];
+  readonly expected?: readonly Pick<ChainPosition, "position" | "hash">[];
 }
 
 /** Verifies the operator's record. */
@@ -74,7 +74,7 @@ export async function verifyOperatorRecord(
 ): Promise<Report> {
   const findings: Finding[] = [];
   const signed = new Map(checkpoints.map((checkpoint) => [checkpoint.position, checkpoint]));
-  let head: ChainPlace = { position: 0, generation: 0, hash: chainStart };
+  let head: ChainPosition = { position: 0, generation: 0, hash: chainStart };
   let events = 0;
   let signedThrough = 0;
   let oldestUnsigned: OperatorEntry | undefined;

@@ -7,7 +7,7 @@ import type { TenantTx } from "../tenancy/tenant-tx.ts";
 import { lastPositionOf } from "./chain.ts";
 import { noEnd, readCheckpoints, readEntries, readSeals } from "./record.queries.ts";
 import type { RecordLine } from "./record-lines.ts";
-import type { ChainPlace, Signed } from "./signatures.ts";
+import type { ChainPosition, Signed } from "./signatures.ts";
 
 /** Entries per query. Each may contain a record of up to a mebibyte twice. */
 const rowsAtOnce = 100;
@@ -18,7 +18,7 @@ export type TenantReader = <T>(work: (tx: TenantTx) => Promise<T>) => Promise<T>
 
 export interface RecordRange {
   /** The place after which to start. */
-  readonly after: Pick<ChainPlace, "position" | "generation">;
+  readonly after: Pick<ChainPosition, "position" | "generation">;
   /** The last generation to read; undefined for all. */
   readonly throughGeneration?: number | undefined;
   /** Entries that do not match are omitted. Their seals are included. */

@@ -96,11 +96,12 @@ export function parseLine(text: string): ExportLine | { readonly type: "problem"
   }
   const form = forms[type as keyof typeof forms]; // checked above
   if (!form.Check(value)) {
-    return { type: "problem", problem: `is no ${type} line: ${form.Errors(value)[0]?.message ?? "its form is wrong"}` };
+    const reason = form.Errors(value)[0]?.message ?? "its form is wrong";
+    return { type: "problem", problem: `is not a valid ${type} line: ${reason}` };
   }
   const line = value as ExportLine; // the schema was checked
   // The schema accepts leap seconds, which are not valid times for a hash.
   return "createdAt" in line && Number.isNaN(Date.parse(line.createdAt))
-    ? { type: "problem", problem: `is no ${type} line: createdAt is no moment` }
+    ? { type: "problem", problem: `is not a valid ${type} line: createdAt is not a time` }
     : line;
 }

@@ -6,7 +6,7 @@ import type { Filter } from "../list-query.ts";
 import type { TenantTx } from "../tenancy/tenant-tx.ts";
 import { hashBytes, type Seal } from "./chain.ts";
 import { type EntryRow, entryColumns, eventView } from "./entry.ts";
-import type { ChainPlace, Signed } from "./signatures.ts";
+import type { ChainPosition, Signed } from "./signatures.ts";
 import type { ExpectedHead } from "./verify-record.ts";
 
 /** The columns of an entry's fields, for lists and all other filters. */
@@ -90,7 +90,7 @@ function sealOf({ generation, createdAt, firstPosition, entryHashes, details, ha
   };
 }
 
-function placeOf(row: SealRow): ChainPlace {
+function placeOf(row: SealRow): ChainPosition {
   const seal = sealOf(row);
   return {
     position: seal.firstPosition + seal.entryHashes.length - 1,
@@ -110,7 +110,7 @@ export async function readStub(tx: TenantTx): Promise<Signed | undefined> {
 }
 
 /** The place of the last seal before a generation; undefined at the start of the chain. */
-export async function readPlaceBefore(tx: TenantTx, generation: number): Promise<ChainPlace | undefined> {
+export async function readPositionBefore(tx: TenantTx, generation: number): Promise<ChainPosition | undefined> {
   const [row] = await tx.query(selectSealBefore, tx.tenantId, generation);
   return row === undefined ? undefined : placeOf(row);
 }

@@ -5,8 +5,8 @@ import type { AuditKeys } from "./audit-keys.ts";
 import { grownChains, insertCheckpoint, latestCheckpoint } from "./checkpoints.queries.ts";
 import type { HeadGuard } from "./head-guard.ts";
 import { insertOperatorCheckpoint, lastOperatorPlace, operatorCheckpoint } from "./operator-record.queries.ts";
-import { noEnd, readPlaceBefore } from "./record.queries.ts";
-import type { ChainPlace } from "./signatures.ts";
+import { noEnd, readPositionBefore } from "./record.queries.ts";
+import type { ChainPosition } from "./signatures.ts";
 import { operatorRecord } from "./signed-heads.ts";
 
 const tenantsAtOnce = 500;
@@ -46,7 +46,7 @@ async function signHead({ database, guard, keys, clock, log }: CheckpointOptions
   const { broken, signed } = await database.transaction({ kind: "operator", tenantId }, async (transaction) => {
     const tx = { tenantId, query: transaction.query };
     const latest = await latestCheckpoint(tx);
-    const head = await readPlaceBefore(tx, noEnd);
+    const head = await readPositionBefore(tx, noEnd);
     if (latest !== undefined && latest.sealHash !== latest.hash) return { broken: latest };
     if (head === undefined || head.position <= (latest?.position ?? 0)) return {};
     // The check of all heads has logged the contradiction.
@@ -65,7 +65,7 @@ async function signHead({ database, guard, keys, clock, log }: CheckpointOptions
 async function signOperatorHead({ database, guard, keys, clock }: CheckpointOptions): Promise<void> {
   const signed = await database.transaction(
     { kind: "operator" },
-    async (transaction): Promise<ChainPlace | undefined> => {
+    async (transaction): Promise<ChainPosition | undefined> => {
       const [head, latest] = await Promise.all([lastOperatorPlace(transaction), operatorCheckpoint(transaction)]);
       if (head === undefined || head.position <= (latest?.position ?? 0)) return undefined;
       if ((await guard.contradictionIn(transaction, operatorRecord)) !== undefined) return undefined;

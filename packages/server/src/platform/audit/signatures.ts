@@ -12,15 +12,15 @@ import canonicalize from "canonicalize";
  */
 export type StatementKind = "checkpoint" | "stub" | "export" | "acceptance";
 
-/** A place in a tenant's chain: the last entry of a seal. */
-export interface ChainPlace {
+/** A position in a tenant's chain: the last entry of a seal. */
+export interface ChainPosition {
   readonly position: number;
   readonly generation: number;
   /** The seal's hash, in hexadecimal. */
   readonly hash: string;
 }
 
-export interface Signed extends ChainPlace {
+export interface Signed extends ChainPosition {
   /** The time of signing, in ISO 8601. */
   readonly createdAt: string;
   /**
@@ -79,7 +79,7 @@ export class AuditSigner {
     this.publicKey = spki.subarray(spkiHead.length).toString("base64");
   }
 
-  sign(kind: StatementKind, tenantId: string, place: ChainPlace, at: Date, contentHash?: string): Signed {
+  sign(kind: StatementKind, tenantId: string, place: ChainPosition, at: Date, contentHash?: string): Signed {
     const { position, generation, hash } = place;
     const content = contentHash === undefined ? {} : { contentHash };
     const statement = { position, generation, hash, createdAt: at.toISOString(), ...content };

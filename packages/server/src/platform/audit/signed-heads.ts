@@ -5,7 +5,7 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { systemErrorCode } from "@gatehouse/embedded-postgres";
 import type { Log } from "../log.ts";
-import type { ChainPlace } from "./signatures.ts";
+import type { ChainPosition } from "./signatures.ts";
 
 /** The id under which the operator's record is signed. */
 export const operatorRecord = "00000000-0000-0000-0000-000000000000";
@@ -14,7 +14,7 @@ export const operatorRecord = "00000000-0000-0000-0000-000000000000";
 export const headsFileName = "audit-heads.ndjson";
 
 /** A head, with the time at which this server learned that it is signed, in ISO 8601. */
-export interface SignedHead extends ChainPlace {
+export interface SignedHead extends ChainPosition {
   readonly signedAt: string;
 }
 

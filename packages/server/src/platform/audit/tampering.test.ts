@@ -387,5 +387,5 @@ test.each([
     }
   }
   const { findings } = await verifyExport(changed());
-  expect(findings[0]).toMatchObject({ problem: "form", message: expect.stringContaining("is no seal line") });
+  expect(findings[0]).toMatchObject({ problem: "form", message: expect.stringContaining("is not a valid seal line") });
 });

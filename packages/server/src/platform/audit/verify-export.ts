@@ -42,7 +42,7 @@ export async function verifyExport(
     const text = bytes.toString("utf8");
     const line = Buffer.from(text).equals(bytes)
       ? parseLine(text)
-      : ({ type: "problem", problem: "is no UTF-8" } as const);
+      : ({ type: "problem", problem: "is not UTF-8" } as const);
     if (verifying === undefined) {
       verifying = begin(line, options);
     } else if (line.type === "problem" || line.type === "head") {

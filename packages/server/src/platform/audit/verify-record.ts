@@ -6,7 +6,7 @@ import type { Event } from "@gatehouse/contract/records/event";
 import { chainStart, entryHash, lastPositionOf, type Seal, sealHash } from "./chain.ts";
 import { BaselineFinder, type HistoryBaseline } from "./history-baseline.ts";
 import type { RecordLine } from "./record-lines.ts";
-import type { ChainPlace, SignatureCheck, Signed, StatementKind } from "./signatures.ts";
+import type { ChainPosition, SignatureCheck, Signed, StatementKind } from "./signatures.ts";
 
 /**
  * `changed`: an entry differs from the sealed one. `missing`: an entry or a seal is missing. `unsealed`: no seal covers
@@ -57,7 +57,7 @@ export interface Report {
   readonly leftOut: number;
   readonly prunedThrough: number;
   /** The end of the chain. */
-  readonly head: ChainPlace;
+  readonly head: ChainPosition;
   /** The position of the last entry that a valid signature covers. Later entries rely on the database alone. */
   readonly signedThrough: number;
 }
@@ -80,11 +80,11 @@ export interface RecordVerifierOptions {
   /** False if filters may have omitted entries. */
   readonly complete: boolean;
   /** The place after which the lines begin; undefined for the start of the chain. */
-  readonly after?: ChainPlace | undefined;
+  readonly after?: ChainPosition | undefined;
   /** The hash of a seal that must be in the chain, from an earlier verification. */
   readonly expectHead?: string | undefined;
   /** Places that must be in the chain, unless they were pruned. */
-  readonly expectHeads?: readonly Pick<ChainPlace, "position" | "hash">[] | undefined;
+  readonly expectHeads?: readonly Pick<ChainPosition, "position" | "hash">[] | undefined;
   /** A valid signature must cover this position. */
   readonly expectSigned?: number | undefined;
   /** Seals from before this time must be signed, in ISO 8601. */
@@ -95,7 +95,7 @@ export class RecordVerifier {
   readonly #options: RecordVerifierOptions;
   readonly #findings: Finding[] = [];
   #problems = 0;
-  #head: ChainPlace;
+  #head: ChainPosition;
   #begun = false;
   #prunedThrough = 0;
   #events = 0;
@@ -119,7 +119,7 @@ export class RecordVerifier {
   }
 
   /** The end of the chain after the lines so far. */
-  get head(): ChainPlace {
+  get head(): ChainPosition {
     return this.#head;
   }
 
@@ -337,7 +337,7 @@ export class RecordVerifier {
     }
   }
 
-  #moveTo(place: ChainPlace): void {
+  #moveTo(place: ChainPosition): void {
     this.#head = place;
     if (place.hash === this.#options.expectHead) this.#expectedSeen = true;
     this.#expected.delete(place.hash);

@@ -5,9 +5,9 @@ import { stringify } from "csv-stringify/sync";
 import type { Filter } from "../list-query.ts";
 import { chainStart, lastPositionOf } from "./chain.ts";
 import { readRecord, type TenantReader } from "./read-record.ts";
-import { noEnd, readEntries, readGenerations, readPlaceBefore, readStub } from "./record.queries.ts";
+import { noEnd, readEntries, readGenerations, readPositionBefore, readStub } from "./record.queries.ts";
 import { type EndLine, type HeadLine, type RecordLine, recordFormat } from "./record-lines.ts";
-import type { AuditKeyHandover, AuditSigner, ChainPlace } from "./signatures.ts";
+import type { AuditKeyHandover, AuditSigner, ChainPosition } from "./signatures.ts";
 
 /** The approximate number of characters per piece of text. */
 const pieceLength = 65_536;
@@ -34,9 +34,9 @@ export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<stri
   const nothing = !complete && matching === undefined;
   const before = nothing ? noEnd : matching?.first;
   const [stub, preceding] = await read((tx) =>
-    Promise.all([readStub(tx), before === undefined ? undefined : readPlaceBefore(tx, before)]),
+    Promise.all([readStub(tx), before === undefined ? undefined : readPositionBefore(tx, before)]),
   );
-  const after: ChainPlace | undefined = before === undefined ? undefined : (preceding ?? stub);
+  const after: ChainPosition | undefined = before === undefined ? undefined : (preceding ?? stub);
   const start = { position: 0, generation: 0, hash: chainStart };
   const from = after ?? (stub === undefined ? start : placeOf(stub));
   const head: HeadLine = {
@@ -78,12 +78,12 @@ export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<stri
   yield `${piece}${JSON.stringify(last as EndLine)}\n`; // signatures of exports have a contentHash
 }
 
-function placeOf({ position, generation, hash }: ChainPlace): ChainPlace {
+function placeOf({ position, generation, hash }: ChainPosition): ChainPosition {
   return { position, generation, hash };
 }
 
 /** Stops the export if pruning made a gap meanwhile. Any other gap is exported, so that verification finds it. */
-async function requireUnpruned(read: TenantReader, { position }: ChainPlace): Promise<void> {
+async function requireUnpruned(read: TenantReader, { position }: ChainPosition): Promise<void> {
   const stub = await read(readStub);
   if (stub !== undefined && stub.position > position) throw new Error("entries were pruned while they were exported");
 }

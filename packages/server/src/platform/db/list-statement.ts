@@ -10,7 +10,10 @@ import { type Statement, statement, unprepared } from "./statement.ts";
 export interface ListColumn {
   /** The expression that filters compare. */
   readonly value: string;
-  /** The expression for sorting and for `gt`, `gte`, `lt` and `lte`. Defaults to `value`. */
+  /**
+   * The expression for sorting and for `gt`, `gte`, `lt` and `lte`. Defaults to `value`. For text, the key is the
+   * lower-case value in code point order. If `nullable`, it is NULL for empty text.
+   */
   readonly key?: string;
   /**
    * `value` is lower-case text, and filters compare it case-insensitively. The database converts both sides to lower
@@ -87,10 +90,13 @@ function condition(source: ListSource, filter: Filter, next: (value: unknown) =>
       return within(several(filter.values));
     case "nin":
       return `NOT coalesce(${within(several(filter.values))}, false)`;
-    case "ilike":
-      return column.lowerCase
-        ? within(`${column.value} LIKE lower(${next(likePattern(first))}::text)`)
-        : within(`${column.value} ILIKE ${next(likePattern(first))}::text`);
+    case "ilike": {
+      // ILIKE would convert every row to lower case. The key is lower case already, and part of an index.
+      const lowered = column.lowerCase ? column.value : column.nullable ? undefined : column.key;
+      return lowered === undefined
+        ? within(`${column.value} ILIKE ${next(likePattern(first))}::text`)
+        : within(`${lowered} LIKE lower(${next(likePattern(first))}::text)`);
+    }
     case "gt":
     case "gte":
     case "lt":
@@ -168,10 +174,14 @@ function laterThan(record: string, { key, descending, nullable }: OrderTerm, [ne
   return nullable ? later : `(${key} ${sign}= ${other} AND ${later})`;
 }
 
-/** The condition, order and extent of a page. A page after a record has one more row if another page follows. */
-function selectionOf(source: ListSource, query: ListQuery, parameters: unknown[]): string {
+/**
+ * The condition, order and extent of a page. A page after a record has one more row if another page follows.
+ *
+ * @param filtered the condition of the filters, as returned by `whereOf`
+ */
+function selectionOf(source: ListSource, query: ListQuery, filtered: string, parameters: unknown[]): string {
   const { after, limit, offset } = query;
-  let where = whereOf(source, query.filters, parameters);
+  let where = filtered;
   if (after !== undefined) {
     const condition = afterCondition(source, query, `$${parameters.push(after)}`);
     where = where === "" ? `WHERE ${condition}` : `${where} AND ${condition}`;
@@ -192,7 +202,8 @@ export interface ListStatement<Row> {
 /** The rows of the page. The page is selected first, so that columns are computed only for its rows. */
 export function pageStatement<Row>(source: ListSource, query: ListQuery): ListStatement<Row> {
   const parameters: unknown[] = [];
-  const page = `SELECT item.* FROM ${source.table} AS item ${selectionOf(source, query, parameters)}`;
+  const where = whereOf(source, query.filters, parameters);
+  const page = `SELECT item.* FROM ${source.table} AS item ${selectionOf(source, query, where, parameters)}`;
   const text = `SELECT ${source.select} FROM (${page}) AS item ${orderOf(source, query)}`;
   return { statement: unprepared(text), parameters };
 }
@@ -206,16 +217,33 @@ export const pageIds = "unnest(current_setting('app.page')::uuid[]) WITH ORDINAL
  *
  * The next statements look records up by their ids. They are planned once per connection, possibly while their tables
  * are still empty, so the planner must not choose to read a whole table.
+ *
+ * @param counted whether `total` is the number of matching rows on all pages together. Otherwise it is null.
  */
-export function pageIdsStatement(source: ListSource, query: ListQuery): ListStatement<never> {
+export function pageIdsStatement(
+  source: ListSource,
+  query: ListQuery,
+  counted: boolean,
+): ListStatement<{ readonly total: number | null }> {
   const parameters: unknown[] = [];
-  const page = `SELECT item.id FROM ${source.table} AS item ${selectionOf(source, query, parameters)}`;
+  const where = whereOf(source, query.filters, parameters);
+  const page = `SELECT item.id FROM ${source.table} AS item ${selectionOf(source, query, where, parameters)}`;
   const settings = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map(
     (name) => `set_config('${name}', 'off', true)`,
   );
   const ids = "'{' || coalesce(string_agg(page.id::text, ','), '') || '}'";
-  const text = `SELECT set_config('app.page', ${ids}, true), ${settings.join(", ")} FROM (${page}) AS page`;
-  return { statement: unprepared(text), parameters };
+  const total = counted ? totalOf(source, query, where) : "NULL";
+  const values = [`set_config('app.page', ${ids}, true)`, ...settings, `${total} AS total`];
+  return { statement: unprepared(`SELECT ${values.join(", ")} FROM (${page}) AS page`), parameters };
+}
+
+/** The number of matching rows. On the last page, the total follows from the offset, so the rows are not counted. */
+function totalOf(source: ListSource, { after, limit, offset }: ListQuery, where: string): string {
+  const every = `(SELECT count(*) FROM ${source.table} AS item ${where})`;
+  if (after !== undefined) return every;
+  const found = "count(page.id)";
+  const isLast = `${found} < ${limit}${offset === 0 ? "" : ` AND ${found} > 0`}`;
+  return `CASE WHEN ${isLast} THEN ${offset} + ${found} ELSE ${every} END`;
 }
 
 const rowStatements = new WeakMap<ListSource, Statement<unknown, []>>();

@@ -60,7 +60,10 @@ export interface EvaluatedImpact {
   committed(): void;
 }
 
-/** Types of audit targets that decisions depend on. A protocol counts only if its content changes. */
+/**
+ * Types of audit targets that decisions depend on. A protocol counts only if its content changes. The ends of device
+ * sessions depend on the settings of the tenant.
+ */
 const accessTypes: ReadonlySet<TargetType> = new Set([
   "address",
   "admission-rule",
@@ -70,6 +73,7 @@ const accessTypes: ReadonlySet<TargetType> = new Set([
   "policy",
   "resource",
   "tenant",
+  "tenant-settings",
   "user",
 ]);
 

@@ -42,18 +42,15 @@ export async function listPage<Row>(
   source: ListSource,
   query: ListQuery,
 ): Promise<{ readonly rows: Row[]; readonly total: number }> {
-  const page = pageIdsStatement(source, query);
-  const count = countStatement(source, query);
-  // The page's ids are selected after the count, whose plan they must not influence.
-  const [counts, , rows] = await Promise.all([
-    query.filters.length === 0
-      ? tx.query(selectKeptCount, tx.tenantId, source.table)
-      : tx.query(count.statement, ...count.parameters),
+  const isFiltered = query.filters.length > 0;
+  const page = pageIdsStatement(source, query, isFiltered);
+  const [counts, counted, rows] = await Promise.all([
+    isFiltered ? [] : tx.query(selectKeptCount, tx.tenantId, source.table),
     tx.query(page.statement, ...page.parameters),
     tx.query(pageRowsStatement<Row>(source)),
     requireFollowed(tx, source, query),
   ]);
-  return { rows, total: counts[0]?.count ?? 0 };
+  return { rows, total: counts[0]?.count ?? counted[0]?.total ?? 0 };
 }
 
 /** A page of a list whose table has no count in `record_counts`: the matching rows are counted each time. */

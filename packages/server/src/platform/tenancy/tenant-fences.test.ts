@@ -56,6 +56,11 @@ beforeAll(async () => {
   await application.query(`SET ROLE ${applicationRole}`);
   // A replica deletes its row when it stops.
   await owner.query("INSERT INTO gateway_link_replicas SELECT id, gen_random_uuid(), 1, now() FROM tenants");
+  await owner.query(
+    `INSERT INTO device_gateway_sources
+       SELECT tenant_id, device.id, gateway.id, '192.0.2.7', now(), now()
+       FROM devices AS device JOIN gateways AS gateway USING (tenant_id)`,
+  );
   tables = await readTables(owner);
 });
 afterAll(async () => {

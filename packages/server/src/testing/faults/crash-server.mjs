@@ -1,18 +1,4 @@
-// A complete server in its own process, to be killed. It loads the program, waits for its settings from its parent, and
-// reports its address.
-import { once } from "node:events";
-import { register } from "node:module";
+// The server of crash-server.ts from its TypeScript sources.
+import { importBundled } from "../../../../../test/bundled-program.mjs";
 
-register("../../../../../test/typescript-hooks.mjs", import.meta.url);
-const { startGatehouse } = await import("../../main.ts");
-const { readConfig } = await import("../../config.ts");
-const { createLog } = await import("../../platform/log.ts");
-
-process.send({ loaded: true });
-const [flags] = await once(process, "message");
-try {
-  const { address } = await startGatehouse(readConfig({ flags, environment: {} }), createLog("error"));
-  process.send({ address });
-} catch (error) {
-  process.send({ failure: error instanceof Error ? (error.stack ?? error.message) : String(error) });
-}
+await importBundled(new URL("./crash-server.ts", import.meta.url));

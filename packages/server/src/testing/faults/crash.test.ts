@@ -48,7 +48,7 @@ interface Server {
 
 /** Starts a process that loads the program and waits. */
 function load(): ChildProcess {
-  const child = fork(program, { execArgv: ["--conditions=gatehouse-source"] });
+  const child = fork(program, { execArgv: [] });
   children.add(child);
   return child;
 }

@@ -96,7 +96,7 @@ describe.each(bodyCases)("$id", ({ operation, prepare }) => {
     ["no prototype", '{"__proto__": {"admin": true}}'],
     ["no prototype's constructor", '{"constructor": {"prototype": {"admin": true}}}'],
     ["no name of every object as a field", '{"toString": {}, "hasOwnProperty": {}}'],
-    ["no number that is none", '{"name": NaN}'],
+    ["no invalid number", '{"name": NaN}'],
     ["nothing after its end", "{} {}"],
     ["no comments", "{/* */}"],
     ["no half of a body", '{"name": "'],

@@ -200,7 +200,7 @@ describe("invalid HTTP", () => {
     ],
     ["a negative length", "POST /tenants/protocols HTTP/1.1\r\nhost: localhost\r\ncontent-length: -2\r\n\r\n{}"],
     [
-      "a chunk that is none",
+      "an invalid chunk",
       "POST /tenants/protocols HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n",
     ],
   ])("%s gets 400, and its connection is closed", async (_what, bytes) => {

@@ -111,7 +111,7 @@ test("NUL characters get 400, also where no schema rejects them", async () => {
     expect(reply).toMatchObject({ status: 400, body: { code: "invalid_body" } });
     expect(reply.body.errors[0].pointer).toBe("/policies/INTERNET/0/devices/0/publicKey");
   }
-  // A backslash before the letters is no escape.
+  // A backslash before the letters is not an escape.
   const literal = await tenant.client.post("/tenants/groups", { name: "\\u0000", roles: [] });
   expect(literal.status).toBe(201);
   expect(literal.body.name).toBe("\\u0000");

@@ -71,6 +71,14 @@ const inactiveSince = ({ lastConnection, createdAt }: Seen) => lastConnection ??
 const unshown: Readonly<Record<string, (records: Listed[]) => Promise<Listed[]>>> = {
   listDevices: async (records) =>
     (records as Seen[]).map((record) => ({ ...record, inactiveSince: inactiveSince(record) })),
+  listDeviceSessions: async (records) => {
+    const users = (await everythingIn("/tenants/users")) as Seen[];
+    const groups = new Map(users.map((user) => [user.id, user.groups]));
+    return (records as (Listed & { readonly user: Listed })[]).map((record) => ({
+      ...record,
+      group: groups.get(record.user.id) ?? [],
+    }));
+  },
   listGroups: async (records) => {
     const policies = await policiesInTenant();
     return records.map((record) => ({

@@ -43,7 +43,7 @@ describe.each(operations)("$id", (operation) => {
   test.each([
     ["that nobody was given", () => generateToken(tokenPrefixes.apiKey)],
     ["with a typing error", () => generateToken(tokenPrefixes.apiKey).replace(/.$/, "-")],
-    ["that is no key at all", () => "x".repeat(32)],
+    ["that is not a key at all", () => "x".repeat(32)],
     ["that is far too long", () => "x".repeat(5_000)],
   ])("answers 401 to a key %s", async (_what, key) => {
     const { status, body, headers } = await call(key());

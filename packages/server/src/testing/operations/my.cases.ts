@@ -1,5 +1,7 @@
 import * as my from "@gatehouse/contract/operations/my.operations";
 import * as views from "@gatehouse/contract/operations/views.operations";
+import { proveNewKey } from "../new-wireguard-key.ts";
+import { SimulatedKey } from "../simulated-agent.ts";
 import type { Actors, OperationCase } from "./operation-case.ts";
 import { nothing } from "./operation-case.ts";
 import { makeId, publicKey, unique } from "./test-records.ts";
@@ -13,6 +15,30 @@ async function ownDevice({ tenant, person }: Actors) {
     publicKey: publicKey(),
   });
   return { parameters: { id: String(body.id) } };
+}
+
+/** A device of the person that does not run the agent. */
+async function ownApp({ tenant, person }: Actors) {
+  const { body } = await tenant.client.must.post("/tenants/devices", {
+    name: unique("Phone"),
+    userId: person.id,
+    hardwareId: "wireguard-app",
+    publicKey: publicKey(),
+    agent: false,
+  });
+  return { parameters: { id: String(body.id) } };
+}
+
+async function newApp({ person }: Actors) {
+  return { body: { name: unique("Phone"), ...(await proveNewKey(person.client)) } };
+}
+
+/** A key that another device of the person has already. */
+async function takenKey({ person }: Actors) {
+  const key = new SimulatedKey();
+  const answer = await proveNewKey(person.client, key);
+  await person.client.must.post("/tenants/my/devices", { name: unique("Phone"), ...answer });
+  return { body: { name: unique("Tablet"), ...(await proveNewKey(person.client, key)) } };
 }
 
 async function newView() {
@@ -33,6 +59,10 @@ async function takenName({ person }: Actors) {
 export const myCases: readonly OperationCase[] = [
   { operation: my.readMyself, prepare: nothing },
   { operation: my.listMyDevices, prepare: nothing },
+  { operation: my.createMyKeyChallenge, prepare: async () => ({ body: { publicKey: publicKey() } }) },
+  { operation: my.addMyDevice, prepare: newApp, conflict: takenKey },
+  { operation: my.signInMyDevice, prepare: ownApp, conflict: ownDevice },
+  { operation: my.readMyDeviceConfiguration, prepare: ownApp },
   { operation: my.readMyDevice, prepare: ownDevice },
   {
     operation: my.renameMyDevice,

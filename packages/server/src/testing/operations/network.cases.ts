@@ -164,7 +164,11 @@ export const networkCases: readonly OperationCase[] = [
     operation: resources.addResourceAddress,
     prepare: async ({ tenant }) => ({
       parameters: { id: await makeId("resource", tenant.client) },
-      body: { address: "wiki.example.com", protocols: [await makeId("protocol", tenant.client)] },
+      body: {
+        address: "wiki.example.com",
+        protocols: [await makeId("protocol", tenant.client)],
+        answersWithin: ["10.0.0.0/8"],
+      },
     }),
     references: [
       { field: "/protocols/*", noun: "protocol", body: (id) => ({ address: "wiki.example.com", protocols: [id] }) },

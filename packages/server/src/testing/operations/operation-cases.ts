@@ -7,6 +7,7 @@ import { accessTestCases } from "./access-tests.cases.ts";
 import { administrationCases } from "./administration.cases.ts";
 import { changeCases } from "./changes.cases.ts";
 import { configurationCases } from "./configuration.cases.ts";
+import { deviceSessionCases } from "./device-sessions.cases.ts";
 import { domainCases } from "./domains.cases.ts";
 import { identityProviderCases } from "./identity-providers.cases.ts";
 import { myCases } from "./my.cases.ts";
@@ -31,6 +32,7 @@ export const operationCases: readonly OperationCase[] = [
   ...configurationCases,
   ...revertCases,
   ...signInCases,
+  ...deviceSessionCases,
   ...myCases,
   ...webhookCases,
   ...identityProviderCases,

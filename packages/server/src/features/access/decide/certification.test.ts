@@ -255,7 +255,7 @@ describe("batch", () => {
 
   test.each<[string, object]>([
     ["an unknown semantic", { ...fixture, evaluations: [{}], options: { evaluations_semantic: "guess" } }],
-    ["evaluations that are no list", { ...fixture, evaluations: {} }],
+    ["evaluations that are not a list", { ...fixture, evaluations: {} }],
     ["invalid defaults", { ...fixture, subject: "alice", evaluations: [{}] }],
     ["an invalid time for all", { ...fixture, context: { time: "yesterday" }, evaluations: [{}] }],
     ["one request without its resource", { subject: alice, action: connect }],

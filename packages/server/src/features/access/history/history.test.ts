@@ -13,18 +13,33 @@ const live = {
   appVersion: "",
   hardwareId: "SERIAL",
   tags: [],
+  agent: true,
   posture: { diskEncrypted: true },
+  session: { authenticatedAt: 1_000, methods: ["hwk"], provider: null },
 };
 
 const row = (facts: object) =>
   ({ kind: "device", record: live.id, generation: 1, firstGeneration: 1, facts }) as unknown as HistoryRow; // a device
 
-test("a device from before tags existed has none, in the order of the live facts", () => {
-  const { tags: _, ...before } = live;
+test("a device from before tags and sessions existed has none, in the order of the live facts", () => {
+  const { tags: _tags, agent: _agent, session: _session, ...before } = live;
+  const now = { ...live, session: null };
   const facts = factsOfHistory([row(before)]);
-  expect(JSON.stringify(facts.devices)).toBe(JSON.stringify([{ ...live, sessionEndsAt: null }]));
-  expect(JSON.stringify(changesOfHistory([row(before)]))).toBe(JSON.stringify([{ kind: "device", facts: live }]));
+  expect(JSON.stringify(facts.devices)).toBe(JSON.stringify([{ ...now, sessionEndsAt: null }]));
+  expect(JSON.stringify(changesOfHistory([row(before)]))).toBe(JSON.stringify([{ kind: "device", facts: now }]));
   expect(compile(facts).devices.get(live.id)?.facts.tags).toEqual([]);
+});
+
+test.each([
+  ["sessions", "session", null],
+  ["other WireGuard apps", "agent", true],
+])("a device with tags from before %s existed keeps its tags", (_, missing, value) => {
+  const { [missing]: _missing, ...before } = { ...live, tags: ["build"], sessionEndsAt: 1_000 } as Record<
+    string,
+    unknown
+  >;
+  const now = { ...live, tags: ["build"], [missing]: value, sessionEndsAt: 1_000 };
+  expect(JSON.stringify(changesOfHistory([row(before)]))).toBe(JSON.stringify([{ kind: "device", facts: now }]));
 });
 
 test("a past device has no end of its session", () => {

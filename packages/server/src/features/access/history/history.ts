@@ -32,12 +32,17 @@ function changeOf(row: HistoryRow): FactChange {
   return change as FactChange; // written by `versionOf`
 }
 
-/** A device as facts describe it today. Versions from before enrolment keys existed (migration 0067) have no tags. */
+/**
+ * A device as facts describe it today. Versions from before enrolment keys existed (migration 0067) have no tags, and
+ * versions from before other WireGuard apps (migration 0078) do not name the agent, which all devices ran. Older
+ * versions than rules about sessions have no session, so that such rules were not met.
+ */
 function currentDevice(facts: HistoryRow["facts"]): HistoryRow["facts"] {
-  if (facts === null || "tags" in facts) return facts;
+  if (facts === null || ("session" in facts && "agent" in facts)) return facts;
   // The keys are in the order of the live facts, because facts are compared as text.
-  const { posture, ...others } = facts as Omit<DeviceFacts, "tags">; // of a device
-  return { ...others, tags: [], posture };
+  const known = facts as Partial<DeviceFacts>; // of a device
+  const { tags = [], agent = true, posture, session = null, sessionEndsAt, ...others } = known;
+  return { ...others, tags, agent, posture, session, ...(sessionEndsAt === undefined ? {} : { sessionEndsAt }) };
 }
 
 /** A past device. The end of its session is an observation, and not part of the past (decision 0125). */

@@ -79,7 +79,8 @@ export class LateEffects {
     const [past, versions] = await this.#read(tenantId, (tx) =>
       Promise.all([readHistoryAt(tx, generation - 1), readHistoryOf(tx, generation)]),
     );
-    const before = CachedModel.of(generation - 1, factsOfHistory(past));
+    const building = CachedModel.building(generation - 1, factsOfHistory(past));
+    const before = await this.#options.evaluator.decide(tenantId, building);
     const changes = changesOfHistory(versions);
     const after = before.with(generation, changes);
     await this.#complete(

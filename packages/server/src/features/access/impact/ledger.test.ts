@@ -318,6 +318,7 @@ describe("a guard", () => {
   const group = {
     description: "",
     maxDevices: 5,
+    deviceSessionLifetime: null,
     isSamlDefaultGroup: false,
     idpMapping: [],
     roleIds: [],

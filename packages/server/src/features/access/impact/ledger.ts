@@ -225,8 +225,8 @@ async function readLeft(
     const { facts } = await readAllFacts(tx);
     return (before) => differenceTo(before, facts);
   }
-  const { reordered, ...ids } = named;
-  const [facts, positions] = await Promise.all([readNamedFacts(tx, ids), readPolicyOrder(tx, reordered)]);
+  const { reordered, regrouped, ...ids } = named;
+  const [facts, positions] = await Promise.all([readNamedFacts(tx, ids, regrouped), readPolicyOrder(tx, reordered)]);
   return (before) => withOrders(before, differences(before, facts, ids), positions);
 }
 

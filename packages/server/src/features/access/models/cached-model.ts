@@ -1,8 +1,9 @@
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
 import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
-import { compile, type Model, update } from "@gatehouse/policy/model/model";
-import { Table } from "@gatehouse/policy/model/table";
+import { compiling, compilingTable, type Model, update } from "@gatehouse/policy/model/model";
+import type { Table } from "@gatehouse/policy/model/table";
+import { finish, type Work } from "@gatehouse/policy/work";
 import { changesSince, reloadAbove } from "../../../platform/projection/changed-records.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import type { ChangedFacts, FactRows, PolicyPosition } from "./facts.queries.ts";
@@ -44,12 +45,15 @@ export class CachedModel implements TenantModel {
   }
 
   static of(generation: number, facts: TenantFacts): CachedModel {
-    return new CachedModel(
-      generation,
-      compile(facts),
-      Table.of(facts.users.map(({ email, id }) => [emailKey(email), id])),
-      Table.of(facts.resources.map(({ name, id }) => [name, id])),
-    );
+    return finish(CachedModel.building(generation, facts));
+  }
+
+  /** Builds the model of a tenant, as work that can be suspended: a large one takes longer than a time slice. */
+  static *building(generation: number, facts: TenantFacts): Work<CachedModel> {
+    const model = yield* compiling(facts);
+    const usersByEmail = yield* compilingTable(facts.users, ({ email, id }) => [emailKey(email), id]);
+    const resourcesByName = yield* compilingTable(facts.resources, ({ name, id }) => [name, id]);
+    return new CachedModel(generation, model, usersByEmail, resourcesByName);
   }
 
   userIdOf(email: string): string | undefined {
@@ -78,7 +82,9 @@ export class CachedModel implements TenantModel {
     for (const [rows, kind] of Object.entries(kindOfRows) as [keyof FactRows, keyof FactsByKind][]) {
       for (const row of facts[rows]) {
         present.add(`${kind} ${row.id}`);
+        // Rows of these kinds are read if they may have changed.
         if (rows === "resources" && haveSameFacts(row, this.model.resources.get(row.id)?.facts)) continue;
+        if (rows === "devices" && haveSameFacts(row, this.model.devices.get(row.id)?.facts)) continue;
         changes.push({ kind, facts: row } as FactChange); // rows of each kind are its facts
       }
     }

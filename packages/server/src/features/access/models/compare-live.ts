@@ -24,11 +24,18 @@ const nouns: Readonly<Record<keyof FactRows, string>> = {
 /** @returns the differences, as sentences */
 export async function compareLiveFacts(tx: TenantTx): Promise<readonly string[]> {
   const { facts, generation } = await readAllFacts(tx);
-  const history = factsOfHistory(await readHistoryAt(tx, generation ?? 0));
+  const rows = await readHistoryAt(tx, generation ?? 0);
+  const history = factsOfHistory(rows);
+  // Versions from before rules read sessions do not contain them.
+  const withoutSession = new Set(
+    rows.flatMap((row) => (row.kind === "device" && !("session" in (row.facts ?? {})) ? [row.record] : [])),
+  );
   return (Object.keys(nouns) as (keyof FactRows)[]).flatMap((kind) => {
-    const textOf = (record: object) =>
+    const textOf = (record: { readonly id: string }) =>
       JSON.stringify(record, (key, value: unknown) =>
-        observedFields[kind]?.includes(key) === true ? undefined : value,
+        observedFields[kind]?.includes(key) === true || (key === "session" && withoutSession.has(record.id))
+          ? undefined
+          : value,
       );
     const audited = new Map(history[kind].map((record) => [record.id, textOf(record)]));
     const found: string[] = [];

@@ -12,7 +12,7 @@ import type { Transaction } from "../../../platform/db/database.ts";
 import { type Statement, statement } from "../../../platform/db/statement.ts";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import { deviceSessionEnd } from "../../devices/devices.api.ts";
+import { deviceSessionEnd, deviceSessionFacts } from "../../devices/devices.api.ts";
 
 /** The outbox entries of one command. */
 export interface ChangeEntry {
@@ -48,7 +48,8 @@ const selections = {
   groups: "SELECT item.id, item.name FROM groups AS item",
   devices: `SELECT item.id, item.user_id AS "userId", item.active, item.name, item.os, item.os_version AS "osVersion",
       item.app_version AS "appVersion", item.hardware_id AS "hardwareId",
-      to_json(item.tags) AS tags, coalesce(item.posture, '{}') AS posture,
+      to_json(item.tags) AS tags, item.agent, coalesce(item.posture, '{}') AS posture,
+      ${deviceSessionFacts("item")} AS session,
       (extract(epoch FROM ${deviceSessionEnd("item")}) * 1000)::float8 AS "sessionEndsAt"
     FROM devices AS item`,
   gateways: `SELECT item.id, item.name, item.status, link.load, link.round_trip_time_ms AS "roundTripTimeMs"
@@ -56,7 +57,8 @@ const selections = {
     LEFT JOIN gateway_links AS link ON link.tenant_id = item.tenant_id AND link.gateway_id = item.id`,
   resources: `SELECT item.id, item.name, item.type, item.load_balancing_mode AS "loadBalancingMode",
       coalesce((
-        SELECT json_agg(json_build_object('address', address.address, 'protocols', coalesce((
+        SELECT json_agg(json_build_object('address', address.address,
+            'answersWithin', address.answers_within, 'protocols', coalesce((
             SELECT json_agg(part.protocol ORDER BY offered.position, part.place)
             FROM address_protocols AS offered
             JOIN protocols AS named ON named.tenant_id = offered.tenant_id AND named.id = offered.protocol_id
@@ -103,7 +105,12 @@ const resourcesChangedUnnamed = `EXISTS (SELECT FROM outbox AS entry CROSS JOIN 
 const changedRows: Readonly<Record<keyof FactRows, string>> = {
   users: `item.id IN (${changed("user")})`,
   groups: `item.id IN (${changed("group")})`,
-  devices: `item.id IN (${changed("device")})`,
+  // The ends of sessions depend on the user's groups and on their lifetimes. A group that never had one limits nothing.
+  devices: `(item.id IN (${changed("device")}) OR item.user_id IN (${changed("user")}) OR item.user_id IN (
+      SELECT joined.user_id FROM group_members AS joined
+      JOIN groups AS limiting ON limiting.tenant_id = joined.tenant_id AND limiting.id = joined.group_id
+      WHERE joined.tenant_id = $1 AND limiting.device_sessions_since IS NOT NULL AND limiting.id IN (${changed("group")})
+    ))`,
   gateways: `item.id IN (${changed("gateway")})`,
   resources: `(item.id IN (${changed("resource")}) OR item.id IN (
       SELECT address.resource_id FROM addresses AS address WHERE address.tenant_id = $1 AND address.id IN (${changed("address")})
@@ -138,6 +145,14 @@ const selectChanged = statements<[tenantId: string, since: number]>("changed", (
 const selectNamed = statements<[tenantId: string, ids: readonly string[]]>(
   "named",
   () => " AND item.id = ANY($2::uuid[])",
+);
+
+const selectDevicesOfUsers = statement<
+  DeviceFacts,
+  [tenantId: string, ids: readonly string[], users: readonly string[]]
+>(
+  "access.named_devices_of_users",
+  `${selections.devices} WHERE item.tenant_id = $1 AND (item.id = ANY($2::uuid[]) OR item.user_id = ANY($3::uuid[]))`,
 );
 
 const selectEntries = statement<ChangeEntry, [tenantId: string, since: number]>(
@@ -212,8 +227,16 @@ export async function readChangedFacts(tx: TenantTx, since: number): Promise<Cha
 /** Ids of records by kind of fact. */
 export type NamedFacts = { readonly [Kind in keyof FactRows]: readonly string[] };
 
-/** The facts of the records that exist. Starts all queries at once. */
-export async function readNamedFacts(tx: TenantTx, named: NamedFacts): Promise<FactRows> {
+/**
+ * The facts of the records that exist. Starts all queries at once.
+ *
+ * @param owners users whose devices are read too
+ */
+export async function readNamedFacts(
+  tx: TenantTx,
+  named: NamedFacts,
+  owners: readonly string[] = [],
+): Promise<FactRows> {
   const rowsOf = <Row>(select: Statement<Row, [tenantId: string, ids: readonly string[]]>, ids: readonly string[]) =>
     ids.length === 0 ? [] : tx.query(select, tx.tenantId, ids);
   const { users, groups, devices, gateways, resources, rules, policies } = selectNamed;
@@ -221,7 +244,9 @@ export async function readNamedFacts(tx: TenantTx, named: NamedFacts): Promise<F
     await Promise.all([
       rowsOf(users, named.users),
       rowsOf(groups, named.groups),
-      rowsOf(devices, named.devices),
+      owners.length === 0
+        ? rowsOf(devices, named.devices)
+        : tx.query(selectDevicesOfUsers, tx.tenantId, named.devices, owners),
       rowsOf(gateways, named.gateways),
       rowsOf(resources, named.resources),
       rowsOf(rules, named.rules),

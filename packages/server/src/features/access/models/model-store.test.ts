@@ -18,7 +18,12 @@ beforeAll(async () => {
 });
 
 function newStore(clock = systemClock): ModelStore {
-  return new ModelStore({ database: server.database, generations: server.runner.generations, clock });
+  return new ModelStore({
+    database: server.database,
+    generations: server.runner.generations,
+    clock,
+    evaluator: server.runner.evaluator,
+  });
 }
 
 /** All decisions about the tenant's principals and resources. */

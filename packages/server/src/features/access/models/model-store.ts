@@ -3,6 +3,7 @@ import type { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { CoalescedTask } from "../../../platform/concurrency/coalesced-task.ts";
 import type { Database } from "../../../platform/db/database.ts";
+import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import type { OutboxEntry } from "../../../platform/outbox/outbox.queries.ts";
 import type { OutboxSubscriber } from "../../../platform/outbox/outbox-follower.ts";
 import type { GenerationReader } from "../../../platform/tenancy/generation-reader.ts";
@@ -26,6 +27,8 @@ export interface ModelStoreOptions {
   readonly database: Database;
   readonly generations: GenerationReader;
   readonly clock: Clock;
+  /** Builds models in slices. */
+  readonly evaluator: Evaluator;
 }
 
 interface Entry {
@@ -46,13 +49,14 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   /** Ordered by use: the least recently used entry comes first. */
   readonly #entries = new Map<string, Entry>();
 
-  readonly #past = new PastModels();
+  readonly #past: PastModels;
 
   /** The number of models built from all facts, and of models built from changes. */
   readonly loads = { whole: 0, changes: 0 };
 
   constructor(options: ModelStoreOptions) {
     this.#options = options;
+    this.#past = new PastModels(options.evaluator);
   }
 
   get tasks(): readonly BackgroundTask[] {
@@ -162,7 +166,8 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     const { generation, facts } = await this.#read(tenantId, readAllFacts);
     this.loads.whole += 1;
     // If the tenant was deleted meanwhile, the model is empty and no generation follows it.
-    entry.cached = CachedModel.of(generation ?? Number.POSITIVE_INFINITY, facts);
+    const building = CachedModel.building(generation ?? Number.POSITIVE_INFINITY, facts);
+    entry.cached = await this.#options.evaluator.decide(tenantId, building);
     this.#makeRoom();
   }
 

@@ -14,6 +14,8 @@ const rowsOfType: Readonly<Partial<Record<Change["type"], keyof FactRows>>> = {
 };
 
 export interface NamedByChanges extends NamedFacts {
+  /** Users whose groups changed. The ends of their devices' sessions depend on their groups. */
+  readonly regrouped: readonly string[];
   /** Policies whose type may have another order. */
   readonly reordered: readonly string[];
 }
@@ -33,6 +35,7 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
     policies: new Set(),
   };
   const reordered = new Set<string>();
+  const regrouped = new Set<string>();
   for (const change of changes) {
     const { type, id, before, after } = change;
     const rows = rowsOfType[type];
@@ -50,6 +53,9 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
       (type === "protocol" && before !== undefined && after !== undefined)
     )
       return undefined;
+    // The ends of the sessions of all members' devices depend on the lifetime.
+    if (type === "group" && lifetimeIn(before) !== lifetimeIn(after) && before !== undefined) return undefined;
+    if (type === "user" && groupsIn(before) !== groupsIn(after)) regrouped.add(id);
     if (type === "policy" && mayMoveOthers(before, after)) reordered.add(id);
   }
   const count = Object.values(ids).reduce((sum, { size }) => sum + size, 0);
@@ -64,6 +70,7 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
     rules: [...rules],
     policies: [...policies],
     reordered: [...reordered],
+    regrouped: [...regrouped],
   };
 }
 
@@ -79,6 +86,16 @@ function resourceOf(state: object | undefined): string | undefined {
  */
 function mayMoveOthers(before: object | undefined, after: object | undefined): boolean {
   return after !== undefined && (before === undefined || orderIn(before) !== orderIn(after));
+}
+
+function lifetimeIn(group: object | undefined): unknown {
+  return group !== undefined && "deviceSessionLifetime" in group ? group.deviceSessionLifetime : undefined;
+}
+
+/** The ids of a user's groups, as a text. */
+function groupsIn(user: object | undefined): string {
+  const { groups = [] } = (user ?? {}) as { readonly groups?: readonly { readonly id: string }[] }; // written by the view of users
+  return groups.map(({ id }) => id).join(" ");
 }
 
 function orderIn(state: object): unknown {

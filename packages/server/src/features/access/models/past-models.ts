@@ -1,3 +1,4 @@
+import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import type { HistoryRow } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
@@ -11,25 +12,30 @@ const mostCached = 4;
  * does not change, so they never become stale.
  */
 export class PastModels {
+  readonly #evaluator: Evaluator;
   /** Ordered by use: the least recently used model comes first. */
-  readonly #kept = new Map<string, TenantModel>();
+  readonly #cached = new Map<string, TenantModel>();
   readonly #loading = new Map<string, Promise<unknown>>();
+
+  constructor(evaluator: Evaluator) {
+    this.#evaluator = evaluator;
+  }
 
   /** @param read reads the latest version of each existing record at the generation */
   async at(tenantId: string, generation: number, read: () => Promise<readonly HistoryRow[]>): Promise<TenantModel> {
     const key = `${tenantId} ${generation}`;
     for (;;) {
-      const kept = this.#kept.get(key);
-      if (kept !== undefined) {
-        this.#kept.delete(key);
-        this.#kept.set(key, kept);
-        return kept;
+      const cached = this.#cached.get(key);
+      if (cached !== undefined) {
+        this.#cached.delete(key);
+        this.#cached.set(key, cached);
+        return cached;
       }
       const loading = this.#loading.get(tenantId);
       if (loading === undefined) break;
       await loading.catch(() => undefined);
     }
-    const loading = this.#load(key, generation, read);
+    const loading = this.#load(tenantId, generation, read);
     this.#loading.set(tenantId, loading);
     try {
       return await loading;
@@ -39,15 +45,16 @@ export class PastModels {
   }
 
   clear(): void {
-    this.#kept.clear();
+    this.#cached.clear();
   }
 
-  async #load(key: string, generation: number, read: () => Promise<readonly HistoryRow[]>): Promise<TenantModel> {
-    const model = CachedModel.of(generation, factsOfHistory(await read()));
-    this.#kept.set(key, model);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= mostCached) break;
-      this.#kept.delete(oldest);
+  async #load(tenantId: string, generation: number, read: () => Promise<readonly HistoryRow[]>): Promise<TenantModel> {
+    const facts = factsOfHistory(await read());
+    const model = await this.#evaluator.decide(tenantId, CachedModel.building(generation, facts));
+    this.#cached.set(`${tenantId} ${generation}`, model);
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cached.size <= mostCached) break;
+      this.#cached.delete(oldest);
     }
     return model;
   }

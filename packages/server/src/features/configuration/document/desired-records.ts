@@ -17,7 +17,7 @@ import { defaultTenantSettings } from "@gatehouse/contract/records/tenant-settin
 import type { Work } from "@gatehouse/policy/work";
 import { bodyField } from "../../../platform/app-error.ts";
 import { canonicalSourceIps } from "../../../platform/source-ips.ts";
-import { checkAddress } from "../../addresses/addresses.api.ts";
+import { checkAddress, checkAnswersWithin } from "../../addresses/addresses.api.ts";
 import { canonicalSiteSettings, checkEndpoint, noSiteSettings } from "../../gateways/gateways.api.ts";
 import { newGroupMaxDevices } from "../../groups/groups.api.ts";
 import { combinationProblems, defaultMode } from "../../policies/policies.api.ts";
@@ -156,6 +156,7 @@ function groupSettings(entry: ConfiguredGroup): SettingsOf["group"] {
     description: entry.description ?? "",
     roles: sortedSet(entry.roles ?? []),
     maxDevices: entry.maxDevices ?? newGroupMaxDevices,
+    deviceSessionLifetime: entry.deviceSessionLifetime ?? null,
     isSamlDefaultGroup: entry.isSamlDefaultGroup ?? false,
     idpMapping: entry.idpMapping ?? [],
   };
@@ -206,13 +207,22 @@ function resourceSettings(
   problems: ProblemField[],
 ): SettingsOf["resource"] {
   const addresses = new Map<string, AddressSettings>();
-  for (const [index, { address, protocols = [] }] of (entry.addresses ?? []).entries()) {
-    const at = `${pointer}/addresses/${index}/address`;
-    const check = checkAddress(address, entry.type);
-    if (!check.ok) problems.push(bodyField(at, check.message));
-    else if (addresses.has(check.value.text)) {
-      problems.push(bodyField(at, `${check.value.text} is already an address of the resource`));
-    } else addresses.set(check.value.text, { address: check.value.text, protocols: [...new Set(protocols)] });
+  for (const [index, { address: written, protocols = [], answersWithin }] of (entry.addresses ?? []).entries()) {
+    const at = `${pointer}/addresses/${index}`;
+    const check = checkAddress(written, entry.type);
+    if (!check.ok) {
+      problems.push(bodyField(`${at}/address`, check.message));
+      continue;
+    }
+    const { text: address } = check.value;
+    const answers = checkAnswersWithin(answersWithin, check.value, entry.type, at);
+    if (!answers.ok) problems.push(...answers.errors);
+    else if (addresses.has(address)) {
+      problems.push(bodyField(`${at}/address`, `${address} is already an address of the resource`));
+    } else {
+      const limit = answers.value === null ? {} : { answersWithin: answers.value };
+      addresses.set(address, { address, protocols: [...new Set(protocols)], ...limit });
+    }
   }
   return {
     name: entry.name,

@@ -42,11 +42,12 @@ type Entry<K extends ConfiguredKind> = NonNullable<
 type Writers = { readonly [K in ConfiguredKind]: (settings: SettingsOf[K], context: EntryContext) => Entry<K> };
 
 export const documentEntry: Writers = {
-  group: ({ name, description, roles, maxDevices, isSamlDefaultGroup, idpMapping }) => ({
+  group: ({ name, description, roles, maxDevices, deviceSessionLifetime, isSamlDefaultGroup, idpMapping }) => ({
     name,
     ...text({ description }),
     ...list({ roles: roles as readonly AssignableRoleType[] }), // no group has the owner's role
     ...(maxDevices === newGroupMaxDevices ? {} : { maxDevices }),
+    ...(deviceSessionLifetime === null ? {} : { deviceSessionLifetime }),
     ...when({ isSamlDefaultGroup }),
     ...list({ idpMapping }),
   }),
@@ -82,7 +83,13 @@ export const documentEntry: Writers = {
     ...text({ description }),
     ...(loadBalancingMode === "MANUAL" ? {} : { loadBalancingMode }),
     ...list({ gateways }),
-    ...list({ addresses: addresses.map(({ address, protocols }) => ({ address, ...list({ protocols }) })) }),
+    ...list({
+      addresses: addresses.map(({ address, protocols, answersWithin }) => ({
+        address,
+        ...list({ protocols }),
+        ...list({ answersWithin: answersWithin ?? [] }),
+      })),
+    }),
   }),
   "admission-rule": ({ name, rule, hasTimeConstraint }) => ({ name, rule, ...when({ hasTimeConstraint }) }),
   policy: (settings, { allowRule, deviceNames }) => {

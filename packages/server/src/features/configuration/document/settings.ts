@@ -17,6 +17,8 @@ export interface GroupSettings {
   readonly description: string;
   readonly roles: readonly RoleType[];
   readonly maxDevices: number;
+  /** Null if the group sets no lifetime. */
+  readonly deviceSessionLifetime: number | null;
   readonly isSamlDefaultGroup: boolean;
   readonly idpMapping: readonly string[];
 }
@@ -53,6 +55,8 @@ export interface GatewaySettings {
 export interface AddressSettings {
   readonly address: string;
   readonly protocols: readonly string[];
+  /** Absent for the default. */
+  readonly answersWithin?: readonly string[];
 }
 
 export interface ResourceSettings {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { newId } from "../../../platform/ids.ts";
 import { checkAddress, type StoredAddress } from "../../addresses/addresses.api.ts";
 import type { AddressSettings } from "../document/settings.ts";
@@ -7,7 +8,7 @@ export interface AddressChanges {
   /** Ids of addresses to delete. */
   readonly removed: readonly string[];
   readonly added: readonly StoredAddress[];
-  /** Addresses whose protocols change. */
+  /** Addresses whose protocols or limits of answers change. */
   readonly updated: readonly StoredAddress[];
 }
 
@@ -24,9 +25,9 @@ export function addressChanges(
 ): AddressChanges {
   const { addresses, type } = change.after;
   const before = new Map(
-    change.action === "update" ? change.before.addresses.map(({ address, protocols }) => [address, protocols]) : [],
+    change.action === "update" ? change.before.addresses.map((address) => [address.address, address]) : [],
   );
-  const stored = ({ address, protocols }: AddressSettings): StoredAddress => {
+  const stored = ({ address, protocols, answersWithin }: AddressSettings): StoredAddress => {
     const check = checkAddress(address, type);
     const isIp = check.ok && check.value.isIp;
     return {
@@ -35,12 +36,13 @@ export function addressChanges(
       address,
       isIp,
       protocolIds: protocols.map(protocolId),
+      answersWithin: answersWithin ?? null,
     };
   };
   const wanted = new Set(addresses.map(({ address }) => address));
-  const isUpdated = ({ address, protocols }: AddressSettings) => {
-    const old = before.get(address);
-    return old !== undefined && JSON.stringify(old) !== JSON.stringify(protocols);
+  const isUpdated = (after: AddressSettings) => {
+    const old = before.get(after.address);
+    return old !== undefined && !isDeepStrictEqual(old, after);
   };
   return {
     removed: [...addressIds].flatMap(([address, id]) => (wanted.has(address) ? [] : [id])),

@@ -4,6 +4,7 @@ import type { Permission, RoleType } from "@gatehouse/contract/permissions";
 import { type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
 import type { Work } from "@gatehouse/policy/work";
 import { authorize } from "../../../platform/authorization/granted.ts";
+import type { Actor } from "../../../platform/change.ts";
 import { newId } from "../../../platform/ids.ts";
 import type { SecretBox } from "../../../platform/secrets/master-key.ts";
 import type { CommandTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -65,6 +66,8 @@ export interface ChangesToWrite {
   /** Seals the tokens of new gateways. */
   readonly tokens: SecretBox;
   readonly at: Date;
+  /** The author of the changes. */
+  readonly by: Actor;
   /** Performs work in slices. */
   readonly perform: <Result>(work: Work<Result>) => Promise<Result>;
 }
@@ -269,7 +272,7 @@ class ChangeWriter {
 
   /** Providers that become enabled come first: one of them may be the owner's only way in afterwards. */
   async writeProviders(): Promise<void> {
-    const { at, permissions } = this.#toWrite;
+    const { at, by, permissions } = this.#toWrite;
     const { created, updated } = this.#written("identity-provider");
     const deleted = this.#deleted("identity-provider");
     if (created.length + updated.length + deleted.length === 0) return;
@@ -278,7 +281,7 @@ class ChangeWriter {
       const provider = { id: this.#id("identity-provider", change.key), ...change.after };
       await updateConfiguredProvider(this.#tx, granted, { ...provider, reconnects: reconnects(change) }, at);
     }
-    for (const id of deleted) await deleteConfiguredProvider(this.#tx, granted, id, at);
+    for (const id of deleted) await deleteConfiguredProvider(this.#tx, granted, id, { at, by });
     for (const { key, after } of created) {
       await createConfiguredProvider(this.#tx, granted, { id: this.#id("identity-provider", key), ...after }, at);
     }

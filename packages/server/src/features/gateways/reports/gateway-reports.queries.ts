@@ -69,3 +69,21 @@ export function gatewaysWithKeys(tx: TenantTx, keys: readonly string[]): Promise
 export function ownersOfKeys(tx: TenantTx, keys: readonly string[]): Promise<KeyOwner[]> {
   return tx.query(selectOwners, tx.tenantId, keys);
 }
+
+const selectConnected = statement<{ gateway_id: string }, [tenantId: string, refused: string, since: Date]>(
+  "gateways.connected_elsewhere",
+  `SELECT link.gateway_id FROM gateway_links AS link
+   JOIN json_to_recordset($2) AS item ("gatewayId" uuid, "connectionId" uuid) ON item."gatewayId" = link.gateway_id
+   WHERE link.tenant_id = $1 AND link.connection_id <> item."connectionId" AND link.disconnected_at IS NULL
+     AND link.last_heartbeat >= $3`,
+);
+
+/** Returns the gateways that have another connection, which was heard since a time. */
+export async function connectedElsewhere(
+  tx: TenantTx,
+  refused: readonly { readonly gatewayId: string; readonly connectionId: string }[],
+  since: Date,
+): Promise<ReadonlySet<string>> {
+  const rows = await tx.query(selectConnected, tx.tenantId, JSON.stringify(refused), since);
+  return new Set(rows.map(({ gateway_id: id }) => id));
+}

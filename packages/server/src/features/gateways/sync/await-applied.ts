@@ -75,11 +75,11 @@ export class AppliedWaiting {
     if (running !== undefined) await running.catch(() => undefined);
     const next = this.#polls.get(tenantId);
     if (next !== undefined && next !== running) return next;
-    const look = this.#read(tenantId).finally(() => {
-      if (this.#polls.get(tenantId) === look) this.#polls.delete(tenantId);
+    const poll = this.#read(tenantId).finally(() => {
+      if (this.#polls.get(tenantId) === poll) this.#polls.delete(tenantId);
     });
-    this.#polls.set(tenantId, look);
-    return look;
+    this.#polls.set(tenantId, poll);
+    return poll;
   }
 
   async #read(tenantId: string): Promise<Poll> {

@@ -68,6 +68,7 @@ function addressesById(resource: State): ReadonlyMap<string, State> {
 function sameAddress(left: State, right: State): boolean {
   return (
     textIn(left, "address") === textIn(right, "address") &&
-    isDeepStrictEqual(itemsIn(left, "protocols"), itemsIn(right, "protocols"))
+    isDeepStrictEqual(itemsIn(left, "protocols"), itemsIn(right, "protocols")) &&
+    isDeepStrictEqual(left.answersWithin, right.answersWithin)
   );
 }

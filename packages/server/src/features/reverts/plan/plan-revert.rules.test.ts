@@ -173,7 +173,7 @@ describe("an update", () => {
       {
         method: "POST",
         path: "/tenants/resources/r/addresses",
-        body: { address: "192.0.2.2", protocols: ["web"] },
+        body: { address: "192.0.2.2", protocols: ["web"], answersWithin: null },
       },
       { method: "DELETE", path: "/tenants/resources/r/addresses/3" },
     ]);
@@ -371,6 +371,7 @@ test.each([
   ["rotateDeviceToken", "device", "secret"],
   ["rotateWebhookSecret", "webhook", "secret"],
   ["inviteUser", "user", "invitation"],
+  ["refuseGatewayKey", "gateway", "observation"],
   ["reportGatewayState", "gateway", "observation"],
   ["createTenant", "policy", "built_in"],
   ["testWebhook", "webhook-delivery", "delivery"],

@@ -45,6 +45,7 @@ const reasonsByOperation: Readonly<Record<string, IrrevertibleCode>> = {
   resetGatewayKey: "unsupported",
   resetDeviceKey: "unsupported",
   reportDeviceKey: "observation",
+  refuseGatewayKey: "observation",
   reportGatewayState: "observation",
 };
 

@@ -80,6 +80,7 @@ const fieldsByType: Readonly<Record<string, readonly Field[]>> = {
     value("name"),
     text("description"),
     value("maxDevices"),
+    value("deviceSessionLifetime", null),
     items("set", "roles"),
     items("set", "idpMapping"),
     value("isSamlDefaultGroup"),
@@ -98,7 +99,7 @@ const fieldsByType: Readonly<Record<string, readonly Field[]>> = {
     siteSetting("relayPort"),
   ],
   resource: [value("name"), text("description"), value("loadBalancingMode"), items("list", "gateways", "gateway")],
-  address: [value("address"), items("list", "protocols", "protocol")],
+  address: [value("address"), items("list", "protocols", "protocol"), value("answersWithin", null)],
   "admission-rule": [value("name"), text("rule"), value("hasTimeConstraint")],
   policy: [
     value("name"),

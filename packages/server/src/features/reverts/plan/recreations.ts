@@ -124,6 +124,7 @@ function recreateGroup(before: State): Recreation {
     name: before.name,
     description: textIn(before, "description"),
     maxDevices: before.maxDevices,
+    ...(before.deviceSessionLifetime === undefined ? {} : { deviceSessionLifetime: before.deviceSessionLifetime }),
     roles: itemsIn(before, "roles"),
     idpMapping: itemsIn(before, "idpMapping"),
   };
@@ -136,17 +137,18 @@ function recreateDevice(before: State, { state, ref }: Context): Recreation {
   if (!state.exists("user", userId)) return { cannot: [missingRecord("user", "user", userId)] };
   const { name, hardwareId, publicKey, appVersion, os, osVersion, posture } = before;
   const body = withoutEmpty({ userId, name, hardwareId, publicKey, appVersion, os, osVersion, posture });
+  const runsAgent = before.agent !== false;
   return {
-    create: post("/tenants/devices", body),
+    create: post("/tenants/devices", runsAgent ? body : { ...body, agent: false }),
     afterwards: [
       ...(itemsIn(before, "tags").length === 0
         ? []
         : [{ method: "PUT", path: `/tenants/devices/${ref}/tags`, body: { tags: before.tags } } as const]),
       ...(before.active === false ? [{ method: "PATCH", path: `/tenants/devices/${ref}/deactivate` } as const] : []),
     ],
-    cannot: [
-      cannot("secret", { field: "token", message: "The device gets no token. Rotate its token, and enter it." }),
-    ],
+    cannot: runsAgent
+      ? [cannot("secret", { field: "token", message: "The device gets no token. Rotate its token, and enter it." })]
+      : [],
   };
 }
 

@@ -109,6 +109,7 @@ const writers: Readonly<Record<string, (update: Update) => readonly Change[]>> =
       "name",
       "description",
       "maxDevices",
+      "deviceSessionLifetime",
       "roles",
       "idpMapping",
       "isSamlDefaultGroup",
@@ -131,7 +132,7 @@ const writers: Readonly<Record<string, (update: Update) => readonly Change[]>> =
     ...update.whole("PATCH", update.at, ["name", "description"]),
     ...update.whole("POST", `${update.at}/loadBalancing`, ["loadBalancingMode", "gateways"]),
   ],
-  address: (update) => update.whole("PUT", update.at, ["address", "protocols"]),
+  address: (update) => update.whole("PUT", update.at, ["address", "protocols", "answersWithin"]),
   "admission-rule": (update) => update.request("PUT", update.at, ["name", "rule", "hasTimeConstraint"]),
   policy: (update) => [
     ...update.request("PATCH", update.at, [
@@ -223,5 +224,6 @@ export function updateRequests(
 
 /** The fields of an address in a request. */
 export function addressBody(address: State, protocolExists: (id: string) => boolean): object {
-  return { address: textIn(address, "address"), protocols: itemsIn(address, "protocols").filter(protocolExists) };
+  const protocols = itemsIn(address, "protocols").filter(protocolExists);
+  return { address: textIn(address, "address"), protocols, answersWithin: address.answersWithin ?? null };
 }

@@ -1,8 +1,7 @@
 // Starts the embedded PostgreSQL on the data folder in its first argument, prints a line, and waits to be killed.
-import { register } from "node:module";
+import { importBundled } from "../../../../test/bundled-program.mjs";
 
-register("../../../test/typescript-hooks.mjs", import.meta.url);
-const { startEmbeddedPostgres } = await import("./embedded-postgres.ts");
+const { startEmbeddedPostgres } = await importBundled(new URL("../embedded-postgres.ts", import.meta.url));
 const [, , dataDir] = process.argv;
 if (dataDir === undefined) throw new Error("usage: crash-test-owner.mjs <data folder>");
 const postgres = await startEmbeddedPostgres({ dataDir, log: () => {}, settings: { fsync: "off" } });

@@ -1,0 +1,267 @@
+/** Listing and ending the sessions of devices, and asking to sign in again (docs/decisions/0155). */
+import { maxEndedSessions } from "@gatehouse/contract/records/device-session";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { makeId, publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
+import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { storeSessionEnds } from "./device-sessions.queries.ts";
+import { storeDeviceSession } from "./devices.api.ts";
+import { insertManyDevices, limitSessionsSince } from "./testing/device-sessions.queries.ts";
+
+const path = "/tenants/device-sessions";
+let server: TestServer;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  server = await sharedTestServer();
+});
+beforeEach(async () => {
+  tenant = await server.newTenant();
+});
+
+async function newUser(groups: readonly string[] = [], maxDevices = 10): Promise<string> {
+  const { body } = await tenant.client.must.post("/tenants/users", { email: uniqueEmail(), groups });
+  await tenant.client.must.patch(`/tenants/users/${body.id}`, { maxDevices });
+  return body.id;
+}
+
+async function newDevice(userId: string): Promise<string> {
+  const device = { name: unique("Laptop"), userId, hardwareId: unique("Serial"), publicKey: publicKey() };
+  return (await tenant.client.must.post("/tenants/devices", device)).body.id;
+}
+
+async function signInOn(deviceId: string, at = new Date()): Promise<void> {
+  const session = { authenticatedAt: at, methods: ["hwk", "user"], providerId: null, providerSession: null };
+  await server.database.transaction({ kind: "tenant", tenantId: tenant.id }, ({ query }) =>
+    storeDeviceSession({ tenantId: tenant.id, query }, deviceId, session, at),
+  );
+}
+
+/** A device of a server, on which nobody signs in. */
+async function newServer(userId: string): Promise<string> {
+  const { body: key } = await tenant.client.must.post("/tenants/enrolment-keys", { name: unique("Key"), userId });
+  const response = await server.app.inject({
+    method: "POST",
+    url: "/oauth/token",
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    payload: new URLSearchParams({
+      client_id: "gatehouse-device",
+      grant_type: "urn:gatehouse:oauth:grant-type:enrolment-key",
+      enrolment_key: key.key,
+      machine: unique("Server"),
+      hardware_id: unique("Serial"),
+      public_key: publicKey(),
+    }).toString(),
+  });
+  expect(response.statusCode, response.body).toBe(200);
+  return response.json().device.id;
+}
+
+const sessions = async (query = "") => (await tenant.client.must.get(`${path}${query}`)).body;
+const sessionOf = async (id: string) => (await sessions(`?filter[id]=${id}`)).data[0];
+const limit = (deviceSessionLifetime: number | null) =>
+  tenant.client.must.put("/tenants/settings", { deviceSessionLifetime });
+
+async function isTrusted(id: string): Promise<boolean> {
+  const { body } = await tenant.client.must.post("/access/v1/evaluation", {
+    subject: { type: "device", id },
+    action: { name: "connect" },
+    resource: { type: "address", id: "10.99.0.1" },
+  });
+  return body.context.reason !== "device_session_ended";
+}
+
+describe("the list", () => {
+  test("shows who signed in, when the session ends, who ended it and why", async () => {
+    await limit(28_800);
+    const userId = await newUser();
+    const [active, expired, ended] = [await newDevice(userId), await newDevice(userId), await newDevice(userId)];
+    await signInOn(active);
+    await signInOn(ended);
+    await tenant.client.must.delete(`${path}/${ended}`);
+    const { body: user } = await tenant.client.must.get(`/tenants/users/${userId}`);
+    expect(await sessionOf(active)).toMatchObject({
+      id: active,
+      device: { id: active, active: true },
+      user: { id: userId, email: user.email },
+      state: "active",
+      methods: ["hwk", "user"],
+    });
+    expect(await sessionOf(active)).not.toHaveProperty("endReason");
+    expect(await sessionOf(expired)).toMatchObject({ state: "active", methods: [] });
+    const { body: keys } = await tenant.client.must.get("/tenants/api-keys");
+    expect(await sessionOf(ended)).toMatchObject({
+      state: "ended",
+      endReason: "sign-in-required",
+      endedBy: { type: "api-key", id: expect.any(String), name: keys[0].name },
+    });
+    expect((await sessions("?filter[state]=ended")).data.map(({ id }: { id: string }) => id)).toEqual([ended]);
+    expect((await sessions(`?filter[user.id]=${userId}&sort=-endsAt`)).total).toBe(3);
+    expect((await tenant.client.must.get(`/tenants/devices/${ended}`)).body.session).toMatchObject({
+      ended: true,
+      endReason: "sign-in-required",
+    });
+  });
+
+  test("has the sessions of a group's members, and none of servers or deleted users", async () => {
+    const group = await makeId("group", tenant.client);
+    const [member, other] = [await newUser([group]), await newUser()];
+    const [device] = [await newDevice(member), await newDevice(other), await newServer(member)];
+    expect((await sessions(`?filter[group.id]=${group}`)).data.map(({ id }: { id: string }) => id)).toEqual([device]);
+    await tenant.client.must.delete(`/tenants/users/${other}`);
+    expect((await sessions()).total).toBe(1);
+  });
+
+  test("has an expired session once its lifetime is over", async () => {
+    await limit(900);
+    const device = await newDevice(await newUser());
+    await limitSessionsSince(server.database, tenant.id, new Date(Date.now() - 86_400_000));
+    await signInOn(device, new Date(Date.now() - 901_000));
+    expect(await sessionOf(device)).toMatchObject({ state: "expired" });
+  });
+
+  test.each([
+    [
+      "a sign-out everywhere",
+      "signed-out",
+      (userId: string) => tenant.client.must.delete(`/tenants/users/${userId}/sessions`),
+    ],
+    [
+      "a reset of passkeys",
+      "passkeys-reset",
+      (userId: string) => tenant.client.must.delete(`/tenants/users/${userId}/passkeys`),
+    ],
+    [
+      "a deactivation",
+      "user-deactivated",
+      (userId: string) => tenant.client.must.patch(`/tenants/users/${userId}/deactivate`),
+    ],
+  ])("names %s as the reason", async (_what, endReason, end) => {
+    await limit(28_800);
+    const userId = await newUser();
+    const device = await newDevice(userId);
+    await end(userId);
+    expect(await sessionOf(device)).toMatchObject({ state: "ended", endReason, endedBy: { type: "api-key" } });
+  });
+
+  test("is read with devices:read, and sessions are ended with devices:write", async () => {
+    const reader = server.client(await tenant.keyWith("devices:read"));
+    const device = await newDevice(await newUser());
+    expect((await reader.get(path)).status).toBe(200);
+    expect((await reader.delete(`${path}/${device}`)).status).toBe(403);
+    expect((await reader.post(`${path}/require-sign-in`, { devices: [device] })).status).toBe(403);
+  });
+});
+
+describe("asking to sign in again", () => {
+  test("stays in force if the person signs out everywhere at the same time", async () => {
+    const device = await newDevice(await newUser());
+    await signInOn(device);
+    await tenant.client.must.post(`${path}/require-sign-in`, { devices: [device] });
+    // The sign-out saw the session before the request ended it.
+    const end = { at: new Date(), reason: "signed-out", by: { type: "system", name: "Test" } } as const;
+    await server.database.transaction({ kind: "tenant", tenantId: tenant.id }, ({ query }) =>
+      storeSessionEnds({ tenantId: tenant.id, query }, [device], end),
+    );
+    expect(await isTrusted(device)).toBe(false);
+    expect(await sessionOf(device)).toMatchObject({ state: "ended", endReason: "sign-in-required" });
+  });
+
+  const ask = (body: object) => tenant.client.post(`${path}/require-sign-in`, body);
+
+  test("ends the trust in a device, also without a lifetime, until its user signs in again", async () => {
+    const [asked, other] = [await newDevice(await newUser()), await newDevice(await newUser())];
+    expect((await ask({ devices: [asked] })).status).toBe(200);
+    expect([await isTrusted(asked), await isTrusted(other)]).toEqual([false, true]);
+    await limit(28_800);
+    await limit(null);
+    expect(await isTrusted(asked)).toBe(false);
+    await signInOn(asked);
+    // A change of the settings makes models read sessions that a test stores by itself.
+    await limit(28_800);
+    await limit(null);
+    expect(await isTrusted(asked)).toBe(true);
+    expect(await sessionOf(asked)).toMatchObject({ state: "active" });
+  });
+
+  test("ends the sessions of a user's devices or of a group's members in one command, with an entry for each", async () => {
+    const group = await makeId("group", tenant.client);
+    const users = [await newUser([group]), await newUser([group]), await newUser()];
+    const devices = await Promise.all(users.flatMap((id) => [newDevice(id), newDevice(id)]));
+    const reply = await ask({ groups: [group] });
+    expect(reply.status).toBe(200);
+    expect(await Promise.all(devices.map(isTrusted))).toEqual([false, false, false, false, true, true]);
+    const { body } = await tenant.client.must.get("/tenants/events?filter[operation]=requireSignIn");
+    expect(body.data.map(({ target }: { target: { id: string } }) => target.id).sort()).toEqual(
+      devices.slice(0, 4).sort(),
+    );
+    expect(new Set(body.data.map(({ generation }: { generation: number }) => generation)).size).toBe(1);
+    await ask({ users: [users[2] ?? ""] });
+    expect(await isTrusted(devices[5] ?? "")).toBe(false);
+  });
+
+  test("is one command for as many devices as it accepts, and none for more", async () => {
+    const userId = await newUser();
+    const last = await newDevice(userId);
+    await insertManyDevices(server.database, tenant.id, userId, maxEndedSessions);
+    const active = async () => (await sessions(`?filter[user.id]=${userId}&filter[state]=active&limit=1`)).total;
+    const refused = await ask({ users: [userId] });
+    expect([refused.status, refused.body.code]).toEqual([422, "too_many_devices"]);
+    expect(await active()).toBe(maxEndedSessions + 1);
+    await ask({ devices: [last] });
+    const reply = await ask({ users: [userId] });
+    expect(reply.status, reply.text).toBe(200);
+    expect(await active()).toBe(0);
+    const { body } = await tenant.client.must.get("/tenants/events?filter[operation]=requireSignIn&limit=1");
+    expect(body.total).toBe(maxEndedSessions + 1);
+  });
+
+  test("twice changes nothing the second time", async () => {
+    const device = await newDevice(await newUser());
+    await ask({ devices: [device] });
+    const first = await sessionOf(device);
+    await ask({ devices: [device] });
+    expect(await sessionOf(device)).toEqual(first);
+    expect((await tenant.client.must.get("/tenants/events?filter[operation]=requireSignIn")).body.total).toBe(1);
+  });
+
+  test("leaves servers alone, and says so if one is named", async () => {
+    const userId = await newUser();
+    const [device, machine] = [await newDevice(userId), await newServer(userId)];
+    expect((await ask({ users: [userId] })).status).toBe(200);
+    expect([await isTrusted(device), await isTrusted(machine)]).toEqual([false, true]);
+    expect((await ask({ devices: [machine] })).body.code).toBe("device_without_sessions");
+    expect((await tenant.client.delete(`${path}/${machine}`)).body.code).toBe("device_without_sessions");
+  });
+
+  test("names all records that do not exist, and then changes nothing", async () => {
+    const [device, missing] = [await newDevice(await newUser()), "00000000-0000-4000-8000-000000000000"];
+    const reply = await ask({ devices: [device, missing], users: [missing], groups: [missing] });
+    expect([reply.status, reply.body.code]).toEqual([422, "unknown_reference"]);
+    const pointers = reply.body.errors.map(({ pointer }: { pointer: string }) => pointer);
+    expect(pointers).toEqual(["/devices/1", "/users/0", "/groups/0"]);
+    expect(await isTrusted(device)).toBe(true);
+  });
+
+  test("of nobody changes nothing", async () => {
+    const device = await newDevice(await newUser());
+    expect((await ask({})).status).toBe(200);
+    expect(await isTrusted(device)).toBe(true);
+  });
+
+  test("does not reach into another tenant", async () => {
+    const device = await newDevice(await newUser());
+    const theirs = await server.newTenant();
+    expect((await theirs.client.post(`${path}/require-sign-in`, { devices: [device] })).body.code).toBe(
+      "unknown_reference",
+    );
+    expect((await theirs.client.delete(`${path}/${device}`)).status).toBe(404);
+    expect((await theirs.client.must.get(path)).body.total).toBe(0);
+    expect(await isTrusted(device)).toBe(true);
+  });
+
+  test("compares the version of the device", async () => {
+    const device = await newDevice(await newUser());
+    const stale = await tenant.client.delete(`${path}/${device}`, { "if-match": '"99"' });
+    expect([stale.status, await isTrusted(device)]).toEqual([412, true]);
+  });
+});

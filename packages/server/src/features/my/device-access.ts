@@ -1,0 +1,108 @@
+/** Answers a device's question about its own access, with the reasons that the page of its person shows. */
+import type { DeviceAnswer } from "@gatehouse/agent-protocol/device/frames";
+import { decidingAtGateways } from "@gatehouse/policy/decisions/decide-at-gateways";
+import { explainingDecision, type OwnExplanation } from "@gatehouse/policy/decisions/explain-own";
+import type { AccessRequest } from "@gatehouse/policy/decisions/request";
+import {
+  type DeviceSources,
+  latestSource,
+  sourceAt,
+  sourcesAtGateways,
+} from "@gatehouse/policy/enforcement/device-sources";
+import type { Model } from "@gatehouse/policy/model/model";
+import type { Work } from "@gatehouse/policy/work";
+import type { CommandRunner } from "../../platform/command.ts";
+import { readDevicesOfUser } from "../devices/devices.api.ts";
+import { destinationOf } from "./my-access.commands.ts";
+import { myAnswer } from "./my-access.view.ts";
+import { missingText } from "./my-access.words.ts";
+
+/** The device that asks. */
+export interface AskingDevice {
+  readonly tenantId: string;
+  readonly deviceId: string;
+  readonly sources: DeviceSources;
+  /** ISO 3166-1 alpha-2; null if unknown. */
+  readonly country: string | null;
+}
+
+export type DeviceAccess = Pick<DeviceAnswer, "outcome" | "resource" | "reasons">;
+
+const shownAddresses = 20;
+const shownRanges = 50;
+const shownReasons = 50;
+
+/**
+ * @param to name or id of a resource, a host name, or an IP address
+ * @param now milliseconds since 1970
+ * @throws AppError database_unavailable, evaluation_too_expensive, evaluation_rate_exceeded
+ */
+export async function explainToDevice(
+  { models, database, evaluator }: Pick<CommandRunner, "models" | "database" | "evaluator">,
+  { tenantId, deviceId, sources, country }: AskingDevice,
+  to: string,
+  now: number,
+): Promise<DeviceAccess> {
+  const tenant = await models.current(tenantId);
+  const userId = tenant.model.devices.get(deviceId)?.facts.userId;
+  if (userId === undefined || userId === null) return blockedBy("device_without_user");
+  const rows = await database.snapshot({ kind: "tenant", tenantId }, ({ query }) =>
+    readDevicesOfUser({ tenantId, query }, userId),
+  );
+  const devices = new Map(
+    rows.map(({ device: { id, name, approval_pending: isPending } }) => [
+      id,
+      { name, isPending, asks: id === deviceId },
+    ]),
+  );
+  const request = {
+    subject: { kind: "user", userId, deviceId },
+    destination: destinationOf(tenant, to.trim()),
+    now,
+    ...(country === null ? {} : { country }),
+  } as const;
+  const work = explaining(tenant.model, request, sources, [...devices.keys()]);
+  const explained = await evaluator.answerPerson(tenantId, userId, "The question of the device", work);
+  const { reachable, missing } = myAnswer(explained, devices);
+  const isOutOfService = missing.length > 0 && missing.every(({ kind }) => kind === "no_gateway");
+  return {
+    outcome: reachable ? "reachable" : isOutOfService ? "unavailable" : "blocked",
+    ...(explained.resource === undefined ? {} : { resource: resourceIn(explained.resource) }),
+    reasons: missing
+      .slice(0, shownReasons)
+      .map((fact) => ({ kind: fact.kind, text: missingText(fact, latestSource(sources) ?? undefined) })),
+  };
+}
+
+/** Decides with the address that counts at each gateway. Explains a denial with the address where the device is. */
+function* explaining(
+  model: Model,
+  request: AccessRequest,
+  sources: DeviceSources,
+  ownDevices: readonly string[],
+): Work<OwnExplanation> {
+  const from = (sourceIp: string | null) => (sourceIp === null ? request : { ...request, sourceIp });
+  const decision = yield* decidingAtGateways(model, from(sourceAt(sources)), sourcesAtGateways(sources));
+  return yield* explainingDecision(model, from(latestSource(sources)), ownDevices, decision);
+}
+
+function blockedBy(kind: "device_without_user"): DeviceAccess {
+  return { outcome: "blocked", reasons: [{ kind, text: "The user of this device was deleted. Enrol it again." }] };
+}
+
+type Explained = NonNullable<OwnExplanation["resource"]>;
+
+function resourceIn({ facts: { id, name, addresses } }: Explained): NonNullable<DeviceAccess["resource"]> {
+  return {
+    id,
+    name,
+    addresses: addresses
+      .slice(0, shownAddresses)
+      .map(({ address, protocols }) => ({ address, tcp: protocols.flatMap(tcpRanges).slice(0, shownRanges) })),
+  };
+}
+
+/** Returns the TCP ports of a protocol as `first-last`. */
+function tcpRanges({ protocol, port = "1-65535" }: { readonly protocol: string; readonly port?: string }): string[] {
+  return protocol === "TCP" ? [port.includes("-") ? port : `${port}-${port}`] : [];
+}

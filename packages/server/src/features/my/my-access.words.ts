@@ -1,0 +1,48 @@
+/** The facts that a device lacks for access, in words for the person at the device. */
+import type { MyMissingFact } from "@gatehouse/contract/records/my-access";
+
+const longestText = 2000;
+
+const texts = {
+  not_granted: "Nothing gives you access to it, or it does not exist. Ask your administrator for access.",
+  denied: "Your organisation blocks it for you. Ask your administrator if you need it.",
+  no_gateway: "You may connect, but no gateway can carry the traffic now. Try again later.",
+  device_required: "It is open only from a device.",
+  device_pending: "This device waits for the approval of an administrator.",
+  device_deactivated: "This device is deactivated. Ask your administrator.",
+  agent_required: "It needs a device with the Gatehouse agent.",
+  session_ended: "The session of this device has ended. Sign in again.",
+  sign_in_again:
+    "It needs a new sign-in: a more recent one, or one with another method. Sign in again: sudo gatehouse-device sign-in",
+  person_inactive: "Your account is not active. Ask your administrator.",
+  port: "It is not open on this port.",
+} as const;
+
+const conditions = {
+  device: "This device does not meet a condition of your organisation.",
+  person: "Your account does not meet a condition of your organisation. Ask your administrator.",
+  place: "It is not open from where you are now.",
+  time: "It is not open at this time.",
+} as const;
+
+/** @param sourceAddress where the device was last observed */
+export function missingText(fact: MyMissingFact, sourceAddress: string | undefined): string {
+  return wordsOf(fact, sourceAddress).slice(0, longestText);
+}
+
+function wordsOf(fact: MyMissingFact, sourceAddress: string | undefined): string {
+  const { kind, devices = [], networks = [], about = "person", condition, negated = false } = fact;
+  switch (kind) {
+    case "other_device":
+      return `It is open only from another device of yours: ${devices.join(", ")}.`;
+    case "network": {
+      const here = sourceAddress === undefined ? "" : ` This device is at ${sourceAddress}.`;
+      return `It is open only from certain networks: ${networks.join(", ")}.${here}`;
+    }
+    case "condition":
+      if (condition === undefined) return conditions[about];
+      return `${conditions[about]} ${negated ? "Not allowed" : "Required"}: ${condition}`;
+    default:
+      return texts[kind];
+  }
+}
