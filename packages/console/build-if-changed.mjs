@@ -8,17 +8,22 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
+import { firstLoadGroups } from "./first-load.mjs";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 const dist = path.join(folder, "dist");
 const stamp = path.join(dist, ".built-from");
-const sources = ["src", "index.html", "vite.config.ts", "package.json", "build-if-changed.mjs"];
+const sources = ["src", "index.html", "vite.config.ts", "package.json", "build-if-changed.mjs", "first-load.mjs"];
 const around = [
   "../client/src",
   "../contract/src/permissions.ts",
   "../contract/src/event-types.ts",
   "../../package-lock.json",
 ];
+// The guides.
+for (const name of await readdir(path.join(folder, "../../docs"))) {
+  if (name.endsWith(".md")) around.push(`../../docs/${name}`);
+}
 
 const from = await fingerprint();
 if ((await readFile(stamp, "utf8").catch(() => "")) !== from) {
@@ -28,7 +33,10 @@ if ((await readFile(stamp, "utf8").catch(() => "")) !== from) {
   // Beside the folder, and then in its place: who serves or builds at the same time sees a whole one.
   const outDir = path.join(folder, `.dist-${process.pid}`);
   try {
-    await build({ root: folder, configFile: path.join(folder, "vite.config.ts"), logLevel: "warn", build: { outDir } });
+    const config = { root: folder, configFile: path.join(folder, "vite.config.ts"), logLevel: "warn" };
+    const { output } = await build({ ...config, build: { write: false, minify: false, cssMinify: false } });
+    const codeSplitting = { groups: firstLoadGroups(output) };
+    await build({ ...config, build: { outDir, rolldownOptions: { output: { codeSplitting } } } });
     await compressAssets(path.join(outDir, "assets"));
     await writeFile(path.join(outDir, ".built-from"), from);
     await rm(dist, { recursive: true, force: true });

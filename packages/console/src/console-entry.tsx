@@ -1,7 +1,5 @@
 /** Renders the console itself: everything behind the sign-in page. */
-import "@mantine/core/styles.css";
-import "@mantine/notifications/styles.css";
-import "@mantine/spotlight/styles.css";
+import "./app/library-styles.ts";
 import "./app/console.css";
 import { StrictMode } from "react";
 import type { Root } from "react-dom/client";

@@ -5,6 +5,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { formatDateTime, formatRelativeTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { inSession } from "./api.ts";
+import { DemoNotice } from "./demo.tsx";
 import iconUrl from "./icon.svg";
 import { send } from "./passkeys.ts";
 import { ProblemNotice } from "./problem-notice.tsx";
@@ -215,6 +216,7 @@ function ApprovalPage({ title, children }: { readonly title: string; readonly ch
     <Center mih="100vh" p="md" component="main">
       <Paper withBorder shadow="sm" p="xl" w="100%" maw={480}>
         <Stack>
+          <DemoNotice />
           <img src={iconUrl} alt="" width={48} height={48} />
           <Title order={1}>{title}</Title>
           {user === undefined ? (

@@ -1,11 +1,15 @@
-import { screen, waitFor } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
+import type { UserEvent } from "@testing-library/user-event";
 import { HttpResponse } from "msw";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { t } from "../messages/i18n.ts";
 import { click, currentPath, fill, findDialog, findTitle, openConsole } from "../testing/console-page.tsx";
 import { mockApi, problem, validKey } from "../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../testing/sample.ts";
 
+afterEach(() => vi.unstubAllGlobals());
+
+const useKey = (user: UserEvent) => click(user, t("signIn.page.apiKey"));
 const keyField = () =>
   screen.findByLabelText<HTMLInputElement>(new RegExp(t("app.session.apiKey")), { selector: "input" });
 
@@ -14,7 +18,8 @@ describe("signing in", () => {
     mockApi.endSession();
     const user = openConsole("/groups");
     await findTitle(t("app.session.title"));
-    await user.click(await keyField());
+    await useKey(user);
+    await waitFor(async () => expect(document.activeElement).toBe(await keyField()));
     await user.paste(`  ${validKey} `);
     await click(user, t("app.session.signIn"));
     await findTitle(t("groups.title"));
@@ -23,12 +28,31 @@ describe("signing in", () => {
   test("shows why a key is refused, and keeps it for correction", async () => {
     mockApi.endSession();
     const user = openConsole("/groups");
+    await useKey(user);
     await user.click(await keyField());
     await user.paste("gatehouse_key_cut_off");
     await click(user, t("app.session.signIn"));
     await screen.findByRole("alert");
     expect((await keyField()).value).toBe("gatehouse_key_cut_off");
     await findTitle(t("app.session.title"));
+  });
+
+  test("offers passkeys and providers first, and folds the other ways", async () => {
+    const fromJson = { parseCreationOptionsFromJSON: vi.fn(), parseRequestOptionsFromJSON: vi.fn() };
+    vi.stubGlobal("isSecureContext", true);
+    vi.stubGlobal("PublicKeyCredential", Object.assign(vi.fn(), fromJson));
+    mockApi.endSession();
+    openConsole("/groups");
+    const passkey = await screen.findByRole("button", { name: t("signIn.page.passkey") });
+    const provider = screen.getByRole("button", { name: t("signIn.page.findProviders") });
+    const others = screen.getByRole("region", { name: t("signIn.page.otherWays") });
+    const key = within(others).getByRole("button", { name: t("signIn.page.apiKey") });
+    const order = [passkey, screen.getByLabelText(t("signIn.page.organisation")), provider, key];
+    expect(
+      [...order].sort((a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1)),
+    ).toEqual(order);
+    expect([passkey, provider, key].map(({ className }) => /primary/.test(className))).toEqual([true, true, false]);
+    expect(screen.queryByLabelText(t("app.session.apiKey"))).toBeNull();
   });
 
   test("ends with the session: the next page is the sign-in page", async () => {

@@ -2,7 +2,6 @@
 
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Center, Loader, MantineProvider } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
 import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { type ComponentType, useState } from "react";
@@ -11,6 +10,7 @@ import { deferred } from "./deferred.tsx";
 import { enrolPath } from "./entrance/enrol-path.ts";
 import { SignInPage } from "./entrance/sign-in-page.tsx";
 import { lazyPage } from "./lazy-page.tsx";
+import { Notices } from "./notices.tsx";
 import type { PageSet } from "./page-set.ts";
 import { PageSetsProvider } from "./page-sets.ts";
 import { ProblemNotice } from "./problem-notice.tsx";
@@ -69,7 +69,7 @@ export function Console({ nonce, pageSets, session }: ConsoleProps) {
       getStyleNonce={() => nonce}
     >
       <QueryClientProvider client={queryClient}>
-        <Notifications position="bottom-right" />
+        <Notices />
         <PageSetsProvider value={pageSets}>
           <Entrance pageSets={pageSets} />
         </PageSetsProvider>

@@ -3,6 +3,7 @@ import { Button, Center, Paper, Stack, Text, TextInput, Title } from "@mantine/c
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { t } from "../messages/i18n.ts";
+import { DemoNotice } from "./demo.tsx";
 import iconUrl from "./icon.svg";
 import { PasskeyNotice, usePasskeysWork } from "./passkey-notice.tsx";
 import { enrol, readEnrolment, suggestedName } from "./passkeys.ts";
@@ -82,6 +83,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
     <Center mih="100vh" p="md" component="main">
       <Paper withBorder shadow="sm" p="xl" w="100%" maw={440}>
         <Stack>
+          <DemoNotice />
           <img src={iconUrl} alt="" width={48} height={48} />
           <Title order={1}>{t("signIn.enrol.title")}</Title>
           {children}

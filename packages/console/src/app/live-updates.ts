@@ -1,5 +1,5 @@
 /** Refetches what the page shows when the tenant's audit record says that it changed. */
-import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, type QueryKey, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { usePermission } from "./session.ts";
 
@@ -31,6 +31,7 @@ export function pathOfTarget(type: string): string {
 /** Records that the pages of other records show. */
 const shownBy: Readonly<Record<string, readonly string[]>> = {
   address: ["/tenants/resources"],
+  device: ["/tenants/device-sessions"],
   "enrolment-link": ["/tenants/users"],
   gateway: ["/tenants/resources"],
   group: ["/tenants/users"],
@@ -48,15 +49,17 @@ const deletions = new Set<string>();
 export async function expectDeletions(queryClient: QueryClient, paths: readonly string[]): Promise<() => void> {
   for (const path of paths) deletions.add(path);
   if (paths.length > 0) {
-    await queryClient.cancelQueries({ predicate: ({ queryKey: [first] }) => isDeleted(String(first)) });
+    await queryClient.cancelQueries({ predicate: ({ queryKey }) => isDeleted(queryKey) });
   }
   return () => {
     for (const path of paths) deletions.delete(path);
   };
 }
 
-function isDeleted(key: string): boolean {
-  for (const path of deletions) if (key === path || key.startsWith(`${path}/`)) return true;
+/** @param queryKey the path of an operation, and the id that it contains if it has a parameter */
+function isDeleted([template, id]: QueryKey): boolean {
+  const path = String(template).replace("{id}", String(id));
+  for (const deleted of deletions) if (isBelow(path, deleted)) return true;
   return false;
 }
 
@@ -79,9 +82,10 @@ export function gatherUpdates(queryClient: QueryClient) {
     paths = new Set();
     // Answers about access take longer to compute. Their pages refetch them at their own pace.
     void queryClient.invalidateQueries({
-      predicate: ({ queryKey: [first] }) => {
-        const key = String(first);
-        return !isDeleted(key) && changed.some((path) => isBelow(key, path));
+      predicate: ({ queryKey }) => {
+        const key = String(queryKey[0]);
+        if (key.endsWith("/check") || isDeleted(queryKey)) return false;
+        return changed.some((path) => isBelow(key, path));
       },
     });
   };
@@ -97,5 +101,5 @@ export function gatherUpdates(queryClient: QueryClient) {
 }
 
 function isBelow(key: string, path: string): boolean {
-  return key === path || (key.startsWith(`${path}/`) && !key.endsWith("/check"));
+  return key === path || key.startsWith(`${path}/`);
 }

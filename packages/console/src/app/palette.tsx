@@ -1,4 +1,5 @@
 /** The command palette (Ctrl K or ⌘ K): pages, "create" actions, and records by name. */
+import "@mantine/spotlight/styles.css";
 import { useDebouncedValue } from "@mantine/hooks";
 import { createSpotlight, Spotlight, type SpotlightActionGroupData } from "@mantine/spotlight";
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";

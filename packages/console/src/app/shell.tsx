@@ -206,6 +206,11 @@ function Account() {
           </Menu.Item>
         )}
         {!isVisitor && (
+          <Menu.Item component={Link} to="/guides">
+            {t("app.account.guides")}
+          </Menu.Item>
+        )}
+        {!isVisitor && (
           <Menu.Item component="a" href="/docs" target="_blank">
             {t("app.account.apiReference")}
           </Menu.Item>

@@ -90,14 +90,14 @@ function useConfirmationElsewhere(isAwaited: boolean, before: string | undefined
   useEffect(() => {
     if (!isAwaited) return;
     let stopped = false;
-    const look = async () => {
-      // Without an answer, the next look finds the confirmation.
+    const poll = async () => {
+      // Without an answer, the next poll finds the confirmation.
       const session = await readSession().catch(() => undefined);
       if (stopped || !session || session.authenticatedAt === before) return;
       queryClient.setQueryData(sessionQuery.queryKey, session);
       endConfirmation(true);
     };
-    const timer = setInterval(() => void look(), pollMs);
+    const timer = setInterval(() => void poll(), pollMs);
     return () => {
       stopped = true;
       clearInterval(timer);

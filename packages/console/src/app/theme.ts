@@ -3,8 +3,9 @@ import {
   type CSSVariablesResolver,
   createTheme,
   type MantineColorsTuple,
-  Modal,
-  Notification,
+  type MenuProps,
+  type ModalProps,
+  type NotificationProps,
 } from "@mantine/core";
 import { t } from "../messages/i18n.ts";
 
@@ -50,12 +51,21 @@ export const theme = createTheme({
   cursorType: "pointer",
   respectReducedMotion: true,
   components: {
-    // A header that is not part of a section would be a second banner of the page.
-    Modal: Modal.extend({
-      defaultProps: { attributes: { header: { role: "presentation" } } },
+    // Dialogs and notices are loaded when they open, so the theme does not import their components.
+    Modal: {
+      // A header that is not part of a section would be a second banner of the page.
+      defaultProps: { attributes: { header: { role: "presentation" } } } satisfies Partial<ModalProps>,
       styles: { title: { fontWeight: 600 } },
-    }),
-    Notification: Notification.extend({ defaultProps: { closeButtonProps: { "aria-label": t("common.close") } } }),
+    },
+    Notification: {
+      defaultProps: { closeButtonProps: { "aria-label": t("common.close") } } satisfies Partial<NotificationProps>,
+    },
+    // The least size of a target (WCAG 2.2, 2.5.8).
+    InputClearButton: { styles: { root: { minWidth: 24, minHeight: 24 } } },
+    Menu: {
+      // Render the menu inside the landmark of its button, and focus its first item. A menu may contain only items.
+      defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } satisfies Partial<MenuProps>,
+    },
     // Alerts that a screen reader must announce at once set their own role.
     Alert: Alert.extend({
       defaultProps: { role: "note" },

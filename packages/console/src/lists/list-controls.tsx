@@ -94,7 +94,12 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
         value={value === "" ? null : value}
         onChange={(next) => apply(next ?? "")}
         clearable
-        clearButtonProps={{ "aria-label": t("lists.clearFilter", { filter: title.toLowerCase() }), tabIndex: 0 }}
+        clearButtonProps={{
+          "aria-label": t("lists.clearFilter", { filter: title.toLowerCase() }),
+          // Mantine hides the button from screen readers, but this button can be focused.
+          "aria-hidden": false,
+          tabIndex: 0,
+        }}
         radius="xl"
         style={{ flex: "0 1 170px" }}
         miw={130}

@@ -2,6 +2,7 @@
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { ReactNode } from "react";
 import type { PagedSource, WholeSource } from "../app/api.ts";
+import type { EmptyList } from "../records/empty-list.tsx";
 import type { PlannedChange } from "../records/planned-change.ts";
 
 export interface Column<Row> {
@@ -48,8 +49,8 @@ export interface ListDefinition<Row extends { readonly id: string }> {
   readonly bulk?: readonly BulkAction<Row>[];
   /** Such as `-createdAt`. Unpaged lists use the key of a column. */
   readonly defaultSort?: string;
-  /** Shown if there are no records at all: the purpose of the records, and how to create the first one. */
-  readonly empty: { readonly title: string; readonly text: string };
+  /** Shown if there are no records at all. */
+  readonly empty: EmptyList;
   /** The polling interval in milliseconds, for lists that change by themselves. */
   readonly refreshMs?: number;
 }

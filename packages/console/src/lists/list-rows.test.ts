@@ -25,7 +25,7 @@ const definition: ListDefinition<Row> = {
   filters: [
     { field: "even", title: "Even", options: [], matches: ({ port }, value) => (port % 2 === 0) === (value === "yes") },
   ],
-  empty: { title: "", text: "" },
+  empty: { title: "", text: "", action: { label: "", to: "/", permission: "users:write" }, guide: "tour" },
 };
 const state = (change: Partial<ListState> = {}): ListState => ({
   text: "",

@@ -5,6 +5,7 @@ import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { PageOf } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
+import { EmptyState } from "../records/empty-list.tsx";
 import { BulkBar, usePermittedActions } from "./bulk-actions.tsx";
 import { ListControls } from "./list-controls.tsx";
 import type { ListDefinition, ListState } from "./list-definition.ts";
@@ -81,7 +82,11 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
       ) : isEmpty ? (
-        <EmptyState definition={definition} isFiltered={isFiltered} clear={() => change(cleared(fields))} />
+        isFiltered ? (
+          <NoMatch noun={definition.noun} clear={() => change(cleared(fields))} />
+        ) : (
+          <EmptyState empty={definition.empty} isPart={title === undefined} />
+        )
       ) : (
         <>
           <ListTable
@@ -150,29 +155,17 @@ function isPage<Row>(data: PageOf<Row> | readonly Row[]): data is PageOf<Row> {
   return !Array.isArray(data);
 }
 
-interface EmptyStateProps<Row extends { readonly id: string }> {
-  readonly definition: ListDefinition<Row>;
-  readonly isFiltered: boolean;
-  readonly clear: () => void;
-}
-
-function EmptyState<Row extends { readonly id: string }>({
-  definition: { empty, noun },
-  isFiltered,
-  clear,
-}: EmptyStateProps<Row>) {
+function NoMatch({ noun, clear }: { readonly noun: string; readonly clear: () => void }) {
   return (
     <Paper withBorder p="xl">
       <Stack align="center" gap="xs">
-        <Text fw={600}>{isFiltered ? t("lists.noMatch.title", { noun }) : empty.title}</Text>
+        <Text fw={600}>{t("lists.noMatch.title", { noun })}</Text>
         <Text c="dimmed" ta="center" maw={480}>
-          {isFiltered ? t("lists.noMatch.text") : empty.text}
+          {t("lists.noMatch.text")}
         </Text>
-        {isFiltered && (
-          <Button variant="default" onClick={clear}>
-            {t("lists.showAll", { noun })}
-          </Button>
-        )}
+        <Button variant="default" onClick={clear}>
+          {t("lists.showAll", { noun })}
+        </Button>
       </Stack>
     </Paper>
   );

@@ -7,12 +7,15 @@ import { admissionRulePages } from "./admission-rules/admission-rules.pages.ts";
 import { apiKeyPages } from "./api-keys/api-keys.pages.ts";
 import { configurationPages } from "./configuration/configuration.pages.ts";
 import { designPages } from "./design/design.pages.ts";
+import { deviceApprovalPages } from "./device-approvals/device-approvals.pages.ts";
+import { deviceSessionPages } from "./device-sessions/device-sessions.pages.ts";
 import { devicePages } from "./devices/devices.pages.ts";
 import { domainPages } from "./domains/domains.pages.ts";
 import { enrolmentKeyPages } from "./enrolment-keys/enrolment-keys.pages.ts";
 import { eventPages } from "./events/events.pages.ts";
 import { gatewayPages } from "./gateways/gateways.pages.ts";
 import { groupPages } from "./groups/groups.pages.ts";
+import { guidePages } from "./guides/guides.pages.ts";
 import { identityProviderPages } from "./identity-providers/identity-providers.pages.ts";
 import { myPages } from "./my/my.pages.ts";
 import { overviewPages } from "./overview/overview.pages.ts";
@@ -32,6 +35,8 @@ export const pageSets: readonly PageSet[] = [
   userPages,
   groupPages,
   devicePages,
+  deviceApprovalPages,
+  deviceSessionPages,
   enrolmentKeyPages,
   gatewayPages,
   resourcePages,
@@ -51,5 +56,6 @@ export const pageSets: readonly PageSet[] = [
   configurationPages,
   settingsPages,
   myPages,
+  guidePages,
   designPages,
 ];

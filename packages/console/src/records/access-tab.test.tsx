@@ -38,7 +38,7 @@ describe("the access tab of a user", () => {
   test("asks about no earlier time if nothing can be reached", async () => {
     mockApi.answer("get", "/tenants/users/{id}", ann);
     openConsole(`/users/${id}?tab=access`);
-    await screen.findByText(t("records.accessTab.nothing"));
+    await screen.findByText(t("records.accessTab.nothingText"));
     expect(mockApi.received("listPastAccess")).toHaveLength(1);
   });
 

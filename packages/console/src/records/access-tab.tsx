@@ -8,6 +8,7 @@ import { paged } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { type Probe, probedDays, type Since, sinceOf } from "./access-since.ts";
+import { createPolicy, EmptyState } from "./empty-list.tsx";
 import { foldDevices } from "./fold-devices.ts";
 import { RecordLink, RecordLinks } from "./record-link.tsx";
 import { Panel } from "./record-page.tsx";
@@ -42,7 +43,15 @@ export function AccessTab({ of }: { readonly of: Question }) {
       }
     >
       {rows.length === 0 ? (
-        <Text c="dimmed">{isResource ? t("records.accessTab.nobody") : t("records.accessTab.nothing")}</Text>
+        <EmptyState
+          isPart
+          empty={{
+            title: isResource ? t("records.accessTab.nobody") : t("records.accessTab.nothing"),
+            text: isResource ? t("records.accessTab.nobodyText") : t("records.accessTab.nothingText"),
+            action: createPolicy,
+            guide: "console#policies",
+          }}
+        />
       ) : (
         <Stack gap="xs">
           <Table.ScrollContainer

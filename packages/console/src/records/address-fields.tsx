@@ -7,10 +7,13 @@ interface Named {
   readonly name: string;
 }
 
-/** @param protocols the current protocols, to show their names */
-export function addressFields(protocols: readonly Named[] = []): readonly Field[] {
+/**
+ * @param type the type of the resource; undefined if it is not known yet. Only private names have limits of answers
+ * @param protocols the current protocols, to show their names
+ */
+export function addressFields(type: "PRIVATE" | "SAAS" | "INTERNET" | undefined, protocols: readonly Named[] = []) {
   const names = new Map(protocols.map(({ id, name }) => [id, name]));
-  return [
+  const fields: readonly Field[] = [
     {
       kind: "text",
       name: "address",
@@ -27,6 +30,20 @@ export function addressFields(protocols: readonly Named[] = []): readonly Field[
       format: (id) => names.get(id) ?? id,
     },
   ];
+  const answersWithin: Field = {
+    kind: "words",
+    name: "answersWithin",
+    label: t("records.address.answersWithin"),
+    description: t("records.address.answersWithinHelp"),
+    placeholder: "192.0.2.0/24",
+  };
+  return type === undefined || type === "PRIVATE" ? [...fields, answersWithin] : fields;
 }
 
-export const newAddress: Values = { address: "", protocols: [] };
+export const newAddress: Values = { address: "", protocols: [], answersWithin: [] };
+
+/** The body of a request. Without blocks, the default applies. */
+export function addressBody(values: Values): Values {
+  const { answersWithin } = values as { readonly answersWithin: readonly string[] }; // as the field makes it
+  return { ...values, answersWithin: answersWithin.length === 0 ? null : answersWithin };
+}

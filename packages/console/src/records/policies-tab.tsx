@@ -1,10 +1,11 @@
 /** The policies that name a group, or the resources behind a gateway, with what they allow. */
 import type { ItemAt } from "@gatehouse/client/calls";
-import { Skeleton, Table, Text } from "@mantine/core";
+import { Skeleton, Table } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { allPoliciesQuery } from "./all-policies.ts";
+import { createPolicy, EmptyState } from "./empty-list.tsx";
 import { RecordLink, RecordLinks } from "./record-link.tsx";
 import { Panel } from "./record-page.tsx";
 import { RelativeTime } from "./relative-time.tsx";
@@ -36,7 +37,15 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
   return (
     <Panel title={title}>
       {found.length === 0 ? (
-        <Text c="dimmed">{empty}</Text>
+        <EmptyState
+          isPart
+          empty={{
+            title: t("records.policiesTab.empty"),
+            text: empty,
+            action: createPolicy,
+            guide: "console#policies",
+          }}
+        />
       ) : (
         <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={title}>
           <Table className="record-table">

@@ -16,7 +16,14 @@ import { newId, sample } from "../testing/sample.ts";
 
 const id = newId();
 const stored = sample("Group", { id, name: "Engineering", description: "Builds things", maxDevices: 5 });
-const body = { name: "Engineering", description: "Builds things", maxDevices: 5, roles: [], idpMapping: [] };
+const body = {
+  name: "Engineering",
+  description: "Builds things",
+  maxDevices: 5,
+  deviceSessionLifetime: null,
+  roles: [],
+  idpMapping: [],
+};
 
 function openEditForm() {
   mockApi.answer("get", "/tenants/groups/{id}", stored);

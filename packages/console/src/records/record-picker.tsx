@@ -26,6 +26,15 @@ interface RecordPickerProps {
   readonly error?: string | undefined;
   readonly value: readonly string[];
   readonly onChange: (ids: readonly string[]) => void;
+  /** Offers to create a record with the typed name. Returns the label of this choice. */
+  readonly createLabel?: ((name: string) => string) | undefined;
+}
+
+const newPrefix = "new:";
+
+/** The name of a chosen record that does not exist yet; undefined for the id of a record. */
+export function nameOfNew(value: string): string | undefined {
+  return value.startsWith(newPrefix) ? value.slice(newPrefix.length) : undefined;
 }
 
 export interface Named {
@@ -75,17 +84,25 @@ function useChosen(path: PickablePath, ids: readonly string[]) {
   });
 }
 
-export function RecordPicker({ path, value, onChange, ...input }: RecordPickerProps) {
+export function RecordPicker({ path, value, onChange, createLabel, ...input }: RecordPickerProps) {
   const [typed, setTyped] = useState("");
   const [query] = useDebouncedValue(typed, 200);
-  const { data: found = [] } = useQuery({
+  const { data: found = [], isPlaceholderData } = useQuery({
     queryKey: [path, "pick", isPaged(path) ? query : ""],
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => find(path, query, signal),
   });
-  const { data: chosen = [] } = useChosen(path, value);
+  const ids = value.filter((each) => nameOfNew(each) === undefined);
+  const { data: chosen = [] } = useChosen(path, ids);
   const names = new Map<string, string>([...found, ...chosen].map(({ id, name }) => [id, name]));
-  for (const id of value) if (!names.has(id)) names.set(id, "…");
+  for (const each of value) if (!names.has(each)) names.set(each, nameOfNew(each) ?? "…");
+  const wanted = typed.trim();
+  // Only an answer to exactly this text tells whether the name is free.
+  const isAnswered = typed === query && !isPlaceholderData;
+  const isTaken = [...names.values()].some((name) => name.toLowerCase() === wanted.toLowerCase());
+  if (createLabel !== undefined && wanted !== "" && isAnswered && !isTaken) {
+    names.set(`${newPrefix}${wanted}`, createLabel(wanted));
+  }
   return (
     <MultiSelect
       {...input}
@@ -93,6 +110,8 @@ export function RecordPicker({ path, value, onChange, ...input }: RecordPickerPr
       value={[...value]}
       onChange={onChange}
       searchable
+      // A dialog that focuses this field must not open over its content. Clicks, arrow keys and typing open the list.
+      openOnFocus={false}
       searchValue={typed}
       onSearchChange={setTyped}
       nothingFoundMessage={t("records.picker.noResults")}

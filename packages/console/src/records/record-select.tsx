@@ -51,6 +51,8 @@ export function RecordSelect(props: RecordSelectProps) {
       value={value === "" ? null : value}
       onChange={(id) => onChange(id ?? "")}
       searchable
+      // A dialog that focuses this field must not open over its content. Clicks, arrow keys and typing open the list.
+      openOnFocus={false}
       onSearchChange={setTyped}
       // The server has filtered already.
       filter={({ options: all }) => all}

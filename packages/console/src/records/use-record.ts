@@ -12,16 +12,20 @@ export interface Versioned<T> {
   readonly etag: string;
 }
 
-export async function readRecord<P extends RecordPath>(path: P, id: string): Promise<Versioned<ResultOf<P, "get">>> {
+export async function readRecord<P extends RecordPath>(
+  path: P,
+  id: string,
+  signal?: AbortSignal,
+): Promise<Versioned<ResultOf<P, "get">>> {
   const read = api.read as unknown as (path: P, options: object) => Promise<Versioned<ResultOf<P, "get">>>;
-  return read(path, { path: { id } }); // every path of this type has one parameter
+  return read(path, { path: { id }, signal }); // every path of this type has one parameter
 }
 
 /** @param refreshMs the polling interval in milliseconds, for records that change by themselves */
 export function useRecord<P extends RecordPath>(path: P, id: string, refreshMs?: number) {
   return useQuery({
     queryKey: [path, id],
-    queryFn: () => readRecord(path, id),
+    queryFn: ({ signal }) => readRecord(path, id, signal),
     ...(refreshMs === undefined ? {} : { refetchInterval: refreshMs }),
   });
 }

@@ -3,7 +3,7 @@
  * router, and reads its texts from the catalogue directly.
  */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { type FormEvent, type ReactNode, useEffect, useId, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { app } from "../../messages/en/app.ts";
 import { signIn as texts } from "../../messages/en/sign-in.ts";
 import iconUrl from "../icon.svg";
@@ -46,13 +46,14 @@ export function SignInPage({ done, prepare }: SignInPageProps) {
         {usable && <PasskeyButton done={done} />}
         <PlaceNotice place={place} />
         {usable && <p className="entrance-or">{texts.page.or}</p>}
-        <ApiKeyForm done={done} />
-        <p className="entrance-or">{texts.page.or}</p>
         <ProviderForm />
-        <RecoveryForm done={done} />
-        <a className="entrance-button entrance-subtle" href={enrolPath}>
-          {texts.enrol.enterCode}
-        </a>
+        <section className="entrance-others" aria-label={texts.page.otherWays}>
+          <ApiKeyForm done={done} />
+          <RecoveryForm done={done} />
+          <a className="entrance-button entrance-subtle" href={enrolPath}>
+            {texts.enrol.enterCode}
+          </a>
+        </section>
       </div>
     </main>
   );
@@ -65,7 +66,7 @@ function useSignInPlace(): SignInPlace | undefined {
     let isCurrent = true;
     readSignInPlace().then(
       (found) => isCurrent && setPlace(found),
-      // Without the answer, the page offers API keys only.
+      // Without the answer, the page offers no passkeys.
       () => undefined,
     );
     return () => {
@@ -128,7 +129,13 @@ function PasskeyButton({ done }: Pick<SignInPageProps, "done">) {
   );
 }
 
+/** Collapsed by default, because keys are for programs and the first start. */
 function ApiKeyForm({ done }: Pick<SignInPageProps, "done">) {
+  const [isOpen, setOpen] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isOpen) field.current?.focus();
+  }, [isOpen]);
   const [apiKey, setApiKey] = useState("");
   const [isShown, setShown] = useState(false);
   const { busy, error, attempt } = useAttempt();
@@ -137,11 +144,19 @@ function ApiKeyForm({ done }: Pick<SignInPageProps, "done">) {
     event.preventDefault();
     void attempt(async () => done(await signIn(apiKey.trim())));
   };
+  if (!isOpen) {
+    return (
+      <Button kind="subtle" onClick={() => setOpen(true)}>
+        {texts.page.apiKey}
+      </Button>
+    );
+  }
   return (
     <form onSubmit={submit}>
       <label htmlFor={id}>{app.session.apiKey}</label>
       <div className="entrance-secret">
         <input
+          ref={field}
           id={id}
           type={isShown ? "text" : "password"}
           placeholder="gatehouse_key_…"
@@ -156,7 +171,7 @@ function ApiKeyForm({ done }: Pick<SignInPageProps, "done">) {
         </button>
       </div>
       <Problem error={error} />
-      <Button kind="primary" submits busy={busy} disabled={apiKey.trim() === ""}>
+      <Button kind="default" submits busy={busy} disabled={apiKey.trim() === ""}>
         {app.session.signIn}
       </Button>
     </form>
@@ -231,11 +246,11 @@ function ProviderForm() {
         </p>
       )}
       {found?.map((provider) => (
-        <a key={provider.path} className="entrance-button entrance-default" href={signInPath(provider)}>
+        <a key={provider.path} className="entrance-button entrance-primary" href={signInPath(provider)}>
           {texts.page.provider.replace("{{name}}", provider.name)}
         </a>
       ))}
-      <Button kind="default" submits busy={busy} disabled={name.trim() === ""}>
+      <Button kind="primary" submits busy={busy} disabled={name.trim() === ""}>
         {texts.page.findProviders}
       </Button>
     </form>

@@ -170,7 +170,7 @@ export const access = {
     allowed_by_policy: "A policy allows access.",
     denied_by_policy: "A policy denies access.",
     device_inactive: "The device is deactivated.",
-    device_session_ended: "The device's session has ended. Its user signs in again with gatehouse device sign-in.",
+    device_session_ended: "The device's session has ended. Its user must sign in again.",
     device_of_another_user: "The device belongs to another user.",
     device_without_user: "The device has no user.",
     invalid_address: "The destination is neither an IP address nor a host name.",

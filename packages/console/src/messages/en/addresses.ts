@@ -12,6 +12,8 @@ export const addresses = {
   },
   fields: {
     address: "Address",
+    answersWithin: "DNS answers within",
+    answersWithinDefault: "Networks of the gateway, or any address",
     kind: "Kind",
     kindIp: "IP address",
     kindIpNetwork: "IP address or network",

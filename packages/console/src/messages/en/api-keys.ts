@@ -26,6 +26,7 @@ export const apiKeys = {
   },
   noun: "API keys",
   presets: {
+    infrastructure: "Infrastructure as code",
     none: "Clear",
     readOnly: "Read-only",
   },

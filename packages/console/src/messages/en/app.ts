@@ -2,6 +2,7 @@
 export const app = {
   account: {
     apiReference: "API reference",
+    guides: "Guides",
     key: "Key: {{name}}",
     label: "Account",
     signOut: "Sign out",
@@ -67,7 +68,7 @@ export const app = {
       "Sign in again to continue with {{tenant}}. Your input is still here, and interrupted requests continue after you sign in.",
     showKey: "Show key",
     signIn: "Sign in",
-    text: "Sign in with your passkey, or with an API key of your tenant.",
+    text: "Sign in with your passkey, or through your organisation.",
     title: "Sign in to Gatehouse",
   },
   theme: {

@@ -1,5 +1,6 @@
 /** Words that many areas use. */
 export const common = {
+  actions: "Actions",
   cancel: "Cancel",
   close: "Close",
   copied: "Copied",

@@ -46,6 +46,7 @@ export const devices = {
   },
   noUser: "No user",
   noun: "devices",
+  otherApp: "None: another WireGuard app",
   posture: "Posture",
   postureEmpty: "The device has not reported its posture.",
   reactivate: {

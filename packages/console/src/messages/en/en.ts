@@ -8,6 +8,7 @@ import { app } from "./app.ts";
 import { common } from "./common.ts";
 import { configuration } from "./configuration.ts";
 import { design } from "./design.ts";
+import { deviceSessions } from "./device-sessions.ts";
 import { devices } from "./devices.ts";
 import { domains } from "./domains.ts";
 import { enrolmentKeys } from "./enrolment-keys.ts";
@@ -16,6 +17,7 @@ import { events } from "./events.ts";
 import { gateways } from "./gateways.ts";
 import { graph } from "./graph.ts";
 import { groups } from "./groups.ts";
+import { guides } from "./guides.ts";
 import { identityProviders } from "./identity-providers.ts";
 import { lists } from "./lists.ts";
 import { my } from "./my.ts";
@@ -42,6 +44,7 @@ export const en = {
   configuration,
   design,
   devices,
+  deviceSessions,
   domains,
   enrolmentKeys,
   enrolmentLinks,
@@ -49,6 +52,7 @@ export const en = {
   gateways,
   graph,
   groups,
+  guides,
   identityProviders,
   lists,
   my,

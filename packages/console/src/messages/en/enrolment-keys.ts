@@ -2,7 +2,7 @@
 export const enrolmentKeys = {
   create: "Create enrolment key",
   created: {
-    text: "Copy the key to the servers, and run <code>gatehouse device enrol --key-file FILE</code> on each.",
+    text: "Copy the key to the servers, and run <code>gatehouse-device enrol --key-file FILE</code> on each.",
     title: "Enrolment key {{name}}",
   },
   delete: {

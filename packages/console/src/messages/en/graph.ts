@@ -106,6 +106,7 @@ export const graph = {
   },
   notPermitted: "The graph shows policies, which your key cannot read.",
   notPermittedGateways: "Your key cannot read gateways, so the graph shows none.",
+  path: "Path",
   reached: {
     allowed: "Allowed now",
     allowedNoGateway: "Allowed now, but no gateway is available",

@@ -18,6 +18,9 @@ export const groups = {
     title: "No groups yet",
   },
   fields: {
+    deviceSessionLifetime: "Lifetime of device sessions (minutes)",
+    deviceSessionLifetimeHelp:
+      "How long devices of members are trusted after a sign-in: 15 minutes to a year. The shortest lifetime of the tenant and of the user's groups applies. Empty: no limit by this group.",
     idpMapping: "Identity provider groups",
     idpMappingHelp: "Users who sign in with one of these groups become members.",
     maxDevices: "Device limit per member",
@@ -25,6 +28,9 @@ export const groups = {
   },
   members: "Members ({{count, number}})",
   membersEmpty: "No members yet. Add users to the group on their own pages, or when you invite them.",
+  minutes_one: "{{count, number}} minute",
+  minutes_other: "{{count, number}} minutes",
+  noSessionLifetime: "No limit by this group",
   noun: "groups",
   rolesColumn: "Roles",
   title: "Groups",

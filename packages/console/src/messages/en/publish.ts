@@ -28,8 +28,13 @@ export const publish = {
     new: "New gateway…",
   },
   notPermitted: "Your key cannot publish resources. It lacks {{permissions}}.",
+  numberedName: "{{name}} ({{number}})",
   policyName: "Access to {{name}}",
   publish: "Publish",
+  resource: {
+    label: "Resource",
+    missing: "Select a resource.",
+  },
   ruleName: "Conditions for {{name}}",
   summary: {
     address: "Address:",

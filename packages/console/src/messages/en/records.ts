@@ -12,8 +12,10 @@ export const records = {
     more_one: "{{count, number}} more row. Ask about access to see all.",
     more_other: "{{count, number}} more rows. Ask about access to see all.",
     noDevice: "without a device",
-    nobody: "No one can reach this resource.",
-    nothing: "Nothing can be reached. A policy must name the user, a group of the user or the device.",
+    nobody: "No one can reach this resource",
+    nobodyText: "A resource is reachable if a policy allows it and an online gateway carries its traffic.",
+    nothing: "Nothing can be reached",
+    nothingText: "A policy must name the user, a group of the user or the device.",
     since: "Access began",
     unknown: "Before the history starts",
     what: "What can be reached now",
@@ -23,6 +25,9 @@ export const records = {
   },
   address: {
     address: "Address",
+    answersWithin: "DNS answers within",
+    answersWithinHelp:
+      "For a name of a private resource: the addresses or CIDR blocks to which DNS answers are limited. If empty, the networks in the settings of the gateway apply, if it has any.",
     help: "An IP address, a CIDR block, a host name, a domain, or a wildcard such as *.example.com.",
     protocols: "Protocols",
   },
@@ -119,6 +124,7 @@ export const records = {
     oneWeek: "7 days",
     zero: "No time: it expires immediately",
   },
+  guideLink: "Read the guide",
   links: {
     graph: "Graph",
     history: "History",
@@ -162,6 +168,7 @@ export const records = {
     allows: "Allows",
     changed: "Last changed",
     denies: "Denies",
+    empty: "No policies",
     everyone: "Everyone",
     gateway: "Policies for the resources behind this gateway",
     gatewayEmpty: "No policy names a resource behind this gateway.",

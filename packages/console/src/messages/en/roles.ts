@@ -26,6 +26,7 @@ export const roles = {
     note: "Roles that the user inherits from groups remain as long as the user is a member.",
     title: "Remove the role {{name}} from {{user}}?",
   },
+  showUsers: "Show users",
   title: "Roles",
   users: {
     all: "Every user has this role.",

@@ -9,7 +9,7 @@ export const settings = {
     deviceApprovalHelp: "Devices that people enrol by signing in wait for an administrator.",
     deviceSessionLifetime: "Lifetime of device sessions",
     deviceSessionLifetimeHelp:
-      "How long a device is trusted after its user signed in on it: 15 minutes to a year. Empty: without limit. Present devices are trusted for this time after you set it. Upgrade gateways first.",
+      "How long a device is trusted after its user signed in on it: 15 minutes to a year. Empty: without limit. A group can have a shorter lifetime. After you first set it, existing devices are trusted for this time. Upgrade gateways first.",
     sessionIdleTime: "Idle time of sessions",
     sessionIdleTimeHelp: "A session without a request for this long ends: 5 minutes to 30 days.",
     sessionLifetime: "Lifetime of sessions",
@@ -20,6 +20,10 @@ export const settings = {
   },
   id: "Tenant ID",
   minutes: "min",
+  review: {
+    note: "If you shorten the lifetime, device sessions that are older than the new lifetime end at once. Their users must sign in again.",
+    title: "Change the lifetime of device sessions?",
+  },
   saved: "Settings saved",
   signIn: "Sign-in",
   signingKey: {

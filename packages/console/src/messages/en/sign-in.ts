@@ -91,6 +91,7 @@ export const signIn = {
     or: "or",
     organisation: "Organisation",
     organisationHelp: "The short name of your organisation, or your e-mail address.",
+    otherWays: "Other ways to sign in",
     passkey: "Sign in with passkey",
     provider: "Sign in with {{name}}",
     recovery: "Use a recovery code",

@@ -23,11 +23,13 @@ export const webhooks = {
     noun: "deliveries",
     redeliver: "Redeliver",
     redelivered: "Delivery scheduled",
+    showEvents: "Show events",
     states: {
       DELIVERED: "Delivered",
       FAILED: "Failed",
       PENDING: "Pending",
     },
+    list: "List of deliveries",
     title: "Deliveries",
   },
   disabled: "Disabled",

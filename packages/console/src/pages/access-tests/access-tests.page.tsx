@@ -54,6 +54,8 @@ const definition: ListDefinition<AccessTest> = {
   empty: {
     title: t("accessTests.empty.title"),
     text: t("accessTests.empty.text"),
+    action: { label: t("accessTests.create"), to: "/access-tests?new=1", permission: "access-tests:write" },
+    guide: "access#access-tests",
   },
 };
 

@@ -1,5 +1,6 @@
 import { Code, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { formatWeekTime } from "../../messages/format.ts";
@@ -21,8 +22,14 @@ import {
 import { MissingFacts } from "./missing-facts.tsx";
 import { nextOpening } from "./next-opening.ts";
 
+interface DecisionAnswerProps {
+  readonly query: AccessSearch;
+  /** Shown below the answer if access is allowed. @param policy the id of the policy that allows it */
+  readonly allowed?: (policy: string) => ReactNode;
+}
+
 /** The decision, the evaluated policies, and the unmet requirements. */
-export function DecisionAnswer({ query }: { readonly query: AccessSearch }) {
+export function DecisionAnswer({ query, allowed }: DecisionAnswerProps) {
   const { user, device, byAddress } = query;
   const body = {
     subject: user === "" ? { type: "device", id: device } : { type: "user", id: user },
@@ -49,6 +56,7 @@ export function DecisionAnswer({ query }: { readonly query: AccessSearch }) {
         user={user}
         from={query.at === "" ? new Date() : new Date(query.at)}
       />
+      {data.decision && data.context.policy !== undefined && allowed?.(data.context.policy.id)}
       <Policies decision={data} />
     </Stack>
   );

@@ -6,7 +6,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
-import { addressFields } from "../../records/address-fields.tsx";
+import { addressBody, addressFields } from "../../records/address-fields.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import type { Values } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -19,8 +19,8 @@ const path = "/tenants/addresses/{id}";
 
 type Address = ResultOf<typeof path, "get">;
 
-function valuesOf({ address, protocols }: Address): Values {
-  return { address, protocols: protocols.map(({ id }) => id) };
+function valuesOf({ address, protocols, answersWithin = [] }: Address): Values {
+  return { address, protocols: protocols.map(({ id }) => id), answersWithin };
 }
 
 export function AddressPage() {
@@ -49,6 +49,14 @@ export function AddressPage() {
                   label: t("addresses.fields.protocols"),
                   value: <RecordLinks path="protocols" records={address.protocols} />,
                 },
+                ...(address.type === "PRIVATE" && !address.isIp
+                  ? [
+                      {
+                        label: t("addresses.fields.answersWithin"),
+                        value: address.answersWithin?.join(", ") ?? t("addresses.fields.answersWithinDefault"),
+                      },
+                    ]
+                  : []),
               ]}
             />
           </Panel>
@@ -91,10 +99,10 @@ function Actions({ address, etag }: { readonly address: Address; readonly etag: 
       {editing && (
         <RecordForm
           title={t("addresses.edit", { name: address.address })}
-          fields={addressFields(address.protocols)}
+          fields={addressFields(address.type, address.protocols)}
           initial={valuesOf(address)}
           submitLabel={t("common.save")}
-          plan={(body) => [{ method: "PUT", path: at, body }]}
+          plan={(values) => [{ method: "PUT", path: at, body: addressBody(values) }]}
           close={close}
           edits={{
             etag,

@@ -6,7 +6,7 @@ import { usePermission } from "../../app/session.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
-import { addressFields, newAddress } from "../../records/address-fields.tsx";
+import { addressBody, addressFields, newAddress } from "../../records/address-fields.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
@@ -54,7 +54,12 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
       matches: ({ type }, value) => type === value,
     },
   ],
-  empty: { title: t("addresses.empty.title"), text: t("addresses.empty.text") },
+  empty: {
+    title: t("addresses.empty.title"),
+    text: t("addresses.empty.text"),
+    action: { label: t("addresses.add"), to: "/addresses?new=1", permission: "resources:write" },
+    guide: "glossary#records",
+  },
 };
 
 const resources = paged("/tenants/resources");
@@ -101,7 +106,7 @@ const fields: readonly Field[] = [
     ),
     format: (value) => String(value),
   },
-  ...addressFields(),
+  ...addressFields(undefined),
 ];
 
 export function AddressesListPage() {
@@ -120,8 +125,12 @@ export function AddressesListPage() {
               fields={fields}
               initial={{ ...newAddress, resource: "" }}
               submitLabel={t("addresses.submit")}
-              plan={({ resource, ...body }) => [
-                { method: "POST", path: `/tenants/resources/${String(resource)}/addresses`, body },
+              plan={({ resource, ...values }) => [
+                {
+                  method: "POST",
+                  path: `/tenants/resources/${String(resource)}/addresses`,
+                  body: addressBody(values),
+                },
               ]}
               saved={(answer) => void navigate({ to: `/addresses/${idIn(answer)}` })}
               close={close}

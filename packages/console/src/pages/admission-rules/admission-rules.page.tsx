@@ -38,7 +38,12 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
       cell: ({ updatedAt }) => <RelativeTime at={updatedAt} />,
     },
   ],
-  empty: { title: t("admissionRules.empty.title"), text: t("admissionRules.empty.text") },
+  empty: {
+    title: t("admissionRules.empty.title"),
+    text: t("admissionRules.empty.text"),
+    action: { label: t("admissionRules.create"), to: "/admission-rules?new=1", permission: "admission-rules:write" },
+    guide: "access#what-rules-read",
+  },
 };
 
 export function AdmissionRulesListPage() {

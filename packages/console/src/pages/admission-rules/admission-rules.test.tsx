@@ -6,7 +6,8 @@ import { choose, click, fill, openConsole } from "../../testing/console-page.tsx
 import { mockApi } from "../../testing/mock-api.ts";
 import { pageOf, sample } from "../../testing/sample.ts";
 
-const kinds = (kind: "country" | "group" | "hours" | "posture") => t(`admissionRules.builder.kinds.${kind}`);
+const kinds = (kind: "country" | "group" | "hours" | "posture" | "session" | "tag") =>
+  t(`admissionRules.builder.kinds.${kind}`);
 
 async function addCondition(user: UserEvent, kind: string) {
   await click(user, t("admissionRules.builder.add"));
@@ -51,12 +52,26 @@ describe("the builder of conditions", () => {
   test.each([
     ["country", t("admissionRules.problems.country")],
     ["group", t("admissionRules.problems.group")],
+    ["tag", t("admissionRules.problems.tag")],
   ] as const)("refuses an unfinished condition on the %s, and says so at the condition", async (kind, message) => {
     const user = await openForm();
     await addCondition(user, kinds(kind));
     await create(user);
     await screen.findByText(message);
     expect(mockApi.received("createAdmissionRule")).toEqual([]);
+  });
+
+  test("stores a recent sign-in and a tag, with the mark of a rule that reads the clock", async () => {
+    mockApi.answer("post", "/tenants/admission-rules/check", { valid: true, errors: [], readsNow: true });
+    const user = await openForm();
+    await addCondition(user, kinds("session"));
+    await fill(user, t("admissionRules.builder.signedInWithin"), "12");
+    await addCondition(user, kinds("tag"));
+    await fill(user, t("admissionRules.builder.tag"), "build");
+    await create(user);
+    await waitFor(() => expect(mockApi.received("createAdmissionRule")).toHaveLength(1));
+    const rule = 'session.age < duration("12h") &&\n"build" in device.tags';
+    expect(mockApi.bodies("createAdmissionRule")).toMatchObject([{ rule, hasTimeConstraint: true }]);
   });
 
   test("offers only groups that exist", async () => {

@@ -2,12 +2,20 @@ import { expect, test } from "vitest";
 import { formatCondition, formatRule } from "./format-condition.ts";
 
 test.each([
+  ["device.agent", "the device runs the Gatehouse agent"],
+  ["!(device.agent)", "the device runs another WireGuard app"],
   ["device.posture.diskEncrypted == true", "the device's posture “disk encrypted” is true"],
   ['user.department != "Sales"', "the user's attribute “department” is not Sales"],
   ["device.posture.osMajor >= 14", "the device's posture “os major” is at least 14"],
   ['source.country in ["DE", "FR"]', "the source country is DE or FR"],
   ['!(source.country in ["DE"])', "the source country is not DE"],
   ['"Finance" in user.groups', "the user is in the group Finance"],
+  ['"build" in device.tags', "the device has the tag build"],
+  ['!("build" in device.tags)', "the device does not have the tag build"],
+  ['session.age < duration("8h")', "the user signed in on the device less than 8 hours ago"],
+  ['session.age < duration("1h")', "the user signed in on the device less than 1 hour ago"],
+  ['session.age < duration("90m")', "the user signed in on the device less than 90 minutes ago"],
+  ['session.age > duration("8h")', undefined],
   ['now.getHours("Europe/Berlin") >= 7', "it is 07:00 or later in Europe/Berlin"],
   ['now.getHours("Europe/Berlin") < 20', "it is before 20:00 in Europe/Berlin"],
   ['now.getHours("UTC") <= 19', "it is before 20:00 in UTC"],

@@ -61,6 +61,16 @@ function formatOne(condition: Condition): string {
       return condition.not
         ? t("admissionRules.conditions.groupNot", { group: condition.group })
         : t("admissionRules.conditions.group", { group: condition.group });
+    case "tag":
+      return condition.not
+        ? t("admissionRules.conditions.tagNot", { tag: condition.tag })
+        : t("admissionRules.conditions.tag", { tag: condition.tag });
+    case "session":
+      return t(`admissionRules.conditions.${condition.unit === "h" ? "sessionHours" : "sessionMinutes"}`, {
+        count: condition.amount,
+      });
+    case "agent":
+      return t(`admissionRules.conditions.${condition.not ? "agentNot" : "agent"}`);
     case "posture":
     case "user": {
       const values = {

@@ -7,11 +7,13 @@ import {
   Input,
   Menu,
   MultiSelect,
+  NumberInput,
   Paper,
   SegmentedControl,
   Select,
   Stack,
   Text,
+  TextInput,
 } from "@mantine/core";
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
@@ -58,7 +60,10 @@ const kinds: readonly { readonly label: string; readonly condition: Condition }[
     label: t("admissionRules.builder.kinds.attribute"),
     condition: { kind: "user", name: "department", comparison: "==", value: "" },
   },
+  { label: t("admissionRules.builder.kinds.agent"), condition: { kind: "agent", not: false } },
   { label: t("admissionRules.builder.kinds.group"), condition: { kind: "group", not: false, group: "" } },
+  { label: t("admissionRules.builder.kinds.tag"), condition: { kind: "tag", not: false, tag: "" } },
+  { label: t("admissionRules.builder.kinds.session"), condition: { kind: "session", amount: 8, unit: "h" } },
 ];
 
 export function RuleBuilder({ rule: { match, conditions }, onChange, showsProblems }: RuleBuilderProps) {
@@ -227,6 +232,62 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
           />
           <GroupName value={condition.group} onChange={(group) => set({ ...condition, group })} />
         </>
+      );
+    case "tag":
+      return (
+        <>
+          <Is
+            not={condition.not}
+            label={t("admissionRules.builder.device")}
+            yes={t("admissionRules.builder.hasTag")}
+            no={t("admissionRules.builder.hasNotTag")}
+            set={(not) => set({ ...condition, not })}
+          />
+          <TextInput
+            label={t("admissionRules.builder.tag")}
+            maxLength={63}
+            value={condition.tag}
+            onChange={({ currentTarget }) => set({ ...condition, tag: currentTarget.value })}
+            style={{ flex: 1 }}
+            miw={160}
+          />
+        </>
+      );
+    case "session":
+      return (
+        <>
+          <NumberInput
+            label={t("admissionRules.builder.signedInWithin")}
+            min={1}
+            max={999_999}
+            allowDecimal={false}
+            clampBehavior="strict"
+            value={condition.amount === 0 ? "" : condition.amount}
+            onChange={(amount) => set({ ...condition, amount: Number(amount) })}
+            w={200}
+          />
+          <Select
+            label={t("admissionRules.builder.unit")}
+            data={[
+              { value: "m", label: t("admissionRules.builder.minutes") },
+              { value: "h", label: t("admissionRules.builder.hours") },
+            ]}
+            value={condition.unit}
+            allowDeselect={false}
+            onChange={(unit) => set({ ...condition, unit: unit === "m" ? "m" : "h" })}
+            w={130}
+          />
+        </>
+      );
+    case "agent":
+      return (
+        <Is
+          not={condition.not}
+          label={t("admissionRules.builder.agent")}
+          yes={t("admissionRules.builder.runsAgent")}
+          no={t("admissionRules.builder.runsOther")}
+          set={(not) => set({ ...condition, not })}
+        />
       );
     default:
       return <ComparisonFields condition={condition} set={set} />;

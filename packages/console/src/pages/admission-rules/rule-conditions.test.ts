@@ -31,6 +31,13 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
     value: plain,
   }),
   fc.record({ kind: fc.constant("group" as const), not: fc.boolean(), group: fc.string() }),
+  fc.record({ kind: fc.constant("tag" as const), not: fc.boolean(), tag: fc.string() }),
+  fc.record({
+    kind: fc.constant("session" as const),
+    amount: fc.integer({ min: 0, max: 999_999 }),
+    unit: fc.constantFrom("m" as const, "h" as const),
+  }),
+  fc.record({ kind: fc.constant("agent" as const), not: fc.boolean() }),
 );
 
 test("parses every rule that it writes", () => {

@@ -1,5 +1,5 @@
 /**
- * The rules that the builder supports: conditions on country, time, posture and users, of which all or any must be met.
+ * The rules that the builder supports: conditions on country, time, devices and users, of which all or any must be met.
  * A rule is stored as text only. A rule that the builder cannot parse remains text.
  */
 
@@ -23,7 +23,15 @@ export type Condition =
       readonly comparison: Comparison;
       readonly value: Plain;
     }
-  | { readonly kind: "group"; readonly not: boolean; readonly group: string };
+  | { readonly kind: "group"; readonly not: boolean; readonly group: string }
+  | { readonly kind: "tag"; readonly not: boolean; readonly tag: string }
+  /** The user signed in on the device less than this time ago. */
+  | { readonly kind: "session"; readonly amount: number; readonly unit: SessionUnit }
+  /** The device runs the agent. */
+  | { readonly kind: "agent"; readonly not: boolean };
+
+/** Minutes or hours, as durations of rules name them. */
+export type SessionUnit = "m" | "h";
 
 export interface BuiltRule {
   readonly match: "all" | "any";
@@ -55,6 +63,12 @@ function writeCondition(condition: Condition): string {
       return `user.${condition.name} ${condition.comparison} ${JSON.stringify(condition.value)}`;
     case "group":
       return negated(condition.not, `${quote(condition.group)} in user.groups`);
+    case "tag":
+      return negated(condition.not, `${quote(condition.tag)} in device.tags`);
+    case "session":
+      return `session.age < duration("${condition.amount}${condition.unit}")`;
+    case "agent":
+      return negated(condition.not, "device.agent");
   }
 }
 
@@ -176,11 +190,17 @@ function readCondition(text: string): Condition | undefined {
       ? undefined
       : { kind: "days", zone, days: listed };
   }
-  const group = /^("(?:[^"\\]|\\.)*") in user\.groups$/.exec(part);
-  if (group !== null) {
-    const name = readQuoted(group[1] ?? "");
-    return name === undefined ? undefined : { kind: "group", not: false, group: name };
+  const member = /^("(?:[^"\\]|\\.)*") in (user\.groups|device\.tags)$/.exec(part);
+  if (member !== null) {
+    const name = readQuoted(member[1] ?? "");
+    if (name === undefined) return undefined;
+    return member[2] === "user.groups"
+      ? { kind: "group", not: false, group: name }
+      : { kind: "tag", not: false, tag: name };
   }
+  const [, amount, unit] = /^session\.age < duration\("(0|[1-9]\d{0,5})([mh])"\)$/.exec(part) ?? [];
+  if (unit === "m" || unit === "h") return { kind: "session", amount: Number(amount), unit };
+  if (part === "device.agent") return { kind: "agent", not: false };
   const compared = comparing.exec(part);
   if (compared === null) return undefined;
   const value = readJson(compared[4] ?? "");

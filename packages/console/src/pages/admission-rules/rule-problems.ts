@@ -11,6 +11,11 @@ export function conditionProblem(condition: Condition): string | undefined {
       return condition.days.length === 0 ? t("admissionRules.problems.days") : undefined;
     case "group":
       return condition.group === "" ? t("admissionRules.problems.group") : undefined;
+    case "tag":
+      return condition.tag === "" ? t("admissionRules.problems.tag") : undefined;
+    case "session":
+      return condition.amount === 0 ? t("admissionRules.problems.age") : undefined;
+    case "agent":
     case "hours":
       return undefined;
     case "posture":

@@ -100,10 +100,24 @@ function wordEnd(text: string, from: number): number {
 }
 
 const names = {
-  "": ["user", "device", "source", "resource", "now", "has", "size", "true", "false"],
+  "": [
+    "user",
+    "device",
+    "session",
+    "source",
+    "resource",
+    "now",
+    "has",
+    "size",
+    "duration",
+    "timestamp",
+    "true",
+    "false",
+  ],
   "user.": ["email", "firstName", "lastName", "status", "groups", "department", "contractor"],
-  "device.": ["name", "os", "osVersion", "appVersion", "hardwareId", "tags", "posture"],
+  "device.": ["name", "os", "osVersion", "appVersion", "hardwareId", "tags", "agent", "posture"],
   "device.posture.": ["diskEncrypted", "osUpToDate", "managedBy"],
+  "session.": ["authenticatedAt", "age", "methods", "provider"],
   "source.": ["ip", "country"],
   "resource.": ["name", "type"],
   "now.": ["getHours", "getMinutes", "getDayOfWeek", "getDate", "getMonth", "getFullYear"],

@@ -72,7 +72,12 @@ const definition: ListDefinition<ApiKey> = {
       matches: (apiKey, value) => stateOf(apiKey, Date.now()) === value,
     },
   ],
-  empty: { title: t("apiKeys.empty.title"), text: t("apiKeys.empty.text") },
+  empty: {
+    title: t("apiKeys.empty.title"),
+    text: t("apiKeys.empty.text"),
+    action: { label: t("apiKeys.create"), to: "/api-keys?new=1", permission: "api-keys:write" },
+    guide: "tour#keys-with-fewer-permissions",
+  },
 };
 
 export function ApiKeysListPage() {

@@ -30,8 +30,31 @@ export const keyFields: readonly Field[] = [
 
 export const newKey: Values = { name: "", permissions: [], expiresAt: "", sourceIps: [] };
 
-/** The permissions of the roles, as a start for a selection. */
+/** The records that tools such as Terraform manage: the network and access to it. */
+const managedByCode: readonly Permission[] = [
+  "groups:read",
+  "groups:write",
+  "gateways:read",
+  "gateways:write",
+  "resources:read",
+  "resources:write",
+  "addresses:read",
+  "addresses:write",
+  "protocols:read",
+  "protocols:write",
+  "admission-rules:read",
+  "admission-rules:write",
+  "policies:read",
+  "policies:write",
+  "access-tests:read",
+  "access-tests:write",
+  "configuration:read",
+  "configuration:write",
+];
+
+/** The permissions of common purposes and of the roles, as a start for a selection. */
 const presets = [
+  { label: t("apiKeys.presets.infrastructure"), permissions: managedByCode },
   {
     label: t("apiKeys.presets.readOnly"),
     permissions: permissions.filter((permission) => permission.endsWith(":read")),

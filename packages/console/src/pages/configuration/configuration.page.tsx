@@ -152,7 +152,7 @@ function Apply() {
   );
 }
 
-/** Returns the document, or the reason why the text is none. */
+/** Returns the document, or the reason why the text is not a document. */
 function parseDocument(text: string): object | string {
   try {
     const parsed: unknown = JSON.parse(text);

@@ -5,6 +5,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
+import { AskToSignIn } from "../../records/ask-to-sign-in.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -55,7 +56,10 @@ export function DevicePage() {
                   value: device.user && <RecordLink to={`/users/${device.user.id}`}>{device.user.email}</RecordLink>,
                 },
                 { label: t("devices.fields.system"), value: [device.os, device.osVersion].filter(Boolean).join(" ") },
-                { label: t("devices.fields.agent"), value: device.appVersion },
+                {
+                  label: t("devices.fields.agent"),
+                  value: device.agent === false ? t("devices.otherApp") : device.appVersion,
+                },
                 { label: t("devices.fields.hardwareId"), value: <Code>{device.hardwareId}</Code> },
                 { label: t("devices.fields.publicKey"), value: <Code>{device.publicKey}</Code> },
                 { label: t("devices.fields.tags"), value: device.tags.join(", ") },
@@ -71,6 +75,10 @@ export function DevicePage() {
                 { label: t("devices.fields.lastConnection"), value: <RelativeTime at={device.lastConnection} /> },
                 { label: t("devices.fields.signedIn"), value: <RelativeTime at={device.session?.signedInAt} /> },
                 { label: t("devices.fields.sessionEnd"), value: <RelativeTime at={device.session?.endsAt} /> },
+                {
+                  label: t("deviceSessions.fields.endReason"),
+                  value: device.session?.endReason && t(`deviceSessions.reasons.${device.session.endReason}`),
+                },
                 { label: t("devices.fields.enrolled"), value: <RelativeTime at={device.createdAt} /> },
               ]}
             />
@@ -109,6 +117,9 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
         etag={etag}
         done={() => void navigate({ to: "/devices" })}
       />
+      {device.enrolmentKey === undefined && device.user !== undefined && !isPending && (
+        <AskToSignIn key="ask" asked={{ kind: "device", id: device.id, name: device.name }} />
+      )}
       <Button key="tags" variant="default" onClick={tagging.open}>
         {t("devices.tags.label")}
       </Button>

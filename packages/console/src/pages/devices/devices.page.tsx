@@ -83,6 +83,8 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   empty: {
     title: t("devices.empty.title"),
     text: t("devices.empty.text"),
+    action: { label: t("users.invite.title"), to: "/users?new=1", permission: "users:write" },
+    guide: "device#enrol",
   },
 };
 

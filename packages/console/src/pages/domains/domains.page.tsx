@@ -99,7 +99,12 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
         : []),
     ],
     filters: [],
-    empty: { title: t("domains.empty.title"), text: t("domains.empty.text") },
+    empty: {
+      title: t("domains.empty.title"),
+      text: t("domains.empty.text"),
+      action: { label: t("domains.create"), to: "/domains?new=1", permission: "identity-providers:write" },
+      guide: "identity-providers#domains",
+    },
   };
 }
 

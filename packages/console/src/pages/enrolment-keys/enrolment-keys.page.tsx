@@ -69,7 +69,12 @@ const definition: ListDefinition<EnrolmentKey> = {
       matches: (enrolmentKey, value) => stateOfKey(enrolmentKey, Date.now()) === value,
     },
   ],
-  empty: { title: t("enrolmentKeys.empty.title"), text: t("enrolmentKeys.empty.text") },
+  empty: {
+    title: t("enrolmentKeys.empty.title"),
+    text: t("enrolmentKeys.empty.text"),
+    action: { label: t("enrolmentKeys.create"), to: "/enrolment-keys?new=1", permission: "devices:write" },
+    guide: "device#enrol-servers",
+  },
 };
 
 export function EnrolmentKeysListPage() {

@@ -80,6 +80,8 @@ const definition: ListDefinition<Event> = {
   empty: {
     title: t("events.empty.title"),
     text: t("events.empty.text"),
+    action: { label: t("overview.title"), to: "/overview", permission: "events:read" },
+    guide: "console#events",
   },
 };
 

@@ -71,6 +71,8 @@ const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
   empty: {
     title: t("gateways.empty.title"),
     text: t("gateways.empty.text"),
+    action: { label: t("gateways.create"), to: "/gateways?new=1", permission: "gateways:write" },
+    guide: "gateway#install",
   },
 };
 

@@ -4,10 +4,21 @@ import type { Field, Values } from "../../records/form-fields.tsx";
 
 export type Group = ResultOf<"/tenants/groups/{id}", "get">;
 
+const minuteSeconds = 60;
+
 export const groupFields: readonly Field[] = [
   { kind: "text", name: "name", label: t("common.name"), required: true },
   { kind: "long-text", name: "description", label: t("common.description") },
   { kind: "number", name: "maxDevices", label: t("groups.fields.maxDevices"), min: 0, max: 1000 },
+  {
+    // The form has minutes. The API has seconds.
+    kind: "number",
+    name: "deviceSessionLifetime",
+    label: t("groups.fields.deviceSessionLifetime"),
+    description: t("groups.fields.deviceSessionLifetimeHelp"),
+    min: 15,
+    max: 365 * 24 * 60,
+  },
   { kind: "records", name: "roles", label: t("groups.fields.roles"), path: "/tenants/roles" },
   {
     kind: "words",
@@ -17,21 +28,36 @@ export const groupFields: readonly Field[] = [
   },
 ];
 
-export const newGroup: Values = { name: "", description: "", maxDevices: 5, roles: [], idpMapping: [] };
+export const newGroup: Values = {
+  name: "",
+  description: "",
+  maxDevices: 5,
+  deviceSessionLifetime: null,
+  roles: [],
+  idpMapping: [],
+};
 
-export function groupValues({ name, description = "", maxDevices, roles, idpMapping }: Group): Values {
-  return { name, description, maxDevices, roles: roles.map(({ id }) => id), idpMapping };
+export function groupValues(group: Group): Values {
+  const { name, description = "", maxDevices, deviceSessionLifetime: seconds, roles, idpMapping } = group;
+  const deviceSessionLifetime = seconds === undefined ? null : seconds / minuteSeconds;
+  return { name, description, maxDevices, deviceSessionLifetime, roles: roles.map(({ id }) => id), idpMapping };
 }
 
 interface GroupBody {
   name: string;
   description: string;
   maxDevices?: number;
+  deviceSessionLifetime: number | null;
   roles: string[];
   idpMapping: string[];
 }
 
 export function bodyOf(values: Values): GroupBody {
-  const { maxDevices, ...rest } = values as Omit<GroupBody, "maxDevices"> & { readonly maxDevices: number | null }; // as the fields define them
-  return { ...rest, ...(maxDevices === null ? {} : { maxDevices }) };
+  const {
+    maxDevices,
+    deviceSessionLifetime: minutes,
+    ...rest
+  } = values as Omit<GroupBody, "maxDevices"> & { readonly maxDevices: number | null }; // as the fields define them
+  const deviceSessionLifetime = minutes === null ? null : minutes * minuteSeconds;
+  return { ...rest, ...(maxDevices === null ? {} : { maxDevices }), deviceSessionLifetime };
 }

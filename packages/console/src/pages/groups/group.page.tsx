@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { AskToSignIn } from "../../records/ask-to-sign-in.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { PoliciesTab } from "../../records/policies-tab.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -24,7 +25,14 @@ export function GroupPage() {
     <RecordPage
       list={{ to: "/groups", title: t("groups.title") }}
       title={group?.name}
-      actions={data && <Actions group={data.record} etag={data.etag} />}
+      actions={
+        data && (
+          <>
+            <AskToSignIn asked={{ kind: "group", id: data.record.id, name: data.record.name }} />
+            <Actions group={data.record} etag={data.etag} />
+          </>
+        )
+      }
       error={error}
       retry={refetch}
     >
@@ -47,6 +55,13 @@ export function GroupPage() {
               facts={[
                 { label: t("common.description"), value: group.description },
                 { label: t("groups.fields.maxDevices"), value: group.maxDevices },
+                {
+                  label: t("groups.fields.deviceSessionLifetime"),
+                  value:
+                    group.deviceSessionLifetime === undefined
+                      ? t("groups.noSessionLifetime")
+                      : t("groups.minutes", { count: group.deviceSessionLifetime / 60 }),
+                },
                 { label: t("groups.fields.roles"), value: group.roles.map(({ name }) => name).join(", ") },
                 { label: t("groups.fields.idpMapping"), value: group.idpMapping.join(", ") },
                 {

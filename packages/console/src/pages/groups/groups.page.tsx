@@ -50,7 +50,12 @@ const definition: ListDefinition<ItemAt<"/tenants/groups">> = {
       plan: ({ id, deleteable }) => (deleteable ? { method: "DELETE", path: `/tenants/groups/${id}` } : undefined),
     },
   ],
-  empty: { title: t("groups.empty.title"), text: t("groups.empty.text") },
+  empty: {
+    title: t("groups.empty.title"),
+    text: t("groups.empty.text"),
+    action: { label: t("groups.create"), to: "/groups?new=1", permission: "groups:write" },
+    guide: "glossary#records",
+  },
 };
 
 export function GroupsListPage() {

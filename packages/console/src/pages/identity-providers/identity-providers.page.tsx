@@ -49,7 +49,16 @@ const definition: ListDefinition<IdentityProvider> = {
       matches: ({ enabled }, value) => value === (enabled ? "enabled" : "disabled"),
     },
   ],
-  empty: { title: t("identityProviders.empty.title"), text: t("identityProviders.empty.text") },
+  empty: {
+    title: t("identityProviders.empty.title"),
+    text: t("identityProviders.empty.text"),
+    action: {
+      label: t("identityProviders.create"),
+      to: "/identity-providers?new=1",
+      permission: "identity-providers:write",
+    },
+    guide: "identity-providers#connect-a-provider",
+  },
 };
 
 export function IdentityProvidersListPage() {

@@ -13,7 +13,7 @@ export function Connect() {
 }
 
 export function ConnectSteps() {
-  const command = `sudo gatehouse device enrol --url ${globalThis.location.origin}`;
+  const command = `sudo gatehouse-device enrol --url ${globalThis.location.origin}`;
   return (
     <Stack>
       <Text>{t("my.connect.intro")}</Text>

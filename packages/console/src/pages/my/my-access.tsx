@@ -11,7 +11,7 @@ import { t } from "../../messages/i18n.ts";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, type Tone } from "../../records/status.tsx";
 import { formatMissing } from "./format-missing.ts";
-import { type MyDevice, useMyDevices, useMyself } from "./my-devices.tsx";
+import { type MyDevice, useMyDevices, useMyself } from "./my-data.ts";
 
 type MyResource = ItemAt<"/tenants/my/access">;
 

@@ -1,10 +1,10 @@
 /** The person's devices: add, rename and remove, within the limit. */
-import type { ItemAt } from "@gatehouse/client/calls";
-import { Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
-import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Button, Group, Radio, Stack, Table, Text, TextInput, VisuallyHidden } from "@mantine/core";
+import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -12,24 +12,13 @@ import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status, type Tone } from "../../records/status.tsx";
 import { useAction } from "../../records/use-record.ts";
 import { ConnectSteps } from "./connect.tsx";
+import { type MyDevice, myDevicesKey, useMyDevices, useMyself } from "./my-data.ts";
+import { AddApp, type DeviceFile, DeviceFileDialog, UpdateDialog } from "./wireguard-app.tsx";
 
-export type MyDevice = ItemAt<"/tenants/my/devices">;
-
-const devicesKey = ["/tenants/my/devices"];
-
-export function useMyDevices() {
-  return useQuery({
-    queryKey: devicesKey,
-    queryFn: ({ signal }) => api.get("/tenants/my/devices", { signal }),
-    refetchInterval: 15_000,
-  });
-}
-
-export function useMyself() {
-  return useQuery({ queryKey: ["/tenants/my"], queryFn: ({ signal }) => api.get("/tenants/my", { signal }) });
-}
-
-type Open = { readonly kind: "add" } | { readonly kind: "rename" | "remove"; readonly device: MyDevice };
+type Open =
+  | { readonly kind: "add" }
+  | { readonly kind: "rename" | "remove" | "update"; readonly device: MyDevice }
+  | { readonly kind: "file"; readonly file: DeviceFile };
 
 export function MyDevices() {
   const { data: devices, error, refetch } = useMyDevices();
@@ -57,14 +46,38 @@ export function MyDevices() {
           </Text>
         )}
       </Stack>
-      {open?.kind === "add" && (
-        <Dialog title={t("my.devices.add")} onClose={close}>
-          <ConnectSteps />
-        </Dialog>
+      {open?.kind === "add" && <AddDialog close={close} created={(file) => setOpen({ kind: "file", file })} />}
+      {open?.kind === "file" && <DeviceFileDialog file={open.file} close={close} />}
+      {open?.kind === "update" && (
+        <UpdateDialog device={open.device} close={close} updated={(file) => setOpen({ kind: "file", file })} />
       )}
       {open?.kind === "rename" && <RenameDialog device={open.device} close={close} />}
       {open?.kind === "remove" && <RemoveDialog device={open.device} close={close} />}
     </Panel>
+  );
+}
+
+const systems = ["app", "agent"] as const;
+
+function AddDialog({ close, created }: { readonly close: () => void; readonly created: (file: DeviceFile) => void }) {
+  const [system, setSystem] = useState<(typeof systems)[number]>("app");
+  return (
+    <Dialog title={t("my.devices.add")} onClose={close}>
+      <Stack>
+        <Radio.Group
+          label={t("my.devices.system")}
+          value={system}
+          onChange={(chosen) => setSystem(chosen === "agent" ? "agent" : "app")}
+        >
+          <Stack gap="xs" mt="xs">
+            {systems.map((each) => (
+              <Radio key={each} value={each} label={t(`my.devices.systems.${each}`)} />
+            ))}
+          </Stack>
+        </Radio.Group>
+        {system === "app" ? <AddApp created={created} /> : <ConnectSteps />}
+      </Stack>
+    </Dialog>
   );
 }
 
@@ -81,7 +94,9 @@ function DeviceTable({
         <Table.Tr>
           <Table.Th>{t("my.devices.name")}</Table.Th>
           <Table.Th visibleFrom="sm">{t("my.devices.lastSeen")}</Table.Th>
-          <Table.Th />
+          <Table.Th>
+            <VisuallyHidden>{t("common.actions")}</VisuallyHidden>
+          </Table.Th>
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
@@ -94,12 +109,14 @@ function DeviceTable({
               <div>
                 <DeviceState device={device} />
               </div>
+              <SessionState device={device} />
             </Table.Td>
             <Table.Td visibleFrom="sm">
               <RelativeTime at={device.lastConnection} never={t("my.devices.never")} />
             </Table.Td>
             <Table.Td ta="right">
               <Group gap="xs" justify="flex-end">
+                {device.agent === false && <AppActions device={device} open={open} />}
                 <Button
                   size="xs"
                   variant="default"
@@ -140,6 +157,55 @@ function DeviceState({ device }: { readonly device: MyDevice }) {
           ? "idle"
           : "off";
   return <Status tone={tones[state]}>{t(`my.devices.states.${state}`)}</Status>;
+}
+
+/** When the person has to sign in again for the device, and how. */
+function SessionState({ device }: { readonly device: MyDevice }) {
+  const { session, agent, active } = device;
+  if (session?.endsAt === undefined || !active) return null;
+  if (!hasEnded(session)) {
+    return (
+      <Text size="sm" c="dimmed">
+        {t("my.devices.signedInUntil", { time: formatShortTime(session.endsAt) })}
+      </Text>
+    );
+  }
+  return <Text size="sm">{t(agent === false ? "my.devices.endedApp" : "my.devices.endedAgent")}</Text>;
+}
+
+function hasEnded({ endsAt, ended }: NonNullable<MyDevice["session"]>): boolean {
+  return ended === true || (endsAt !== undefined && Date.parse(endsAt) <= Date.now());
+}
+
+function AppActions({ device, open }: { readonly device: MyDevice; readonly open: (open: Open) => void }) {
+  const { id, name, session, active } = device;
+  const signIn = useAction({
+    run: () => api.post("/tenants/my/devices/{id}/sign-in", { path: { id } }),
+    done: t("my.devices.signInDone"),
+  });
+  return (
+    <>
+      {active && session !== undefined && (
+        <Button
+          size="xs"
+          variant={hasEnded(session) ? "filled" : "default"}
+          loading={signIn.isPending}
+          aria-label={t("my.devices.signInLabel", { name })}
+          onClick={() => signIn.mutate()}
+        >
+          {t("my.devices.signIn")}
+        </Button>
+      )}
+      <Button
+        size="xs"
+        variant="default"
+        aria-label={t("my.devices.updateLabel", { name })}
+        onClick={() => open({ kind: "update", device })}
+      >
+        {t("my.devices.update")}
+      </Button>
+    </>
+  );
 }
 
 interface DeviceDialogProps {
@@ -188,17 +254,22 @@ function RenameDialog({ device, close }: DeviceDialogProps) {
 
 /** Removes answers about a removed device, which would otherwise be requested again. */
 function forgetDevice(queryClient: QueryClient, id: string): void {
-  queryClient.setQueryData<readonly MyDevice[]>(devicesKey, (devices) => devices?.filter((other) => other.id !== id));
-  queryClient.removeQueries({
-    predicate: ({ queryKey: [path, given] }) =>
-      String(path).startsWith("/tenants/my/access") && (given as { device?: string } | undefined)?.device === id,
-  });
+  queryClient.setQueryData<readonly MyDevice[]>(myDevicesKey, (devices) => devices?.filter((other) => other.id !== id));
+  queryClient.removeQueries({ predicate: isAbout(id) });
 }
+
+/** Selects questions about the access of a device. */
+const isAbout =
+  (id: string) =>
+  ({ queryKey: [path, given] }: Pick<Query, "queryKey">) =>
+    String(path).startsWith("/tenants/my/access") && (given as { device?: string } | undefined)?.device === id;
 
 function RemoveDialog({ device, close }: DeviceDialogProps) {
   const queryClient = useQueryClient();
   const remove = useAction({
     run: async () => {
+      // A question that arrives after the removal would fail.
+      await queryClient.cancelQueries({ predicate: isAbout(device.id) });
       await api.delete("/tenants/my/devices/{id}", { path: { id: device.id } });
       forgetDevice(queryClient, device.id);
       close();

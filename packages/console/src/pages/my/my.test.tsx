@@ -131,7 +131,8 @@ test("shows how to add a device, within the limit", async () => {
   const user = openConsole("/my");
   await click(user, t("my.devices.add"));
   const dialog = await findDialog(t("my.devices.add"));
-  dialog.getByText(new RegExp(`gatehouse device enrol --url ${window.location.origin}`));
+  await user.click(dialog.getByRole("radio", { name: t("my.devices.systems.agent") }));
+  dialog.getByText(new RegExp(`gatehouse-device enrol --url ${window.location.origin}`));
 });
 
 test("does not offer another device at the limit", async () => {
@@ -152,6 +153,7 @@ test("shows the states of devices in words", async () => {
 test.each([
   [{ kind: "device_required" }, /one of your devices/],
   [{ kind: "other_device", devices: ["Laptop", "Tablet"] }, /Laptop and Tablet/],
+  [{ kind: "sign_in_again" }, /Sign in again on this device/],
   [{ kind: "condition", about: "person" }, /Your account does not meet/],
   [
     { kind: "condition", about: "time", condition: 'now.getHours("UTC") >= 9', negated: false },

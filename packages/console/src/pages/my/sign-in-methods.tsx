@@ -1,5 +1,5 @@
 /** The person's own passkeys, recovery code and sessions. */
-import { Badge, Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Badge, Button, Group, Stack, Table, Text, TextInput, VisuallyHidden } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, inSession } from "../../app/api.ts";
@@ -113,7 +113,9 @@ export function Sessions({ userId }: { readonly userId: string }) {
               <Table.Th visibleFrom="sm">{t("signIn.fields.method")}</Table.Th>
               <Table.Th visibleFrom="sm">{t("signIn.fields.signedIn")}</Table.Th>
               <Table.Th>{t("signIn.fields.lastUsed")}</Table.Th>
-              <Table.Th />
+              <Table.Th>
+                <VisuallyHidden>{t("common.actions")}</VisuallyHidden>
+              </Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>

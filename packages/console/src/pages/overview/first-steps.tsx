@@ -1,13 +1,15 @@
-/** The way to the first reached resource. Each step completes itself when the records show that it is done. */
-import { Button, Group, List, Paper, Progress, Stack, Text, ThemeIcon, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { Check, Circle } from "lucide-react";
-import { useRef } from "react";
-import { paged, whole } from "../../app/api.ts";
+/**
+ * The checklist of the first run. Steps expand in place and complete themselves from the records. The content of a step
+ * is loaded when it is opened.
+ */
+import { Button, Group, List, Paper, Progress, Stack, Text, ThemeIcon, Title, UnstyledButton } from "@mantine/core";
+import { Check, ChevronDown, ChevronUp, Circle } from "lucide-react";
+import { type ComponentType, useEffect, useId, useRef, useState } from "react";
+import { lazyPage } from "../../app/lazy-page.tsx";
 import { useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
-import { RichText } from "../../messages/rich-text.tsx";
+import { areStepsCompleted, rememberCompletedSteps } from "./completed-steps.ts";
+import { type Progress as Done, useProgress } from "./use-progress.ts";
 
 const needed = [
   "gateways:write",
@@ -18,164 +20,156 @@ const needed = [
   "decisions:read",
 ] as const;
 
-const gateways = whole("/tenants/gateways");
-const access = paged("/tenants/access");
-const refreshMs = 15_000;
-
-interface Progressed {
-  readonly gateway: boolean;
-  readonly resource: boolean;
-  readonly device: boolean;
-  readonly policy: boolean;
-  /** The first person who can reach something. */
-  readonly reached: ReachedPath | undefined;
-}
-
-interface ReachedPath {
-  readonly user: { readonly id: string; readonly name: string };
-  readonly device?: { readonly id: string; readonly name: string };
-  readonly resource: { readonly id: string; readonly name: string };
-}
-
 const steps = ["gateway", "resource", "device", "policy", "reached"] as const;
 type Step = (typeof steps)[number];
 
-const targets: Readonly<Record<Step, string>> = {
-  gateway: "/gateways",
-  resource: "/publish",
-  device: "/users",
-  policy: "/policies",
-  reached: "/access",
+const contents: Readonly<Record<Step, ComponentType>> = {
+  gateway: lazyPage(async () => (await import("./steps/gateway-step.tsx")).GatewayStep),
+  resource: lazyPage(async () => (await import("./steps/resource-step.tsx")).ResourceStep),
+  device: lazyPage(async () => (await import("./steps/device-step.tsx")).DeviceStep),
+  policy: lazyPage(async () => (await import("./steps/policy-step.tsx")).PolicyStep),
+  reached: lazyPage(async () => (await import("./steps/try-step.tsx")).TryStep),
 };
 
 export function FirstSteps() {
-  const { permissions } = useSession();
+  const { permissions, tenant } = useSession();
   if (!needed.every((permission) => permissions.includes(permission))) return null;
-  return <Steps />;
+  return <RememberedSteps key={tenant.id} tenant={tenant.id} />;
 }
 
-function useProgress(): Progressed | undefined {
-  const { data: all } = useQuery({
-    queryKey: [gateways.path, "list", undefined],
-    queryFn: ({ signal }) => gateways.read(signal),
-    refetchInterval: refreshMs,
-  });
-  const resources = useAny("/tenants/resources");
-  const devices = useAny("/tenants/devices");
-  const policies = useAny("/tenants/policies", { "filter[type]": "PRIVATE", "filter[action]": "true" });
-  const isReady = [resources, devices, policies].every((any) => any === true);
-  const { data: found } = useQuery({
-    queryKey: [access.path, "first"],
-    enabled: isReady,
-    refetchInterval: refreshMs,
-    queryFn: async ({ signal }) => {
-      const { data } = await paged("/tenants/resources").read({ limit: 1 }, signal);
-      const [resource] = data;
-      return resource === undefined ? [] : (await access.read({ resource: resource.id, limit: 1 }, signal)).data;
-    },
-  });
-  if (all === undefined || resources === undefined || devices === undefined || policies === undefined) return undefined;
-  if (isReady && found === undefined) return undefined;
-  return {
-    gateway: all.some(({ status }) => status === "ONLINE"),
-    resource: resources,
-    device: devices,
-    policy: policies,
-    reached: found?.[0],
-  };
+interface StepsOfTenantProps {
+  /** Id of the tenant. */
+  readonly tenant: string;
 }
 
-/** Whether a list has records. Undefined while it loads. */
-function useAny(
-  path: "/tenants/resources" | "/tenants/devices" | "/tenants/policies",
-  query: Readonly<Record<string, string>> = {},
-): boolean | undefined {
-  const { data } = useQuery({
-    queryKey: [path, "any", query],
-    queryFn: async ({ signal }) => (await paged(path).read({ ...query, limit: 1 }, signal)).total > 0,
-    refetchInterval: refreshMs,
-  });
-  return data;
+/** No checklist, and no queries, if the checklist of the tenant was complete in this browser. */
+function RememberedSteps({ tenant }: StepsOfTenantProps) {
+  // A checklist that completes while the page is open stays until it is closed.
+  const [wereCompleted] = useState(() => areStepsCompleted(tenant));
+  return wereCompleted ? null : <FollowedSteps tenant={tenant} />;
 }
 
-function Steps() {
-  const progress = useProgress();
-  const wasIncomplete = useRef(false);
-  if (progress === undefined) return null;
-  const isDone = (step: Step) =>
-    step === "reached" ? progress.gateway && progress.reached !== undefined : progress[step];
-  const done = steps.filter(isDone);
-  const current = steps.find((step) => !isDone(step));
-  if (current !== undefined) wasIncomplete.current = true;
+function FollowedSteps({ tenant }: StepsOfTenantProps) {
+  const found = useProgress();
+  // The first question about access has no answer yet when the last record appears. The checklist stays meanwhile.
+  const latest = useRef(found);
+  latest.current = found ?? latest.current;
+  const progress = latest.current;
+  const [wasIncomplete, setIncomplete] = useState(false);
+  const isIncomplete = progress !== undefined && steps.some((step) => !progress[step]);
+  if (isIncomplete && !wasIncomplete) setIncomplete(true);
+  const isComplete = progress !== undefined && !isIncomplete;
+  useEffect(() => {
+    if (isComplete) rememberCompletedSteps(tenant);
+  }, [isComplete, tenant]);
   // A tenant that works needs no guide. One that starts to work while the page is open sees how it ends.
-  if (!wasIncomplete.current) return null;
+  if (progress === undefined || !wasIncomplete) return null;
+  return <Checklist progress={progress} close={() => setIncomplete(false)} />;
+}
+
+function Checklist({ progress, close }: { readonly progress: Done; readonly close: () => void }) {
+  const [opened, setOpened] = useState<Step>();
+  const [announced, setAnnounced] = useState("");
+  const list = useRef<HTMLElement>(null);
+  const known = useRef(progress);
+  const done = steps.filter((step) => progress[step]);
+  const current = steps.find((step) => !progress[step]);
+  const counts = t("overview.firstSteps.progress", { done: done.length, total: steps.length });
+  useEffect(() => {
+    const completed = steps.filter((step) => progress[step] && !known.current[step]);
+    known.current = progress;
+    const [last] = completed.slice(-1);
+    if (last === undefined) return;
+    setAnnounced(t("overview.firstSteps.completed", { step: t(`overview.firstSteps.${last}.title`), counts }));
+    // The next step opens, unless the person works on another one. The last step stays open, with its answer.
+    setOpened((now) => (now === undefined || completed.includes(now) ? (current ?? "reached") : now));
+  }, [progress, current, counts]);
+  useEffect(() => {
+    // The focused content was removed.
+    if (opened === undefined || document.activeElement !== document.body) return;
+    list.current?.querySelector<HTMLElement>("[aria-expanded=true]")?.focus();
+  }, [opened]);
   return (
-    <Paper withBorder p="md" component="section" aria-label={t("overview.firstSteps.title")}>
+    <Paper withBorder p="md" component="section" aria-label={t("overview.firstSteps.title")} ref={list}>
       <Group justify="space-between" mb="xs">
         <Title order={2}>{t("overview.firstSteps.title")}</Title>
-        <Text size="sm" c="dimmed" aria-live="polite">
-          {t("overview.firstSteps.progress", { done: done.length, total: steps.length })}
+        <Text size="sm" c="dimmed">
+          {counts}
         </Text>
       </Group>
+      <div className="unseen" aria-live="polite">
+        {announced}
+      </div>
       <Progress
         value={(done.length / steps.length) * 100}
         size="sm"
         mb="md"
         aria-label={t("overview.firstSteps.title")}
       />
-      <List listStyleType="none" spacing="xs">
+      <List listStyleType="none" spacing="sm" className="first-steps">
         {steps.map((step) => (
-          <List.Item
-            key={step}
-            icon={
-              <ThemeIcon size={22} radius="xl" variant={isDone(step) ? "filled" : "default"} color="green.9">
-                {isDone(step) ? <Check size={14} aria-hidden /> : <Circle size={10} aria-hidden />}
-              </ThemeIcon>
-            }
-            {...(step === current ? { "aria-current": "step" as const } : {})}
-          >
-            <Stack gap={4}>
-              <Text fw={step === current ? 600 : 400} {...(isDone(step) ? { c: "dimmed" } : {})}>
-                {t(`overview.firstSteps.${step}.title`)}
-                {isDone(step) && <span className="unseen"> {t("overview.firstSteps.done")}</span>}
-              </Text>
-              {step === current && (
-                <Group gap="sm">
-                  <Text size="sm" c="dimmed">
-                    {t(`overview.firstSteps.${step}.text`)}
-                  </Text>
-                  <Button component={Link} to={targets[step]} size="xs">
-                    {t(`overview.firstSteps.${step}.action`)}
-                  </Button>
-                </Group>
-              )}
-            </Stack>
+          <List.Item key={step} {...(step === current ? { "aria-current": "step" as const } : {})}>
+            <OneStep
+              step={step}
+              isDone={progress[step]}
+              isCurrent={step === current}
+              isOpen={step === opened}
+              toggle={() => setOpened(step === opened ? undefined : step)}
+            />
           </List.Item>
         ))}
       </List>
-      {current === undefined && progress.reached !== undefined && <Reached path={progress.reached} />}
+      {current === undefined && (
+        <Group mt="md" justify="space-between">
+          <Text fw={600}>{t("overview.firstSteps.complete")}</Text>
+          <Button onClick={close}>{t("common.close")}</Button>
+        </Group>
+      )}
     </Paper>
   );
 }
 
-/** The question, answered, and the path as a graph. */
-function Reached({ path: { user, device, resource } }: { readonly path: ReachedPath }) {
-  const query = `user=${user.id}${device === undefined ? "" : `&device=${device.id}`}&resource=${resource.id}`;
+interface OneStepProps {
+  readonly step: Step;
+  readonly isDone: boolean;
+  readonly isCurrent: boolean;
+  readonly isOpen: boolean;
+  readonly toggle: () => void;
+}
+
+function OneStep({ step, isDone, isCurrent, isOpen, toggle }: OneStepProps) {
+  const id = useId();
+  const Content = contents[step];
+  const Arrow = isOpen ? ChevronUp : ChevronDown;
   return (
-    <Group mt="md" gap="sm">
-      <Text fw={600}>
-        <RichText
-          message="overview.firstSteps.reachedBy"
-          values={{ user: user.name, resource: resource.name }}
-          elements={{ b: <bdi /> }}
-        />
-      </Text>
-      <Button component={Link} to={`/access?${query}`} size="xs">
-        {t("overview.firstSteps.why")}
-      </Button>
-      <Button component={Link} to={`/access?view=graph&focus=resource:${resource.id}`} size="xs" variant="default">
-        {t("overview.firstSteps.path")}
-      </Button>
-    </Group>
+    <Stack gap={4}>
+      <Title order={3} fz="md">
+        <UnstyledButton aria-expanded={isOpen} aria-controls={id} onClick={toggle} w="100%">
+          <Group gap="sm" component="span" wrap="nowrap">
+            <ThemeIcon component="span" size={22} radius="xl" variant={isDone ? "filled" : "default"} color="green.9">
+              {isDone ? <Check size={14} aria-hidden /> : <Circle size={10} aria-hidden />}
+            </ThemeIcon>
+            <Text component="span" fw={isCurrent ? 600 : 400} flex={1} {...(isDone ? { c: "dimmed" } : {})}>
+              {t(`overview.firstSteps.${step}.title`)}
+              {isDone && <span className="unseen"> {t("overview.firstSteps.done")}</span>}
+            </Text>
+            <Arrow size={16} aria-hidden />
+          </Group>
+        </UnstyledButton>
+      </Title>
+      {(isCurrent || isOpen) && (
+        <Text size="sm" c="dimmed" ps={34}>
+          {t(`overview.firstSteps.${step}.text`)}
+        </Text>
+      )}
+      {isCurrent && !isOpen && (
+        <Button size="xs" onClick={toggle} ms={34} style={{ alignSelf: "flex-start" }}>
+          {t("overview.firstSteps.start")}
+        </Button>
+      )}
+      <section id={id} className="first-step" aria-label={t(`overview.firstSteps.${step}.title`)} hidden={!isOpen}>
+        {isOpen && <Content />}
+      </section>
+    </Stack>
   );
 }

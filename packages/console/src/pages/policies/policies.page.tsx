@@ -1,10 +1,11 @@
-import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Group, SegmentedControl, Skeleton, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useEffect } from "react";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { t } from "../../messages/i18n.ts";
 import { usePolicies } from "../../records/all-policies.ts";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { type PolicyType, policyTypes } from "./format-policy.ts";
@@ -74,12 +75,14 @@ export function PoliciesListPage() {
           ))}
         </Stack>
       ) : data.length === 0 ? (
-        <Paper withBorder p="xl">
-          <Stack align="center" gap="xs">
-            <Text fw={600}>{t("policies.empty.title")}</Text>
-            <Text c="dimmed">{type?.empty}</Text>
-          </Stack>
-        </Paper>
+        <EmptyState
+          empty={{
+            title: t("policies.empty.title"),
+            text: type?.empty ?? "",
+            action: { label: t("policies.create"), to: `/policies?type=${value}&new=1`, permission: "policies:write" },
+            guide: "console#policies",
+          }}
+        />
       ) : (
         <>
           {!isWhole && (

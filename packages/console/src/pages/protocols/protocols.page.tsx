@@ -32,7 +32,12 @@ const definition: ListDefinition<Protocol> = {
       matches: ({ type }, value) => type === value,
     },
   ],
-  empty: { title: t("protocols.empty.title"), text: t("protocols.empty.text") },
+  empty: {
+    title: t("protocols.empty.title"),
+    text: t("protocols.empty.text"),
+    action: { label: t("protocols.create"), to: "/protocols?new=1", permission: "protocols:write" },
+    guide: "glossary#records",
+  },
 };
 
 export function ProtocolsListPage() {

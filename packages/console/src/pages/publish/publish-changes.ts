@@ -1,5 +1,6 @@
 /** The change set that publishes a resource: its protocol, gateway, resource, conditions and policy. */
 import type { ItemAt } from "@gatehouse/client/calls";
+import { paged, whole } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { readDestination } from "./read-destination.ts";
@@ -25,13 +26,26 @@ export const officeHours = { from: 8, to: 18 } as const;
 
 const wireguardPort = "51820";
 
+const policies = paged("/tenants/policies");
+const admissionRules = whole("/tenants/admission-rules");
+/** Policies with generated names for one resource. */
+const mostPolicies = 50;
+
 /** Returns no changes while the address cannot be read. */
 export function publishChanges(given: Publication, protocols: readonly Protocol[]): readonly PlannedChange[] {
+  const resource = resourceChanges(given, protocols);
+  return resource.length === 0 ? [] : [...resource, ...policyChanges(given, "@resource")];
+}
+
+/** The changes that create the resource and connect it to its gateway. None while the address cannot be read. */
+export function resourceChanges(
+  given: Pick<Publication, "address" | "name" | "gateway" | "gatewayName">,
+  protocols: readonly Protocol[],
+): readonly PlannedChange[] {
   const destination = readDestination(given.address);
   if (destination === undefined) return [];
-  const { name, gateway, gatewayName, everyone, groups } = given;
+  const { name, gateway, gatewayName } = given;
   const known = protocolFor(protocols, destination.port);
-  const rule = ruleOf(given);
   return [
     ...(known === undefined ? [newProtocol(destination.port)] : []),
     ...(gateway === "" ? [create("gateway", "gateways", { name: gatewayName, wireguardPort })] : []),
@@ -41,6 +55,21 @@ export function publishChanges(given: Publication, protocols: readonly Protocol[
       addresses: [{ address: destination.address, protocols: [known?.id ?? "@protocol"] }],
     }),
     { method: "PUT", path: `/tenants/resources/@resource/gateways/${gateway === "" ? "@gateway" : gateway}` },
+  ];
+}
+
+/** The people who reach the resource, and the conditions. */
+export type Access = Pick<Publication, "everyone" | "groups" | "needsEncryptedDisk" | "needsOfficeHours" | "zone">;
+
+/**
+ * The changes that create the policy and its admission rule.
+ *
+ * @param resource the id, or a reference such as `@resource`
+ */
+export function policyChanges(given: Access & { readonly name: string }, resource: string): readonly PlannedChange[] {
+  const { name, everyone, groups } = given;
+  const rule = ruleOf(given);
+  return [
     ...(rule === ""
       ? []
       : [
@@ -55,10 +84,27 @@ export function publishChanges(given: Publication, protocols: readonly Protocol[
       type: "PRIVATE",
       action: true,
       ...(everyone ? { allUsers: true } : { groups: [...groups] }),
-      resources: ["@resource"],
+      resources: [resource],
       ...(rule === "" ? {} : { rule: "@rule" }),
     }),
   ];
+}
+
+/**
+ * Returns the resource's name, with a number if a policy or an admission rule already has the name that
+ * `policyChanges` would give it. Both names are unique in the tenant.
+ */
+export async function findFreeName(name: string, access: Access, signal: AbortSignal): Promise<string> {
+  const rules = ruleOf(access) === "" ? [] : await admissionRules.read(signal);
+  const ruleNames = new Set(rules.map((rule) => rule.name));
+  for (let number = 1; number <= mostPolicies; number += 1) {
+    const numbered = number === 1 ? name : t("publish.numberedName", { name, number });
+    if (ruleNames.has(t("publish.ruleName", { name: numbered }))) continue;
+    const query = { "filter[name]": t("publish.policyName", { name: numbered }), limit: 1 };
+    const { data } = await policies.read(query, signal);
+    if (data.length === 0) return numbered;
+  }
+  return name;
 }
 
 function create(as: string, noun: string, body: object): PlannedChange {
@@ -81,7 +127,7 @@ function newProtocol(port: number | undefined): PlannedChange {
   return create("protocol", "protocols", { networkProtocols: network });
 }
 
-function ruleOf({ needsEncryptedDisk, needsOfficeHours, zone }: Publication): string {
+function ruleOf({ needsEncryptedDisk, needsOfficeHours, zone }: Access): string {
   const quoted = JSON.stringify(zone);
   const hour = `now.getHours(${quoted})`;
   return [

@@ -4,7 +4,7 @@ import { X } from "lucide-react";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
-import { addressFields, newAddress } from "../../records/address-fields.tsx";
+import { addressBody, addressFields, newAddress } from "../../records/address-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -92,10 +92,10 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
       {adding && (
         <RecordForm
           title={t("resources.addresses.addTitle", { name: resource.name })}
-          fields={addressFields()}
+          fields={addressFields(resource.type)}
           initial={newAddress}
           submitLabel={t("resources.addresses.add")}
-          plan={(body) => [{ method: "POST", path: at, body }]}
+          plan={(values) => [{ method: "POST", path: at, body: addressBody(values) }]}
           close={close}
         />
       )}

@@ -72,7 +72,12 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
       plan: ({ id }) => ({ method: "DELETE", path: `/tenants/resources/${id}` }),
     },
   ],
-  empty: { title: t("resources.empty.title"), text: t("resources.empty.text") },
+  empty: {
+    title: t("resources.empty.title"),
+    text: t("resources.empty.text"),
+    action: { label: t("publish.title"), to: "/publish", permission: "resources:write" },
+    guide: "console#publish-a-resource",
+  },
 };
 
 export function ResourcesListPage() {

@@ -28,7 +28,12 @@ const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
       cell: ({ deleteable }) => (deleteable ? t("roles.kind.custom") : t("roles.kind.builtIn")),
     },
   ],
-  empty: { title: t("roles.empty.title"), text: t("roles.empty.text") },
+  empty: {
+    title: t("roles.empty.title"),
+    text: t("roles.empty.text"),
+    action: { label: t("roles.showUsers"), to: "/users", permission: "users:read" },
+    guide: "glossary#records",
+  },
 };
 
 export function RolesListPage() {

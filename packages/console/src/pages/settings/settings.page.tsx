@@ -11,6 +11,7 @@ import { t } from "../../messages/i18n.ts";
 import type { Field } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
+import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { useAction } from "../../records/use-record.ts";
 
 const path = "/tenants/settings";
@@ -62,9 +63,12 @@ function SettingsForm({ settings, etag }: { readonly settings: Settings; readonl
     run: () => api.put(path, { body: values, ifMatch: etag }),
     done: t("settings.saved"),
   });
+  const [isReviewing, reviewing] = useDisclosure(false);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    save.mutate();
+    // The lifetime decides what devices reach, so that its effect is shown first.
+    if (values.deviceSessionLifetime === settings.deviceSessionLifetime) save.mutate();
+    else reviewing.open();
   };
   const secondsOf = (name: keyof typeof limits) => {
     const seconds = values[name];
@@ -125,6 +129,17 @@ function SettingsForm({ settings, etag }: { readonly settings: Settings; readonl
               {t("common.save")}
             </Button>
           </Group>
+        )}
+        {isReviewing && (
+          <ReviewDialog
+            title={t("settings.review.title")}
+            note={t("settings.review.note")}
+            label={t("common.save")}
+            changes={[{ method: "PUT", path, body: values }]}
+            etag={etag}
+            doneMessage={t("settings.saved")}
+            close={reviewing.close}
+          />
         )}
       </Stack>
     </form>

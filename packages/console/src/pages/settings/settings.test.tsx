@@ -1,4 +1,4 @@
-import { screen, waitFor } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
 import { expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import { click, fill, findPanel, openConsole, waitForDialogToClose } from "../../testing/console-page.tsx";
@@ -26,6 +26,22 @@ test("shows the settings in minutes, and changes one against the version that wa
       { body: { ...settings, configurationLifetime: 5_400 }, ifMatch: etag },
     ]),
   );
+});
+
+test("shows the effect of a lifetime of device sessions before it is saved", async () => {
+  mockApi.answer("get", "/tenants/settings", sample("TenantSettings", settings));
+  const user = openConsole("/settings");
+  await fill(user, t("settings.fields.deviceSessionLifetime"), "480");
+  await click(user, t("common.save"));
+  const dialog = within(await screen.findByRole("dialog"));
+  await dialog.findByText(t("settings.review.note"));
+  const body = { ...settings, deviceSessionLifetime: 28_800 };
+  await waitFor(() => expect(mockApi.bodies("previewAccess")).toMatchObject([{ changes: [{ method: "PUT", body }] }]));
+  expect(mockApi.received("replaceTenantSettings")).toEqual([]);
+  await waitFor(() => expect(dialog.getByRole("button", { name: t("common.save") })).toHaveProperty("disabled", false));
+  await user.click(dialog.getByRole("button", { name: t("common.save") }));
+  await waitForDialogToClose();
+  expect(mockApi.received("replaceTenantSettings")).toMatchObject([{ body, ifMatch: etag }]);
 });
 
 test("rotates the signing key with a reason, and shows the new key", async () => {

@@ -58,7 +58,12 @@ const definition: ListDefinition<SignIn> = {
     { field: "address", title: t("signIn.fields.address"), kind: "text", isAdvanced: true },
     { field: "reason", title: t("signIn.fields.reason"), kind: "part", isAdvanced: true },
   ],
-  empty: { title: t("signIn.log.empty.title"), text: t("signIn.log.empty.text") },
+  empty: {
+    title: t("signIn.log.empty.title"),
+    text: t("signIn.log.empty.text"),
+    action: { label: t("users.invite.title"), to: "/users?new=1", permission: "users:write" },
+    guide: "identity-providers#sign-in-page",
+  },
 };
 
 export function SignInsPage() {

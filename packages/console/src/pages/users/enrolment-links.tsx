@@ -1,6 +1,6 @@
 /** The enrolment links of a user. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Group, Stack, Table, Text } from "@mantine/core";
+import { Button, Group, Stack, Table, Text, VisuallyHidden } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
@@ -40,7 +40,9 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
                 <Table.Th>{t("common.created")}</Table.Th>
                 <Table.Th>{t("enrolmentLinks.state")}</Table.Th>
                 <Table.Th visibleFrom="sm">{t("enrolmentLinks.mail")}</Table.Th>
-                <Table.Th />
+                <Table.Th>
+                  <VisuallyHidden>{t("common.actions")}</VisuallyHidden>
+                </Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>

@@ -1,5 +1,5 @@
-import { screen } from "@testing-library/dom";
-import { expect, test } from "vitest";
+import { screen, waitFor } from "@testing-library/dom";
+import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
   choose,
@@ -9,8 +9,8 @@ import {
   reviewAndSend,
   waitForDialogToClose,
 } from "../../testing/console-page.tsx";
-import { mockApi } from "../../testing/mock-api.ts";
-import { newId, sample } from "../../testing/sample.ts";
+import { mockApi, problem } from "../../testing/mock-api.ts";
+import { newId, pageOf, sample } from "../../testing/sample.ts";
 
 test("asks before a pasted list is dropped", async () => {
   const user = openConsole("/users?new=1");
@@ -70,4 +70,59 @@ test("invites more users than one request takes, with roles, in one change set",
   }[];
   expect(set?.changes.map(({ body }) => (body as readonly unknown[]).length)).toEqual([100, 1]);
   expect(set?.changes[1]?.body).toEqual([{ email: "user-100@example.com", groups: [], roles: [role] }]);
+});
+
+describe("with a new group, and without an answer to the search for it", () => {
+  const failSearch = () => {
+    mockApi.answer("get", "/tenants/groups", ({ query }) =>
+      "filter[name]" in query ? problem("internal_error") : pageOf([]),
+    );
+  };
+  const accepted = () => ({ generation: 7, changes: [{ status: 201, events: [], body: { id: newId() } }] });
+
+  async function openForm(emails: readonly string[]) {
+    failSearch();
+    const user = openConsole("/users?new=1");
+    await findDialog(t("users.invite.title"));
+    await user.click(await screen.findByRole("textbox", { name: t("users.invite.emails") }));
+    await user.paste(emails.join("\n"));
+    const groups = await screen.findByRole<HTMLInputElement>("combobox", { name: t("users.fields.groups") });
+    const create = await waitFor(async () => {
+      // A dialog that opens may move the focus, which empties this field.
+      if (groups.value === "") await user.type(groups, "Engineering");
+      return screen.getByRole("option", { name: t("users.invite.createGroup", { name: "Engineering" }) });
+    });
+    await user.click(create);
+    return user;
+  }
+
+  test("shows that all users were invited, and their links", async () => {
+    mockApi.answer("post", "/tenants/changes", accepted);
+    const user = await openForm(["ann@example.com"]);
+    await reviewAndSend(user, t("users.invite.submit", { count: 1 }));
+    await screen.findByText(t("users.invite.done", { count: 1 }));
+    await screen.findByText(t("enrolmentLinks.many.text", { count: 1 }));
+    expect(mockApi.writes()).toEqual(["POST /tenants/changes"]);
+  });
+
+  test("shows that some users were invited, and asks for the group again", async () => {
+    mockApi.answer("post", "/tenants/changes", ({ body }) => {
+      const { changes } = body as { readonly changes: readonly { readonly body: readonly unknown[] }[] };
+      if (changes[1]?.body.length === 1) return accepted();
+      return problem("invalid_body", { errors: [{ pointer: "/changes/1/body/1/email", message: "is taken" }] });
+    });
+    const user = await openForm(["ann@example.com", "bob@example.com"]);
+    await reviewAndSend(user, t("users.invite.submit", { count: 2 }));
+    await screen.findByText(t("users.invite.done", { count: 1 }));
+    await screen.findByText(t("users.invite.notInvited"));
+    await screen.findByText(t("users.invite.groupsRemoved"));
+    const field = await screen.findByRole<HTMLTextAreaElement>("textbox", { name: t("users.invite.emails") });
+    expect(field.value).toBe("bob@example.com");
+    // A second attempt does not create the group again.
+    mockApi.answer("post", "/tenants/users", sample("User", { id: newId() }));
+    await reviewAndSend(user, t("users.invite.submit", { count: 1 }));
+    await waitFor(() =>
+      expect(mockApi.bodies("createUsers")).toEqual([[{ email: "bob@example.com", groups: [], roles: [] }]]),
+    );
+  });
 });

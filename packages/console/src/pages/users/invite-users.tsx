@@ -2,13 +2,14 @@
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Checkbox, FileButton, Group, List, Stack, Text, Textarea } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { type FormEvent, useMemo, useState } from "react";
+import { type FormEvent, type ReactNode, useMemo, useState } from "react";
+import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
 import { type PlannedChange, sendChanges } from "../../records/planned-change.ts";
-import { RecordPicker } from "../../records/record-picker.tsx";
+import { nameOfNew, RecordPicker } from "../../records/record-picker.tsx";
 import { isBlocked, ReviewedChange } from "../../records/reviewed-change.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { InvitationLinks } from "./invitation-links.tsx";
@@ -24,7 +25,26 @@ interface Refused {
 }
 
 export function InviteUsers({ close }: { readonly close: () => void }) {
+  return (
+    <InviteForm close={close}>
+      {(content, leave) => (
+        <Dialog onClose={leave} title={t("users.invite.title")} closeOnClickOutside={false}>
+          {content}
+        </Dialog>
+      )}
+    </InviteForm>
+  );
+}
+
+interface InviteFormProps {
+  readonly close: () => void;
+  /** The frame of the form, such as a dialog. */
+  readonly children?: (content: ReactNode, leave: () => void) => ReactNode;
+}
+
+export function InviteForm({ close, children = (content) => content }: InviteFormProps) {
   const canReadGroups = usePermission("groups:read");
+  const canCreateGroups = usePermission("groups:write");
   const canReadRoles = usePermission("roles:read");
   const [text, setText] = useState("");
   const [groups, setGroups] = useState<readonly string[]>([]);
@@ -33,6 +53,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
   const [invitedEmails, setInvitedEmails] = useState<readonly string[]>([]);
   const [error, setError] = useState<unknown>();
   const [refused, setRefused] = useState<readonly Refused[]>([]);
+  const [removedGroups, setRemovedGroups] = useState<readonly string[]>([]);
   const [reviewed, setReviewed] = useState<{
     readonly emails: readonly string[];
     readonly refused: readonly Refused[];
@@ -44,6 +65,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
     event.preventDefault();
     setError(undefined);
     setRefused([]);
+    setRemovedGroups([]);
     setReviewed({ emails, refused: [] });
   };
   const send = async (overrideReason: string | undefined) => {
@@ -53,6 +75,8 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
     rejected.push(...result);
     const invited = left.length - result.length;
     if (invited > 0) notifications.show({ message: t("users.invite.done", { count: invited }), color: "green" });
+    // New groups exist now. A second attempt, with corrected addresses, uses them.
+    if (invited > 0 && (rejected.length > 0 || invalid.length > 0)) await selectCreated();
     const refusedEmails = new Set(rejected.map(({ email }) => email));
     const done = left.filter((email) => !refusedEmails.has(email));
     // Without mail, people need their links in another way.
@@ -60,6 +84,15 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
       unsaved.release();
       setInvitedEmails(done);
     } else goBack(rejected);
+  };
+  const selectCreated = async () => {
+    try {
+      setGroups(await findCreated(groups));
+    } catch {
+      // The users are invited. A name that stayed selected would be refused as taken.
+      setGroups(groups.filter((group) => nameOfNew(group) === undefined));
+      setRemovedGroups(newGroupsOf({ groups }));
+    }
   };
   const goBack = (rejected: readonly Refused[]) => {
     setReviewed(undefined);
@@ -74,7 +107,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
   /** Skips addresses that the preview rejects, and previews the others. */
   const skipRefused = (problem: unknown): boolean => {
     if (reviewed === undefined || isBlocked(problem)) return false;
-    const found = refusedOf(problem, reviewed.emails);
+    const found = refusedOf(problem, reviewed.emails, newGroupsOf({ groups }).length);
     if (found.size === 0) {
       setReviewed(undefined);
       setError(problem);
@@ -87,8 +120,8 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
     return true;
   };
   const addresses = t("users.invite.addresses", { count: emails.length });
-  return (
-    <Dialog onClose={unsaved.leave} title={t("users.invite.title")} closeOnClickOutside={false}>
+  return children(
+    <>
       {reviewed !== undefined && unsaved.asks && (
         <Stack mb="md">
           <DiscardNotice unsaved={unsaved} />
@@ -151,6 +184,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
                 lines={refused.map(({ email, reason }) => t("users.invite.refused", { email, reason }))}
               />
             )}
+            {removedGroups.length > 0 && <Listed title={t("users.invite.groupsRemoved")} lines={removedGroups} />}
             {ignored.length > 0 && <Listed title={t("users.invite.ignored")} lines={ignored} />}
             {canReadGroups && (
               <RecordPicker
@@ -159,6 +193,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
                 description={t("users.invite.groupsHelp")}
                 value={groups}
                 onChange={setGroups}
+                createLabel={canCreateGroups ? (name) => t("users.invite.createGroup", { name }) : undefined}
               />
             )}
             {canReadRoles && (
@@ -188,7 +223,8 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
           </Stack>
         </form>
       )}
-    </Dialog>
+    </>,
+    unsaved.leave,
   );
 }
 
@@ -213,18 +249,53 @@ function batchesOf(emails: readonly string[]): readonly (readonly string[])[] {
 
 /** Applies to all invited users. */
 interface Grants {
+  /** Ids of groups, and names of new ones. */
   readonly groups: readonly string[];
   readonly roles: readonly string[];
   /** Whether to send mail. */
   readonly notify: boolean;
 }
 
+/** The names of the groups that are created with the users. */
+function newGroupsOf({ groups }: Pick<Grants, "groups">): readonly string[] {
+  return groups.flatMap((group) => nameOfNew(group) ?? []);
+}
+
+/** Replaces the names of groups that were created by their ids. */
+async function findCreated(groups: readonly string[]): Promise<readonly string[]> {
+  const found = groups.map(async (group) => {
+    const name = nameOfNew(group);
+    if (name === undefined) return group;
+    const { data } = await api.get("/tenants/groups", { query: { "filter[name]": name, limit: 1 } });
+    if (data[0] === undefined) throw new Error(`The group ${name} does not exist.`);
+    return data[0].id;
+  });
+  return Promise.all(found);
+}
+
 function changesOf(emails: readonly string[], { groups, roles, notify }: Grants): readonly PlannedChange[] {
-  return batchesOf(emails).map((batch) => ({
-    method: "POST",
-    path: "/tenants/users",
-    body: batch.map((email) => ({ email, groups, roles, ...(notify ? { notify } : {}) })),
-  }));
+  const created = newGroupsOf({ groups });
+  const ids = groups.map((group) => {
+    const name = nameOfNew(group);
+    return name === undefined ? group : `@group${created.indexOf(name)}`;
+  });
+  return [
+    ...created.map(
+      (name, index): PlannedChange => ({
+        method: "POST",
+        path: "/tenants/groups",
+        as: `group${index}`,
+        body: { name },
+      }),
+    ),
+    ...batchesOf(emails).map(
+      (batch): PlannedChange => ({
+        method: "POST",
+        path: "/tenants/users",
+        body: batch.map((email) => ({ email, groups: ids, roles, ...(notify ? { notify } : {}) })),
+      }),
+    ),
+  ];
 }
 
 /** Invites all users or none. Repeats the request without rejected addresses, and returns those. */
@@ -240,7 +311,7 @@ async function invite(
       await sendChanges(changesOf(left, grants), { overrideReason });
       return refused;
     } catch (error) {
-      const found = refusedOf(error, left);
+      const found = refusedOf(error, left, newGroupsOf(grants).length);
       if (found.size === 0) throw error;
       for (const [index, reason] of found) refused.push({ email: left[index] ?? "", reason });
       left = left.filter((_, index) => !found.has(index));
@@ -249,14 +320,18 @@ async function invite(
   return refused;
 }
 
-/** The rejected addresses of one request, or of a change set, by index. */
-function refusedOf(error: unknown, emails: readonly string[]): ReadonlyMap<number, string> {
+/**
+ * The rejected addresses of one request, or of a change set, by index.
+ *
+ * @param preceding number of changes in the set before those with addresses
+ */
+function refusedOf(error: unknown, emails: readonly string[], preceding: number): ReadonlyMap<number, string> {
   const found = new Map<number, string>();
   if (!(error instanceof GatehouseError)) return found;
   for (const { pointer, message } of error.errors) {
-    const [, change = "0", item] = /^(?:\/changes\/(\d+)\/body)?\/(\d+)(?:\/email)?$/.exec(pointer) ?? [];
-    const index = Number(change) * batchSize + Number(item);
-    if (item !== undefined && index < emails.length) found.set(index, message);
+    const [, change = `${preceding}`, item] = /^(?:\/changes\/(\d+)\/body)?\/(\d+)(?:\/email)?$/.exec(pointer) ?? [];
+    const index = (Number(change) - preceding) * batchSize + Number(item);
+    if (item !== undefined && index >= 0 && index < emails.length) found.set(index, message);
   }
   if (found.size === 0 && error.code === "email_taken") {
     const index = emails.length === 1 ? 0 : emails.findIndex((email) => error.problem.detail.includes(email));

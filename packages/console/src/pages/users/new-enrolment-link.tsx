@@ -4,7 +4,7 @@ import { Alert, Button, Center, Code, Group, Stack, Text } from "@mantine/core";
 import { CopyText } from "../../app/copy.tsx";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
-import { QrCode } from "./qr-code.tsx";
+import { QrCode } from "../../records/qr-code.tsx";
 
 interface NewEnrolmentLinkProps {
   readonly name: string;
@@ -12,34 +12,40 @@ interface NewEnrolmentLinkProps {
   readonly close: () => void;
 }
 
-export function NewLink({ name, link: { url, code }, close }: NewEnrolmentLinkProps) {
+export function NewLink({ close, ...link }: NewEnrolmentLinkProps) {
   return (
-    <Dialog onClose={() => undefined} title={t("enrolmentLinks.created", { name })} closable={false}>
-      <Stack>
-        <Text>{t("enrolmentLinks.createdText")}</Text>
-        <Code block aria-label={t("enrolmentLinks.link")} className="secret">
-          {url}
-        </Code>
-        <Center>
-          <QrCode text={url} label={t("enrolmentLinks.qr")} />
-        </Center>
-        <Text>{t("enrolmentLinks.codeText", { address: new URL("/console/enrol", url).href })}</Text>
-        <Code block aria-label={t("enrolmentLinks.code")} className="secret">
-          {code}
-        </Code>
-        <Alert color="yellow" variant="outline">
-          {t("enrolmentLinks.warning")}
-        </Alert>
-        <Group justify="flex-end">
-          <CopyText text={url} variant="default" data-autofocus>
-            {t("enrolmentLinks.copyLink")}
-          </CopyText>
-          <CopyText text={code} variant="default">
-            {t("enrolmentLinks.copyCode")}
-          </CopyText>
-          <Button onClick={close}>{t("records.secret.saved")}</Button>
-        </Group>
-      </Stack>
+    <Dialog onClose={() => undefined} title={t("enrolmentLinks.created", { name: link.name })} closable={false}>
+      <LinkDetails {...link} close={close} />
     </Dialog>
+  );
+}
+
+export function LinkDetails({ link: { url, code }, close }: NewEnrolmentLinkProps) {
+  return (
+    <Stack>
+      <Text>{t("enrolmentLinks.createdText")}</Text>
+      <Code block aria-label={t("enrolmentLinks.link")} className="secret">
+        {url}
+      </Code>
+      <Center>
+        <QrCode text={url} label={t("enrolmentLinks.qr")} />
+      </Center>
+      <Text>{t("enrolmentLinks.codeText", { address: new URL("/console/enrol", url).href })}</Text>
+      <Code block aria-label={t("enrolmentLinks.code")} className="secret">
+        {code}
+      </Code>
+      <Alert color="yellow" variant="outline">
+        {t("enrolmentLinks.warning")}
+      </Alert>
+      <Group justify="flex-end">
+        <CopyText text={url} variant="default" data-autofocus>
+          {t("enrolmentLinks.copyLink")}
+        </CopyText>
+        <CopyText text={code} variant="default">
+          {t("enrolmentLinks.copyCode")}
+        </CopyText>
+        <Button onClick={close}>{t("records.secret.saved")}</Button>
+      </Group>
+    </Stack>
   );
 }

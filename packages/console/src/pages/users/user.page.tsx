@@ -22,6 +22,7 @@ import { MailWarning } from "./mail-state.tsx";
 import { TransferOwnership } from "./transfer-ownership.tsx";
 import { UserApiKeys, useApiKeysOf } from "./user-api-keys.tsx";
 import { userChanges } from "./user-changes.ts";
+import { UserDeviceSessions } from "./user-device-sessions.tsx";
 import { groupsField, rolesField, type User, userFields, userValues } from "./user-fields.tsx";
 import { fullName } from "./user-name.ts";
 import { UserSignIn } from "./user-sign-in.tsx";
@@ -47,6 +48,7 @@ export function UserPage() {
       {user && (
         <RecordTabs access={canAsk ? <AccessTab of={{ user: user.id }} /> : undefined}>
           <About user={user} />
+          <UserDeviceSessions user={user} />
           <UserSignIn user={user} />
           <EnrolmentLinks user={user} />
           <UserApiKeys user={user} etag={data.etag} />

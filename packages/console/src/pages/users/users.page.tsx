@@ -109,7 +109,12 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       plan: ({ id }) => ({ method: "DELETE", path: `/tenants/users/${id}` }),
     },
   ],
-  empty: { title: t("users.empty.title"), text: t("users.empty.text") },
+  empty: {
+    title: t("users.empty.title"),
+    text: t("users.empty.text"),
+    action: { label: t("users.invite.title"), to: "/users?new=1", permission: "users:write" },
+    guide: "invitations#invite",
+  },
 };
 
 export function UsersListPage() {

@@ -80,12 +80,14 @@ export function Deliveries({ webhookId, isActive }: DeliveriesProps) {
       empty: {
         title: t("webhooks.deliveries.empty.title"),
         text: t("webhooks.deliveries.empty.text"),
+        action: { label: t("webhooks.deliveries.showEvents"), to: "/events", permission: "events:read" },
+        guide: "webhooks#messages",
       },
     };
   }, [webhookId, canWrite, canReadEvents]);
   return (
     <Panel title={t("webhooks.deliveries.title")}>
-      <RecordList label={t("webhooks.deliveries.title")} definition={definition} />
+      <RecordList label={t("webhooks.deliveries.list")} definition={definition} />
     </Panel>
   );
 }

@@ -82,10 +82,11 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
           <Button variant="default">{t("webhooks.actions")}</Button>
         </Menu.Target>
         <Menu.Dropdown>
+          {/* First, because the menu focuses its first item, and a disabled item takes no focus. */}
+          <Menu.Item onClick={rotate.open}>{t("webhooks.rotate.label")}</Menu.Item>
           <Menu.Item disabled={!webhook.active} onClick={() => test.mutate()}>
             {t("webhooks.test")}
           </Menu.Item>
-          <Menu.Item onClick={rotate.open}>{t("webhooks.rotate.label")}</Menu.Item>
         </Menu.Dropdown>
       </Menu>
       <DeleteRecord

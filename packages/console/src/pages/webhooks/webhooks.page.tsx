@@ -52,7 +52,12 @@ const definition: ListDefinition<Webhook> = {
         value === (active ? (failingSince === undefined ? "active" : "failing") : "off"),
     },
   ],
-  empty: { title: t("webhooks.empty.title"), text: t("webhooks.empty.text") },
+  empty: {
+    title: t("webhooks.empty.title"),
+    text: t("webhooks.empty.text"),
+    action: { label: t("webhooks.create"), to: "/webhooks?new=1", permission: "webhooks:write" },
+    guide: "webhooks#create-a-webhook",
+  },
 };
 
 export function WebhooksListPage() {

@@ -222,11 +222,11 @@ type NodeValues = ReadonlyMap<string, Omit<GraphNodeValues, "isCurrent" | "isFoc
 function cachedNodes(values: NodeValues) {
   const cached = new WeakMap<Placed, Map<string, FlowNode>>();
   return (placed: Placed, className: string, isCurrent: boolean, isFocus: boolean): FlowNode => {
-    const looks = cached.get(placed) ?? new Map<string, FlowNode>();
-    cached.set(placed, looks);
-    const look = `${className} ${isCurrent} ${isFocus}`;
+    const variants = cached.get(placed) ?? new Map<string, FlowNode>();
+    cached.set(placed, variants);
+    const appearance = `${className} ${isCurrent} ${isFocus}`;
     const { node, x, y, width } = placed;
-    const known = looks.get(look) ?? {
+    const known = variants.get(appearance) ?? {
       id: node.key,
       type: "access",
       position: { x, y },
@@ -235,30 +235,30 @@ function cachedNodes(values: NodeValues) {
       className,
       data: { ...values.get(node.key), isCurrent, isFocus },
     };
-    looks.set(look, known);
+    variants.set(appearance, known);
     return known;
   };
 }
 
 const cachedEdges = new WeakMap<Edge, Map<string, FlowEdge>>();
 
-function cachedEdge(edge: Edge, look: string): FlowEdge {
-  const looks = cachedEdges.get(edge) ?? new Map<string, FlowEdge>();
-  cachedEdges.set(edge, looks);
+function cachedEdge(edge: Edge, appearance: string): FlowEdge {
+  const variants = cachedEdges.get(edge) ?? new Map<string, FlowEdge>();
+  cachedEdges.set(edge, variants);
   const { from, to, denies, count } = edge;
-  const known = looks.get(look) ?? {
+  const known = variants.get(appearance) ?? {
     id: `${from} ${to} ${denies}`,
     source: from,
     target: to,
     sourceHandle: denies ? "deny" : "allow",
     targetHandle: denies ? "deny" : "allow",
-    className: `${denies ? "denies" : "allows"} ${look}`,
+    className: `${denies ? "denies" : "allows"} ${appearance}`,
     style: { strokeWidth: Math.min(3, 1.25 + Math.log10(count) / 2) },
     ...(denies ? { markerEnd: "access-denied" } : {}),
     ariaRole: "presentation",
     domAttributes: { "aria-hidden": true },
   };
-  looks.set(look, known);
+  variants.set(appearance, known);
   return known;
 }
 

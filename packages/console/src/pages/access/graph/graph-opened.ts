@@ -15,8 +15,8 @@ function columnOf(owner: string): Column {
 
 /** Expands or collapses a group. The other groups of its column collapse. */
 export function openOrClose(opened: Opened, owner: string): Opened {
-  const kept = [...opened].filter(([key]) => isColumn(key) || columnOf(key) !== columnOf(owner));
-  return new Map([...kept, ...(opened.has(owner) ? [] : [[owner, 0] as const])]);
+  const rest = [...opened].filter(([key]) => isColumn(key) || columnOf(key) !== columnOf(owner));
+  return new Map([...rest, ...(opened.has(owner) ? [] : [[owner, 0] as const])]);
 }
 
 export function turnTo(opened: Opened, owner: string, page: number): Opened {

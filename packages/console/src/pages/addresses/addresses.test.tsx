@@ -1,0 +1,80 @@
+import { screen, within } from "@testing-library/dom";
+import { expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import {
+  click,
+  findPanel,
+  findTitle,
+  openConsole,
+  reviewAndSend,
+  waitForDialogToClose,
+} from "../../testing/console-page.tsx";
+import { etag, mockApi } from "../../testing/mock-api.ts";
+import { newId, sample } from "../../testing/sample.ts";
+
+const id = newId();
+const name = sample("Address", { id, address: "*.dev.example.com", isIp: false, type: "PRIVATE", protocols: [] });
+const limited = { ...name, answersWithin: ["10.0.0.0/8", "fd00::/8"] };
+const field = t("records.address.answersWithin");
+
+async function openAddress(address: typeof name) {
+  mockApi.answer("get", "/tenants/addresses/{id}", address);
+  const user = openConsole(`/addresses/${id}`);
+  await findTitle(address.address);
+  return user;
+}
+
+test("the page of a private name shows where its DNS answers may be", async () => {
+  await openAddress(limited);
+  const about = await findPanel(t("common.about"));
+  await about.findByText("10.0.0.0/8, fd00::/8");
+});
+
+test("the page of a private name without blocks shows the default", async () => {
+  await openAddress(name);
+  const about = await findPanel(t("common.about"));
+  await about.findByText(t("addresses.fields.answersWithinDefault"));
+});
+
+test.each([
+  ["an IP address", { ...name, address: "10.0.0.1", isIp: true }],
+  ["a name of a SAAS resource", { ...name, type: "SAAS" as const }],
+])("the page of %s has no such field", async (_, address) => {
+  await openAddress(address);
+  const about = await findPanel(t("common.about"));
+  expect(about.queryByText(t("addresses.fields.answersWithin"))).toBeNull();
+});
+
+test("blocks are added, and the remaining ones are kept", async () => {
+  const user = await openAddress(limited);
+  await click(user, t("common.edit"));
+  const dialog = within(await screen.findByRole("dialog"));
+  await user.type(dialog.getByRole("combobox", { name: new RegExp(`^${field}`) }), "192.0.2.0/24{Enter}");
+  await reviewAndSend(user, t("common.save"));
+  await waitForDialogToClose();
+  expect(mockApi.received("updateAddress")).toMatchObject([
+    {
+      body: { address: "*.dev.example.com", protocols: [], answersWithin: ["10.0.0.0/8", "fd00::/8", "192.0.2.0/24"] },
+      ifMatch: etag,
+    },
+  ]);
+});
+
+test("without blocks, the default is stored", async () => {
+  const user = await openAddress(limited);
+  await click(user, t("common.edit"));
+  const dialog = within(await screen.findByRole("dialog"));
+  await user.type(dialog.getByRole("combobox", { name: new RegExp(`^${field}`) }), "{Backspace}{Backspace}");
+  await reviewAndSend(user, t("common.save"));
+  await waitForDialogToClose();
+  expect(mockApi.bodies("updateAddress")).toEqual([
+    { address: "*.dev.example.com", protocols: [], answersWithin: null },
+  ]);
+});
+
+test("the form of a SAAS resource asks for no blocks", async () => {
+  const user = await openAddress({ ...name, type: "SAAS" });
+  await click(user, t("common.edit"));
+  const dialog = within(await screen.findByRole("dialog"));
+  expect(dialog.queryByText(field)).toBeNull();
+});

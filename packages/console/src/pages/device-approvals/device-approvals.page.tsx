@@ -1,0 +1,113 @@
+/** Devices that wait for an administrator after their users enrolled them. */
+import type { ItemAt } from "@gatehouse/client/calls";
+import { Code, Group } from "@mantine/core";
+import { type PagedSource, paged } from "../../app/api.ts";
+import { usePermission } from "../../app/session.ts";
+import { nameColumn } from "../../lists/columns.tsx";
+import type { ListDefinition } from "../../lists/list-definition.ts";
+import { RecordList } from "../../lists/record-list.tsx";
+import { t } from "../../messages/i18n.ts";
+import { DeleteRecord } from "../../records/delete-record.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
+import { ReviewedButton } from "../../records/reviewed-change.tsx";
+
+type Device = ItemAt<"/tenants/devices">;
+
+const devices = paged("/tenants/devices");
+/** The path differs from that of all devices, whose answers must not be shown here. */
+const source: PagedSource<Device> = {
+  ...devices,
+  path: "/tenants/devices/approvals",
+  read: (query, signal) => devices.read({ ...query, "filter[approval]": "pending" }, signal),
+};
+
+const definition: ListDefinition<Device> = {
+  source,
+  noun: t("deviceSessions.approvals.noun"),
+  search: { label: t("common.name"), by: "name" },
+  defaultSort: "createdAt",
+  refreshMs: 30_000,
+  columns: [
+    nameColumn("devices", "paged"),
+    {
+      key: "user",
+      title: t("devices.fields.user"),
+      visibleFrom: "xs",
+      cell: ({ user }) =>
+        user === undefined ? t("devices.noUser") : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
+    },
+    {
+      key: "os",
+      title: t("devices.fields.system"),
+      visibleFrom: "md",
+      cell: ({ os, osVersion }) => [os, osVersion].filter(Boolean).join(" "),
+    },
+    {
+      key: "publicKey",
+      title: t("deviceSessions.approvals.key"),
+      visibleFrom: "lg",
+      cell: ({ publicKey }) => <Code>{publicKey}</Code>,
+    },
+    {
+      key: "createdAt",
+      title: t("devices.fields.enrolled"),
+      sortBy: "createdAt",
+      visibleFrom: "sm",
+      cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+    },
+    { key: "answer", title: t("devices.approval.title"), cell: (device) => <Answer device={device} /> },
+  ],
+  bulk: [
+    {
+      label: t("deviceSessions.approvals.approve"),
+      permission: "devices:write",
+      note: t("deviceSessions.approvals.bulkApproveNote"),
+      plan: ({ id, user }) =>
+        user === undefined ? undefined : { method: "POST", path: `/tenants/devices/${id}/reactivate` },
+    },
+    {
+      label: t("deviceSessions.approvals.refuse"),
+      permission: "devices:write",
+      danger: true,
+      note: t("deviceSessions.approvals.bulkRefuseNote"),
+      plan: ({ id }) => ({ method: "DELETE", path: `/tenants/devices/${id}` }),
+    },
+  ],
+  empty: {
+    title: t("deviceSessions.approvals.empty.title"),
+    text: t("deviceSessions.approvals.empty.text"),
+    action: { label: t("deviceSessions.approvals.openSettings"), to: "/settings", permission: "settings:read" },
+    guide: "device#approve-devices",
+  },
+};
+
+function Answer({ device: { id, name, user } }: { readonly device: Device }) {
+  const canWrite = usePermission("devices:write");
+  if (!canWrite) return t("devices.approval.pending");
+  return (
+    <Group gap="xs" wrap="nowrap">
+      {user !== undefined && (
+        <ReviewedButton
+          label={t("deviceSessions.approvals.approve")}
+          title={t("devices.approval.approveTitle", { name })}
+          note={t("deviceSessions.approvals.approveNote", { email: user.email ?? user.id })}
+          changes={[{ method: "POST", path: `/tenants/devices/${id}/reactivate` }]}
+          doneMessage={t("deviceSessions.approvals.approved")}
+          size="xs"
+        />
+      )}
+      <DeleteRecord
+        label={t("deviceSessions.approvals.refuse")}
+        title={t("deviceSessions.approvals.refuseTitle", { name })}
+        effect={t("devices.approval.refuseEffect")}
+        path={`/tenants/devices/${id}`}
+        size="xs"
+      />
+    </Group>
+  );
+}
+
+export function DeviceApprovalsPage() {
+  return <RecordList title={t("deviceSessions.approvals.title")} definition={definition} />;
+}

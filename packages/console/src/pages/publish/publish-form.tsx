@@ -1,0 +1,202 @@
+/** The form that publishes a resource. */
+import { Button, Code, Group, Select, Stack, Text, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { whole } from "../../app/api.ts";
+import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { t } from "../../messages/i18n.ts";
+import { sendChanges } from "../../records/planned-change.ts";
+import { ReviewedChange } from "../../records/reviewed-change.tsx";
+import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
+import { AccessFields, noAccess, PlainPart, Step } from "./access-fields.tsx";
+import { type Publication, protocolFor, publishChanges, resourceChanges } from "./publish-changes.ts";
+import { nameFor, readDestination } from "./read-destination.ts";
+
+const start: Publication = { ...noAccess, address: "", name: "", gateway: "", gatewayName: "gateway-1" };
+
+const gateways = whole("/tenants/gateways");
+const protocols = whole("/tenants/protocols");
+
+function useWhole<Row>(source: { readonly path: string; read(signal?: AbortSignal): Promise<readonly Row[]> }) {
+  return useQuery({
+    queryKey: [source.path, "list", undefined],
+    queryFn: ({ signal }) => source.read(signal),
+  });
+}
+
+export interface Published {
+  readonly name: string;
+  readonly resource: string;
+  readonly isNewGateway: boolean;
+}
+
+interface PublishFormProps {
+  readonly done: (published: Published) => void;
+  /** Whether to create the resource without a policy, as one of several steps. */
+  readonly isStep?: boolean;
+}
+
+export function PublishForm({ done, isStep = false }: PublishFormProps) {
+  const { data: known, error: gatewaysError } = useWhole(gateways);
+  const { data: allProtocols = [], error: protocolsError } = useWhole(protocols);
+  const queryClient = useQueryClient();
+  const [given, setGiven] = useState(start);
+  const [isNamed, setNamed] = useState(false);
+  const [problems, setProblems] = useState<Partial<Record<"address" | "who", string>>>({});
+  const [reviewed, setReviewed] = useState<Publication>();
+  const [error, setError] = useState<unknown>();
+  const unsaved = useUnsaved(given.address !== "");
+  const form = useRef<HTMLFormElement>(null);
+  const destination = readDestination(given.address);
+  const name = isNamed || destination === undefined ? given.name : nameFor(destination);
+  const change = (next: Partial<Publication>) => {
+    setGiven((now) => ({ ...now, ...next }));
+    setProblems({});
+  };
+  // One gateway is the obvious choice. A person may still choose a new one.
+  const [first] = known ?? [];
+  const chosenGateway = given.gateway === "" && first !== undefined ? first.id : given.gateway;
+  const gateway = chosenGateway === newGateway ? "" : chosenGateway;
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const found = {
+      ...(destination === undefined ? { address: t("publish.address.invalid") } : {}),
+      ...(isStep || given.everyone || given.groups.length > 0 ? {} : { who: t("publish.who.missing") }),
+    };
+    setProblems(found);
+    setError(undefined);
+    if (Object.keys(found).length === 0) setReviewed({ ...given, name, gateway });
+  };
+  useEffect(() => {
+    if (Object.keys(problems).length > 0) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [problems]);
+
+  if (gatewaysError !== null || protocolsError !== null) {
+    return <ProblemNotice error={gatewaysError ?? protocolsError} retry={() => queryClient.invalidateQueries()} />;
+  }
+  const Part = isStep ? PlainPart : Step;
+  if (reviewed !== undefined) {
+    const changes = (isStep ? resourceChanges : publishChanges)(reviewed, allProtocols);
+    return (
+      <Part title={t("publish.effect", { name: reviewed.name })}>
+        <DiscardNotice unsaved={unsaved} />
+        <ReviewedChange
+          changes={changes}
+          note={<Summary publication={reviewed} />}
+          label={t("publish.publish")}
+          backLabel={t("records.form.back")}
+          back={() => setReviewed(undefined)}
+          run={async (overrideReason) => {
+            const last = await sendChanges(changes, { overrideReason });
+            unsaved.release();
+            done({
+              name: reviewed.name,
+              resource: isStep ? "" : resourceOf(last),
+              isNewGateway: reviewed.gateway === "",
+            });
+          }}
+          done={() => undefined}
+          refused={(problem) => {
+            if (problem instanceof Error && "code" in problem && problem.code === "access_tests_broken") return false;
+            setReviewed(undefined);
+            setError(problem);
+            return true;
+          }}
+        />
+      </Part>
+    );
+  }
+  return (
+    <form onSubmit={submit} ref={form} noValidate>
+      <Stack>
+        <Part title={t("publish.where")}>
+          <TextInput
+            label={t("publish.address.label")}
+            description={t("publish.address.help")}
+            placeholder="https://wiki.internal"
+            value={given.address}
+            onChange={({ currentTarget }) => change({ address: currentTarget.value })}
+            error={problems.address}
+            maxLength={300}
+            required
+            autoFocus
+          />
+          {destination !== undefined && (
+            <Text size="sm" aria-live="polite">
+              {formatDestination(destination, protocolFor(allProtocols, destination.port)?.name)}
+            </Text>
+          )}
+          <TextInput
+            label={t("common.name")}
+            value={name}
+            onChange={({ currentTarget }) => {
+              setNamed(true);
+              change({ name: currentTarget.value });
+            }}
+            maxLength={120}
+            required
+          />
+        </Part>
+        <Part title={t("publish.through")}>
+          {known !== undefined && known.length > 0 && (
+            <Select
+              label={t("publish.gateway.label")}
+              data={[
+                ...known.map(({ id, name: label }) => ({ value: id, label })),
+                { value: newGateway, label: t("publish.gateway.new") },
+              ]}
+              value={chosenGateway}
+              onChange={(value) => change({ gateway: value ?? newGateway })}
+              allowDeselect={false}
+            />
+          )}
+          {gateway === "" && (
+            <TextInput
+              label={t("publish.gateway.name")}
+              description={t("publish.gateway.help")}
+              value={given.gatewayName}
+              onChange={({ currentTarget }) => change({ gatewayName: currentTarget.value })}
+              maxLength={120}
+              required
+            />
+          )}
+        </Part>
+        {!isStep && <AccessFields access={given} change={change} problem={problems.who} Part={Step} />}
+        {error !== undefined && <ProblemNotice error={error} />}
+        <DiscardNotice unsaved={unsaved} />
+        <Group justify="flex-end">
+          <Button type="submit">{t("common.review")}</Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** The choice of a new gateway. Ids of gateways are UUIDs. */
+const newGateway = "new";
+
+function formatDestination(
+  { address, port }: { readonly address: string; readonly port: number | undefined },
+  protocol?: string,
+) {
+  if (port === undefined) return t("publish.address.allPorts", { address });
+  return t("publish.address.port", { address, protocol: protocol ?? "TCP", port });
+}
+
+/** The resource that the last change of the set, a policy, names. */
+function resourceOf(answer: unknown): string {
+  const { resources } = answer as { readonly resources: readonly { readonly id: string }[] }; // a policy
+  return resources[0]?.id ?? "";
+}
+
+function Summary({ publication: { address, gateway, gatewayName } }: { readonly publication: Publication }) {
+  return (
+    <Stack gap={2}>
+      <Text>
+        {t("publish.summary.address")} <Code>{address}</Code>
+      </Text>
+      {gateway === "" && <Text>{t("publish.summary.newGateway", { name: gatewayName })}</Text>}
+    </Stack>
+  );
+}

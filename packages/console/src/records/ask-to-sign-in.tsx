@@ -1,0 +1,72 @@
+/** The button that requires users to sign in again on their devices. The dialog states how many devices lose access. */
+import { Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { LogIn } from "lucide-react";
+import { paged } from "../app/api.ts";
+import { usePermission } from "../app/session.ts";
+import { t } from "../messages/i18n.ts";
+import { ReviewedButton } from "./reviewed-change.tsx";
+
+/** The device, the user or the group. */
+interface Asked {
+  readonly kind: "device" | "user" | "group";
+  readonly id: string;
+  readonly name: string;
+}
+
+const titles = {
+  device: "deviceSessions.ask.titleDevice",
+  user: "deviceSessions.ask.titleUser",
+  group: "deviceSessions.ask.titleGroup",
+} as const;
+const filters = { device: "filter[id]", user: "filter[user.id]", group: "filter[group.id]" } as const;
+
+export function AskToSignIn({ asked, size = "sm" }: { readonly asked: Asked; readonly size?: "xs" | "sm" }) {
+  const canWrite = usePermission("devices:write");
+  const { kind, id, name } = asked;
+  if (!canWrite) return null;
+  return (
+    <ReviewedButton
+      label={t("deviceSessions.ask.label")}
+      title={t(titles[kind], { name })}
+      note={<AccessLoss asked={asked} />}
+      changes={[{ method: "POST", path: "/tenants/device-sessions/require-sign-in", body: { [`${kind}s`]: [id] } }]}
+      // Sessions are not part of effects: the note states what is lost.
+      changesAccess={false}
+      doneMessage={t("deviceSessions.ask.done")}
+      size={size}
+      icon={<LogIn size={16} aria-hidden />}
+      danger
+    />
+  );
+}
+
+function AccessLoss({ asked: { kind, id } }: { readonly asked: Asked }) {
+  const canRead = usePermission("devices:read");
+  const { data, error } = useQuery({
+    queryKey: ["/tenants/device-sessions", "count", kind, id],
+    enabled: canRead,
+    staleTime: 0,
+    gcTime: 0,
+    queryFn: async ({ signal }) => {
+      const query = { [filters[kind]]: id, "filter[state]": "active", "filter[device.active]": "true", limit: 1 };
+      return (await paged("/tenants/device-sessions").read(query, signal)).total;
+    },
+  });
+  return (
+    <Stack gap="xs">
+      <Text fw={600} aria-live="polite">
+        {data !== undefined
+          ? data === 0
+            ? t("deviceSessions.ask.none")
+            : t("deviceSessions.ask.effect", { count: data })
+          : canRead && error === null
+            ? t("deviceSessions.ask.counting")
+            : t("deviceSessions.ask.unknown")}
+      </Text>
+      <Text>
+        {t("deviceSessions.ask.how")} {kind !== "device" && t("deviceSessions.ask.servers")}
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,64 @@
+/** An empty list: the purpose of its records, the action that leads to the first one, and the guide. */
+import type { Permission } from "@gatehouse/contract/permissions";
+import { Button, Group, Paper, Stack, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { usePermission } from "../app/session.ts";
+import { t } from "../messages/i18n.ts";
+import { GuideLink, type GuidePart } from "./guide-link.tsx";
+
+export interface EmptyList {
+  readonly title: string;
+  /** The purpose of the records, and how to create the first one. */
+  readonly text: string;
+  readonly action: EmptyAction;
+  readonly guide: GuidePart;
+}
+
+interface EmptyAction {
+  readonly label: string;
+  /** The address of a page or of a form, such as `/groups?new=1`. */
+  readonly to: string;
+  /** Required for the action. Without the permission, the list offers only the guide. */
+  readonly permission: Permission;
+}
+
+/** The action of lists of access. */
+export const createPolicy: EmptyAction = {
+  label: t("policies.create"),
+  to: "/policies?new=1",
+  permission: "policies:write",
+};
+
+interface EmptyStateProps {
+  readonly empty: EmptyList;
+  /** Whether the list is a part of a panel, which has a frame of its own. */
+  readonly isPart?: boolean;
+}
+
+export function EmptyState({ empty: { title, text, action, guide }, isPart = false }: EmptyStateProps) {
+  const canAct = usePermission(action.permission);
+  const content = (
+    <Stack align={isPart ? "flex-start" : "center"} gap="xs" data-empty-list>
+      <Text fw={600}>{title}</Text>
+      <Text c="dimmed" ta={isPart ? "start" : "center"} maw={isPart ? 640 : 480}>
+        {text}
+      </Text>
+      <Group gap="md" mt={4} justify={isPart ? "flex-start" : "center"}>
+        {canAct && (
+          <Button component={Link} to={action.to} size={isPart ? "xs" : "sm"}>
+            {action.label}
+          </Button>
+        )}
+        <Text size="sm" component="span">
+          <GuideLink to={guide} />
+        </Text>
+      </Group>
+    </Stack>
+  );
+  if (isPart) return content;
+  return (
+    <Paper withBorder p="xl">
+      {content}
+    </Paper>
+  );
+}
