@@ -75,6 +75,24 @@ test("with --keys-file, the first keys and the owner's link go to a private file
   expect(server.output).toContain(`The first keys are in ${keysFile}. Read the file, then delete it.`);
 });
 
+test("after an interrupted first start, the keys file has the keys and the owner's link", async () => {
+  const keysFile = join(root, "interrupted-keys");
+  const start = (port: string) =>
+    new GatehouseProcess(["serve", "--port", port, "--data-dir", join(root, "second"), "--keys-file", keysFile]);
+  const interrupted = start(new URL(url).port);
+  expect(await interrupted.exited()).toBe(1);
+  await expect(stat(keysFile)).rejects.toThrow("ENOENT");
+  const server = start("0");
+  const { port } = new URL(await server.serving());
+  server.kill("SIGTERM");
+  await server.exited();
+  const keys = await readFile(keysFile, "utf8");
+  expect(keys).toMatch(/gatehouse_op_\w+/);
+  expect(keys).toMatch(new RegExp(`^ {2}http://localhost:${port}/console/enrol\\S+$`, "m"));
+  expect(server.output).toContain(`The first keys are in ${keysFile}.`);
+  expect(server.output).not.toContain("shown at the first start");
+});
+
 test("a keys file in a missing folder is refused before keys exist", async () => {
   const args = [
     "serve",

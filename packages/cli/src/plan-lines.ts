@@ -47,9 +47,15 @@ function valueText(value: unknown): string {
 }
 
 function addressText(address: object): string {
-  const { address: text, protocols } = address as { readonly address: unknown; readonly protocols?: unknown }; // as in a plan
+  const given = address as {
+    readonly address: unknown;
+    readonly protocols?: unknown;
+    readonly answersWithin?: unknown;
+  }; // as in a plan
+  const { address: text, protocols, answersWithin } = given;
   const by = Array.isArray(protocols) && protocols.length > 0 ? ` (${protocols.join(", ")})` : "";
-  return plain(`${String(text)}${by}`);
+  const within = Array.isArray(answersWithin) ? ` within ${answersWithin.join(" or ")}` : "";
+  return plain(`${String(text)}${by}${within}`);
 }
 
 /** Escapes control characters, which a terminal would interpret. */

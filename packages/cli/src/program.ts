@@ -5,6 +5,7 @@ import { addChangeCommand } from "./commands/change.ts";
 import { addConfigurationCommands } from "./commands/configuration.ts";
 import { addContextCommands } from "./commands/context.ts";
 import { addDeviceCommands } from "./commands/device.ts";
+import { addDeviceSessionCommands } from "./commands/device-session.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addDomainCommands } from "./commands/domain.ts";
 import { addEnrolmentKeyCommands } from "./commands/enrolment-key.ts";
@@ -65,6 +66,7 @@ Examples:
   addChangeCommand(program);
   addAccessCommands(program);
   addDeviceCommands(program);
+  addDeviceSessionCommands(program);
   addUserCommands(program);
   return program;
 }

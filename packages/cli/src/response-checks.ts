@@ -9,6 +9,7 @@ import type { ChangeSetResult } from "@gatehouse/contract/records/change-set";
 import type { Configuration, ConfigurationPlan } from "@gatehouse/contract/records/configuration";
 import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
+import type { ListedDeviceSession } from "@gatehouse/contract/records/device-session";
 import type { Domain } from "@gatehouse/contract/records/domain";
 import type { EnrolmentKey, NewEnrolmentKey } from "@gatehouse/contract/records/enrolment-key";
 import type { EnrolmentLink, NewEnrolmentLink } from "@gatehouse/contract/records/enrolment-link";
@@ -112,6 +113,19 @@ export function isProviderTest(response: unknown): response is { readonly url: s
 
 export function isListedUser(response: unknown): response is { readonly id: string; readonly email: string } {
   return hasStrings(response, ["id", "email"]);
+}
+
+export function isNamed(response: unknown): response is { readonly id: string; readonly name: string } {
+  return hasStrings(response, ["id", "name"]);
+}
+
+export function isDeviceSession(response: unknown): response is ListedDeviceSession {
+  return (
+    hasStrings(response, ["id", "state"]) &&
+    hasStrings(response.device, ["id", "name"]) &&
+    hasStrings(response.user, ["id", "email"]) &&
+    isStringOrAbsent(response.endsAt)
+  );
 }
 
 export function isNewDevice(response: unknown): response is { readonly id: string; readonly name: string } {

@@ -249,8 +249,14 @@ function missingText(fact: MissingAccessFact): string {
     case "source-address":
       return `the request comes from ${(fact.sourceIps ?? []).join(" or ")}`;
     case "condition":
-      return `${fact.negated === true ? "not " : ""}${onOneLine(fact.condition?.text ?? "")}`;
+      return `${fact.negated === true ? "not " : ""}${onOneLine(fact.condition?.text ?? "")}${agentHint(fact)}`;
   }
+}
+
+/** A hint for `device.agent`, which does not change after the enrolment of a device. */
+function agentHint({ condition, negated }: MissingAccessFact): string {
+  const needsAgent = condition?.text.trim() === "device.agent" && negated !== true;
+  return needsAgent ? " (the device needs the Gatehouse agent)" : "";
 }
 
 /** Replaces line breaks and control characters, which rules can contain. */

@@ -8,6 +8,7 @@ import { writeError, writeJson, writeLines, writeText } from "../output.ts";
 import { isDeviceConfiguration } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient, callableUrl, urlOf } from "./api-options.ts";
 import { enrolByKey, enrolBySignIn, enrolDevice, signInOnDevice } from "./device-enrolment.ts";
+import { addDeviceStatusCommands } from "./device-status.ts";
 import { readEnrolmentKey } from "./enrolment-key-file.ts";
 import { parseId } from "./parse-id.ts";
 import { untilStopped } from "./stop-signals.ts";
@@ -97,7 +98,7 @@ Examples:
     .command("config")
     .summary("print a device's configuration for wg-quick")
     .description(
-      "Prints a device's configuration in the format of wg-quick and other WireGuard programs. With an API key, prints the current configuration; otherwise, the last configuration of this device. The output does not follow later changes.",
+      "Prints a device's configuration as a file for wg-quick and WireGuard apps. With an API key, prints the current configuration; otherwise, the last configuration of this device. The output does not follow later changes.",
     )
     .option("--device <id>", "Id of the device (default: this machine's device).", parseId)
     .action(printConfiguration)
@@ -117,7 +118,8 @@ Examples:
     .action(replaceDeviceKey);
   addApiOptions(enrol, "apiKey");
   addApiOptions(config, "apiKey");
-  for (const command of [enrol, signingIn, running, config, replacing]) {
+  const asking = addDeviceStatusCommands(device, name);
+  for (const command of [enrol, signingIn, running, ...asking, config, replacing]) {
     command.option(
       "--state-folder <path>",
       "Folder with the keys and the last configuration.",
@@ -166,15 +168,23 @@ async function enrolmentAt(
 ): Promise<Enrolment & { readonly token?: string }> {
   if (options.keyFile !== undefined && !begun) {
     const key = await readEnrolmentKey(options.keyFile);
+    announceConnection(url);
     return enrolByKey(folder, callableUrl(url), key, await machineOf(options));
   }
   const hasKey = options.apiKey !== undefined && options.apiKey !== "";
   // Without a user and a key, the person who signs in is the user.
   if (!hasKey && !begun && (options.user === undefined || options.user === "")) {
+    announceConnection(url);
     return enrolBySignIn(folder, callableUrl(url), await machineOf(options));
   }
   const client = apiClient({ ...options, url }, "apiKey");
+  announceConnection(url);
   return enrolDevice(client, folder, url, async () => descriptionOf(options));
+}
+
+/** Shows what the command waits for. A server that does not answer is given up only after several seconds. */
+function announceConnection(url: string): void {
+  writeError(`Connecting to ${url} …\n`);
 }
 
 /** Loaded on demand, like all modules that only devices need, so that other commands start faster. */
@@ -226,6 +236,7 @@ function nextSteps({ stateFolder }: FolderOptions, folder: DeviceFolder, group: 
 async function signInOnThisDevice({ stateFolder }: FolderOptions, command: Command): Promise<void> {
   const folder = await folderAt(stateFolder);
   const enrolled = await enrolledDevice(folder, groupOf(command));
+  announceConnection(enrolled.url);
   const endsAt = await signInOnDevice(folder, { ...enrolled, url: callableUrl(enrolled.url) });
   const until = endsAt === undefined ? "It does not end by itself." : `It ends at ${endsAt}.`;
   await writeLines([`Signed in on ${enrolled.name}. The session has begun. ${until}`]);

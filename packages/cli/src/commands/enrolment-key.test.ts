@@ -1,28 +1,25 @@
 /** Enrolment keys from creation to use, against a real server. */
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
-import { GatehouseProcess } from "../testing/gatehouse-process.ts";
 import { runHere } from "../testing/run-here.ts";
+import { type ServedInstallation, serveHere } from "../testing/served-here.ts";
 
 let root: string;
-let server: GatehouseProcess;
+let server: ServedInstallation;
 let url: string;
 let apiKey: string;
 
 beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), "gatehouse-test-"));
-  await chmod(root, 0o711); // PostgreSQL's account passes through when the tests run as root
-  server = new GatehouseProcess(["serve", "--port", "0", "--data-dir", path.join(root, "data")]);
-  url = await server.serving();
-  apiKey = /gatehouse_key_\w+/.exec(server.output)?.[0] ?? "";
+  server = await serveHere();
+  ({ url, apiKey } = server);
 });
 afterAll(async () => {
-  server.kill("SIGKILL");
-  await server.exited();
-  await rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  await server?.close();
+  await rm(root, { recursive: true, force: true });
 });
 afterEach(() => vi.restoreAllMocks());
 

@@ -75,7 +75,8 @@ async function createEnrolmentKey(name: string, options: CreateOptions): Promise
     `  Expires        ${made.expiresAt}`,
     `  Enrolment key  ${made.key}`,
     "",
-    "Save the key now. It will not be shown again. On the server, run gatehouse device enrol --key-file FILE.",
+    "Save the key now. It will not be shown again.",
+    "On the server, run sudo gatehouse-device enrol --url URL --key-file FILE.",
   ];
   await shownOnce(
     options.json === true ? writeJson(made) : writeLines(lines),

@@ -3,10 +3,10 @@ import type { Gatehouse } from "@gatehouse/server/main";
 import { createLog } from "@gatehouse/server/platform/log";
 import type { Command } from "commander";
 import { writeJsonLine, writeLines } from "../output.ts";
-import { KeysFile } from "./keys-file.ts";
+import { KeysFile, publicUrlPlaceholder } from "./keys-file.ts";
 import { addSettingOptions, givenFlags } from "./setting-options.ts";
 import { endInTime, untilStopped } from "./stop-signals.ts";
-import { addressLines, addressObject, createdKeyLines, createdKeyObject } from "./welcome.ts";
+import { addressLines, addressObject, createdKeyLines, createdKeyObject, ownerLinkLines } from "./welcome.ts";
 
 interface ServeOptions {
   readonly json?: true;
@@ -83,16 +83,18 @@ async function start(config: Config, stopped: AbortSignal, { json, keysFile }: O
       signal: stopped,
       onKeysCreated(installation) {
         keysCreated = true;
-        if (keysFile !== undefined) keysFile.append(createdKeyLines(installation, config));
-        else if (!json) print(writeLines(createdKeyLines(installation, config)));
+        if (keysFile !== undefined) {
+          const link = ownerLinkLines(installation, publicUrlPlaceholder);
+          keysFile.append([...createdKeyLines(installation, config), ...link]);
+        } else if (!json) print(writeLines(createdKeyLines(installation, config)));
         else print(writeJsonLine(createdKeyObject(installation, config)));
       },
     });
     const shown = keysFile === undefined ? gatehouse : withoutSecrets(gatehouse);
-    if (keysFile !== undefined && keysCreated) keysFile.append(addressLines(gatehouse, config, keysCreated));
+    const keysWritten = keysFile?.complete(gatehouse.publicUrl, fileAddressLines(gatehouse, config)) === true;
     if (json) print(writeJsonLine(addressObject(shown)));
-    else print(writeLines(addressLines(shown, config, keysCreated)));
-    if (keysFile !== undefined && keysCreated && !json) {
+    else print(writeLines(addressLines(shown, config, keysCreated || keysWritten)));
+    if (keysFile !== undefined && keysWritten && !json) {
       print(writeLines([`The first keys are in ${keysFile.path}. Read the file, then delete it.`]));
     }
     return gatehouse;
@@ -100,6 +102,12 @@ async function start(config: Config, stopped: AbortSignal, { json, keysFile }: O
     if (stopped.aborted) return undefined;
     throw error;
   }
+}
+
+/** Lines of the keys file after the keys and the owner's link, which the file already contains. */
+function fileAddressLines(gatehouse: Gatehouse, config: Config): readonly string[] {
+  const { address, publicUrl, installation } = gatehouse;
+  return addressLines({ address, publicUrl, installation: { ...installation, owner: undefined } }, config, true);
 }
 
 function withoutSecrets(gatehouse: Gatehouse): Pick<Gatehouse, "address" | "publicUrl" | "installation"> {

@@ -40,7 +40,11 @@ export function addressObject({ address, publicUrl, installation: { owner } }: S
     : { address, documentation, ownerLink: `${publicUrl}${owner.enrolmentPath}` };
 }
 
-/** Lines with the address and a first request that works as printed. */
+/**
+ * Lines with the address and a first request that works as printed.
+ *
+ * @param keysCreated whether the first keys were shown or stored in a file at this start
+ */
 export function addressLines(
   { address, publicUrl, installation }: Started,
   config: Config,
@@ -53,15 +57,7 @@ export function addressLines(
   if (config.publicUrl === undefined && !isLocal(config.host)) {
     lines.push(`Browsers on other machines need ${variableOf("publicUrl")}, such as https://gatehouse.example.com.`);
   }
-  const { owner } = installation;
-  if (owner !== undefined) {
-    lines.push(
-      `To register a passkey for ${owner.email}, open this link once, within seven days:`,
-      "",
-      `  ${publicUrl}${owner.enrolmentPath}`,
-      "",
-    );
-  }
+  lines.push(...ownerLinkLines(installation, publicUrl));
   const key = firstKeyText(installation, config);
   if (key !== undefined) lines.push("Try:", "", `  curl -H ${key} ${address}/tenants/resources`, "");
   else if (!keysCreated) {
@@ -71,6 +67,17 @@ export function addressLines(
     );
   }
   return lines;
+}
+
+/** Lines with the link with which the owner registers a passkey. None if this start did not create the owner. */
+export function ownerLinkLines({ owner }: Gatehouse["installation"], publicUrl: string): readonly string[] {
+  if (owner === undefined) return [];
+  return [
+    `To register a passkey for ${owner.email}, open this link once, within seven days:`,
+    "",
+    `  ${publicUrl}${owner.enrolmentPath}`,
+    "",
+  ];
 }
 
 function isLocal(host: string): boolean {

@@ -349,10 +349,10 @@ function failureOf(url: string, error: unknown): unknown {
   if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {
     if (error.error === "access_denied") return new CommandFailure("The sign-in was refused in the browser.");
     const reason = error.error_description ?? error.error;
-    return new CommandFailure(`The sign-in failed: ${reason}`, { details: ["Run gatehouse login again."] });
+    return new CommandFailure(`The sign-in failed: ${reason}`, { details: ["Run the command again."] });
   }
   if (error instanceof Error && error.name === "TimeoutError") {
-    return new CommandFailure("Nobody approved the sign-in in time.", { details: ["Run gatehouse login again."] });
+    return new CommandFailure("Nobody approved the sign-in in time.", { details: ["Run the command again."] });
   }
   if (error instanceof Error) {
     return new CommandFailure(`Cannot sign in at ${new URL(url).origin}: ${error.message}.`, {

@@ -2,13 +2,14 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { GatehouseProcess } from "../testing/gatehouse-process.ts";
-import { runHere } from "../testing/run-here.ts";
+import { CommandHere, runHere } from "../testing/run-here.ts";
+import { type ServedInstallation, serveHere } from "../testing/served-here.ts";
+import { shown } from "../testing/shown.ts";
 import type { Credentials } from "./credential-file.ts";
 
 let root: string;
-let server: GatehouseProcess;
+let server: ServedInstallation;
 /** The address of the server, which is not its public address. */
 let url: string;
 let publicUrl: string;
@@ -20,25 +21,13 @@ let contexts: string;
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "gatehouse-test-"));
-  await chmod(root, 0o711); // PostgreSQL's account passes through when the tests run as root
-  server = new GatehouseProcess(["serve", "--port", "0", "--data-dir", join(root, "data")]);
-  url = await server.serving();
-  publicUrl = url.replace("127.0.0.1", "localhost");
-  apiKey = /gatehouse_key_\w+/.exec(server.output)?.[0] ?? "";
-  const code = /Recovery code (\S+)/.exec(server.output)?.[1] ?? "";
-  const recovered = await fetch(`${url}/console/recovery`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
-    body: JSON.stringify({ code }),
-  });
-  expect(recovered.status).toBe(201);
-  const cookie = recovered.headers.getSetCookie().find((text) => text.includes("_session=")) ?? "";
-  page = { cookie: cookie.split(";", 1)[0] ?? "", "sec-fetch-site": "same-origin", "content-type": "application/json" };
+  server = await serveHere();
+  ({ url, publicUrl, apiKey } = server);
+  page = await server.signInOwner();
 });
 afterAll(async () => {
-  server.kill("SIGKILL");
-  await server.exited();
-  await rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  await server?.close();
+  await rm(root, { recursive: true, force: true });
 });
 
 beforeEach(async () => {
@@ -56,28 +45,16 @@ async function step(path: string, body: object): Promise<{ readonly redirectTo: 
   return (await response.json()) as { redirectTo: string };
 }
 
-/** Waits for a text in what a command writes for people. */
-async function shown(command: GatehouseProcess, pattern: RegExp): Promise<string> {
-  return vi.waitFor(
-    () => {
-      const found = pattern.exec(command.log)?.[1];
-      if (found === undefined) throw new Error(`not shown: ${command.log}${command.output}`);
-      return found;
-    },
-    { timeout: waitLimitMs },
-  );
-}
-
 /** Signs in through the browser, and returns the command and the address that the browser opened. */
 async function openLogin(...more: readonly string[]) {
-  const command = new GatehouseProcess(["login", "--url", url, ...more]);
+  const command = new CommandHere(["login", "--url", url, ...more]);
   const opened = new URL(await shown(command, /^ {2}(http\S+)$/m));
   const request = Object.fromEntries(opened.searchParams);
   delete request.scope;
   return { command, opened, request };
 }
 
-async function logIn(...more: readonly string[]): Promise<GatehouseProcess> {
+async function logIn(...more: readonly string[]): Promise<CommandHere> {
   const { command, request } = await openLogin(...more);
   const known = ["response_type", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method"];
   const asked = Object.fromEntries(
@@ -133,7 +110,7 @@ test("the loopback listener ignores requests without the state, and of other hos
 });
 
 test("login with a code signs in through the browser of another machine", async () => {
-  const command = new GatehouseProcess(["login", "--url", url, "--no-browser", "--context", "elsewhere"]);
+  const command = new CommandHere(["login", "--url", url, "--no-browser", "--context", "elsewhere"]);
   const code = await shown(command, /^ {2}([A-Z]{4}-[A-Z]{4})$/m);
   await step("/console/device-authorization", { code, approve: true });
   expect(await command.exited(), command.log).toBe(0);

@@ -1,6 +1,4 @@
-// The `gatehouse` command from its TypeScript sources, for tests that need a process of its own. Needs the condition
-// gatehouse-source: node --conditions=gatehouse-source gatehouse-from-source.mjs serve …
-import { register } from "node:module";
+// The `gatehouse` command from its TypeScript sources, for tests that need a process of its own.
+import { importBundled } from "../../../../test/bundled-program.mjs";
 
-register("../../../../test/typescript-hooks.mjs", import.meta.url);
-await import("../main.ts");
+await importBundled(new URL("../main.ts", import.meta.url));

@@ -4,10 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 /** Arguments with which Node runs the command from the sources, before the command line. */
-export const fromSource = [
-  "--conditions=gatehouse-source",
-  fileURLToPath(new URL("./gatehouse-from-source.mjs", import.meta.url)),
-] as const;
+export const fromSource = [fileURLToPath(new URL("./gatehouse-from-source.mjs", import.meta.url))] as const;
 
 export class GatehouseProcess {
   output = "";
@@ -34,7 +31,7 @@ export class GatehouseProcess {
   /** Waits until the server runs, and returns its address. */
   async serving(): Promise<string> {
     for (;;) {
-      const address = /serves on (http:\S+),/.exec(this.output)?.[1];
+      const address = /serves on (https?:\S+),/.exec(this.output)?.[1];
       if (address !== undefined) return address;
       const ended = this.#ended.then((code) => {
         throw new Error(`gatehouse ended with ${code}: ${this.log}`);
