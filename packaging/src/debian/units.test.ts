@@ -15,11 +15,28 @@ const version = spawnSync("systemd-analyze", ["--version"], { encoding: "utf8" }
 const canCheck = Number(version ?? 0) >= 250;
 if (!canCheck) console.warn("The systemd units are not checked: systemd-analyze 250 or newer is not installed.");
 
-describe.skipIf(!canCheck).each(artefacts)("the unit of $name", ({ name, files }) => {
+/** The text of an artefact's unit; undefined if it has none. */
+function unitOf({ name, files }: (typeof artefacts)[number]): string | undefined {
+  const unit = files.find((each) => each.path === `usr/lib/systemd/system/${name}.service`);
+  return unit === undefined || !("source" in unit)
+    ? undefined
+    : readFileSync(path.join(workspace, unit.source), "utf8");
+}
+
+test.each(["gatehouse-gateway", "gatehouse-device"])("systemd restarts a hanging %s", (name) => {
+  const lines = artefacts
+    .filter((artefact) => artefact.name === name)
+    .flatMap((artefact) => unitOf(artefact)?.split("\n") ?? []);
+  expect(lines).toEqual(
+    expect.arrayContaining(["Type=notify", "NotifyAccess=all", "WatchdogSec=120", "Restart=always"]),
+  );
+});
+
+describe.skipIf(!canCheck).each(artefacts)("the unit of $name", (artefact) => {
+  const { name } = artefact;
   const folder = mkdtempSync(path.join(tmpdir(), "gatehouse-unit-"));
   const file = path.join(folder, `${name}.service`);
-  const unit = files.find((each) => each.path === `usr/lib/systemd/system/${name}.service`);
-  const text = unit === undefined || !("source" in unit) ? "" : readFileSync(path.join(workspace, unit.source), "utf8");
+  const text = unitOf(artefact) ?? "";
   // systemd checks that the program exists, so the unit names one that every machine has.
   writeFileSync(file, text.replace(`/usr/bin/${name}`, "/bin/true"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

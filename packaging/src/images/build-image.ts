@@ -2,9 +2,10 @@
  * Builds container images without a daemon: a minimal Debian, a package of Gatehouse, and a file in `packaging/images`
  * that says how to run it.
  */
-import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { debianPackage, type Included } from "../bill-of-materials.ts";
 import { runProgram } from "../run-program.ts";
 import { writeImageArchive } from "./image-archive.ts";
 
@@ -22,6 +23,8 @@ export interface ImageOptions {
   readonly version: string;
   /** Time of all files, in seconds since 1970. */
   readonly time: number;
+  /** Level of gzip, 0 to 9. */
+  readonly compression: number;
   /** Folder to write to. */
   readonly output: string;
 }
@@ -35,9 +38,15 @@ const user = 10_001;
 /** Files of the package that only an installed system needs. */
 const unneeded = ["etc/gatehouse", "usr/lib/systemd", "usr/lib/sysctl.d", "usr/lib/sysusers.d", "usr/share/lintian"];
 
-/** @returns the path of the image: an archive of docker save, compressed with gzip */
-export async function buildImage(options: ImageOptions): Promise<string> {
-  const { name, architecture, version, time, output, workspace } = options;
+export interface BuiltImage {
+  /** An archive of docker save, compressed with gzip. */
+  readonly file: string;
+  /** The packages of Debian in the image. */
+  readonly includes: readonly Included[];
+}
+
+export async function buildImage(options: ImageOptions): Promise<BuiltImage> {
+  const { name, architecture, version, time, compression, output, workspace } = options;
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-image-"));
   const buildah = (...args: readonly string[]) =>
     runProgram("buildah", [
@@ -46,7 +55,7 @@ export async function buildImage(options: ImageOptions): Promise<string> {
     ]);
   try {
     const context = path.join(folder, "context");
-    await makeContext(context, options);
+    const included = await makeContext(context, options);
     const tag = `localhost/${name}:${version}`;
     await buildah(
       ...["build", "--isolation", "chroot", "--format", "docker", "--timestamp", String(time)],
@@ -57,14 +66,14 @@ export async function buildImage(options: ImageOptions): Promise<string> {
     await buildah("push", tag, `docker-archive:${archive}:${tag}`);
     const file = path.join(output, `${name}_${version}_${architecture}.image.tar.gz`);
     await mkdir(path.join(folder, "archive"));
-    await writeImageArchive(archive, { file, folder: path.join(folder, "archive"), time });
-    return file;
+    await writeImageArchive(archive, { file, folder: path.join(folder, "archive"), time, compression });
+    return { file, includes: included };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function makeContext(context: string, options: ImageOptions): Promise<void> {
+async function makeContext(context: string, options: ImageOptions): Promise<readonly Included[]> {
   const { name, architecture, packageFile, includes, workspace, time } = options;
   const root = path.join(context, "root");
   await mkdir(root, { recursive: true });
@@ -72,12 +81,13 @@ async function makeContext(context: string, options: ImageOptions): Promise<void
   const healthCheck = path.join(workspace, `packaging/images/${name}.health-check.mjs`);
   await copyFile(healthCheck, path.join(context, "health-check.mjs"));
   const archive = path.join(context, "..", "root.tar");
+  const list = path.join(context, "..", "archives");
   // Extracted packages need no emulation of other architectures, and run no scripts.
   await runProgram(
     "mmdebstrap",
     [
       ...["--variant=extract", `--architectures=${architecture}`, `--include=${[...base, ...includes].join(",")}`],
-      ...[release, archive],
+      ...[`--extract-hook=ls "$1/var/cache/apt/archives" > '${list}'`, release, archive],
     ],
     { environment: { SOURCE_DATE_EPOCH: String(time), LC_ALL: "C.UTF-8" } },
   );
@@ -86,6 +96,15 @@ async function makeContext(context: string, options: ImageOptions): Promise<void
   await runProgram("dpkg-deb", ["--extract", packageFile, root]);
   for (const file of unneeded) await rm(path.join(root, file), { recursive: true, force: true });
   await writeAccounts(root);
+  return includedIn(await readFile(list, "utf8"));
+}
+
+/** The packages in a list of archives, such as libc6_2.36-9_amd64.deb. A colon in a version is %3a. */
+function includedIn(list: string): readonly Included[] {
+  return [...list.matchAll(/^([^_\n]+)_([^_\n]+)_([^_\n]+)\.deb$/gm)].map(
+    ([, name = "", version = "", architecture = ""]) =>
+      debianPackage("debian", name, decodeURIComponent(version), architecture),
+  );
 }
 
 /** Scripts of packages would make these files and folders. */

@@ -13,6 +13,12 @@ interface Manifest {
   readonly RepoTags: readonly string[];
   readonly Layers: readonly string[];
 }
+interface ImageArchiveOptions {
+  readonly file: string;
+  readonly folder: string;
+  readonly time: number;
+  readonly compression: number;
+}
 interface Configuration {
   container?: string;
   container_config?: unknown;
@@ -26,10 +32,11 @@ interface Configuration {
  * @param archive written by `buildah push docker-archive:…`
  * @param folder an empty folder for temporary files
  * @param time of all files, in seconds since 1970
+ * @param compression level of gzip, 0 to 9
  */
 export async function writeImageArchive(
   archive: string,
-  { file, folder, time }: { readonly file: string; readonly folder: string; readonly time: number },
+  { file, folder, time, compression }: ImageArchiveOptions,
 ): Promise<void> {
   const [source, target] = [path.join(folder, "source"), path.join(folder, "target")];
   await mkdir(source);
@@ -52,5 +59,5 @@ export async function writeImageArchive(
     ...["--create", "--file", sorted, "--directory", target, "--format=ustar", "--sort=name", `--mtime=@${time}`],
     ...["--owner=0", "--group=0", "--numeric-owner", "--mode=0644", "manifest.json", name, ...manifest.Layers],
   ]);
-  await pipeline(createReadStream(sorted), createGzip({ level: 6 }), createWriteStream(file));
+  await pipeline(createReadStream(sorted), createGzip({ level: compression }), createWriteStream(file));
 }

@@ -10,7 +10,7 @@ const statements: readonly { readonly file: string; readonly before: readonly st
   { file: "packages/server/src/demo/demo-people.ts", before: ['appVersion: "'] },
   { file: "packaging/helm/gatehouse/Chart.yaml", before: ["\nversion: ", "\nappVersion: "] },
   { file: "packaging/compose/compose.yaml", before: ["image: localhost/gatehouse:"] },
-  { file: "docs/gateway.md", before: [" localhost/gatehouse-gateway:"] },
+  { file: "docs/gateway.md", before: [" localhost/gatehouse-gateway:", " ./gatehouse_"] },
 ];
 
 /** The parts of package.json and package-lock.json that have versions of the workspace. */
