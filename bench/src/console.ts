@@ -37,8 +37,9 @@ async function signIn(baseURL: string, { key }: BenchTenant): Promise<Cookies> {
   const page = await context.newPage();
   const traffic = await watch(page);
   await page.goto("/console/");
+  await page.getByRole("button", { name: "Use an API key" }).click();
   await page.locator("input[type=password]").fill(key);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.getByRole("region", { name: "Gateways", exact: true }).getByRole("table").waitFor();
   const { scripts, scriptBytes } = traffic.take();
   print(

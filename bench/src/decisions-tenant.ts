@@ -102,6 +102,7 @@ export function makeDirectory(): Directory {
     osVersion: "14.1",
     appVersion: "1.0.0",
     tags: [],
+    agent: true,
     hardwareId: `hardware-${index}`,
     posture: { diskEncrypted: dice.share() < 0.8 },
   }));

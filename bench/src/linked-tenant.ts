@@ -93,6 +93,7 @@ export function linkedFacts(shape: LinkedShape): TenantFacts {
       osVersion: "1",
       appVersion: "1.0.0",
       tags: [],
+      agent: true,
       hardwareId: `hardware-${index}`,
       posture: {},
     })),

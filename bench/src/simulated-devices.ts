@@ -34,7 +34,7 @@ export class SimulatedDevices {
 
   /** Connects all agents at once to the server at a URL. @returns once the last one has its welcome */
   async connect(url: string): Promise<void> {
-    const place = { url, path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[1] };
+    const place = { url, path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[2] };
     await Promise.all(this.#agents.map((agent) => agent.connect(place)));
   }
 

@@ -64,7 +64,7 @@ export class SimulatedGateways {
 
   /** Connects all agents at once to the server at a URL. @returns once the last one has its welcome */
   async connect(url: string): Promise<void> {
-    const place = { url, path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocols[1] };
+    const place = { url, path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocols[2] };
     await Promise.all(this.#agents.map((agent) => agent.connect(place)));
   }
 

@@ -2,11 +2,11 @@
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  accessibilityProblems,
   type ConsoleWorld,
   hasBrowser,
   openConsoleWorld,
   picture,
-  seriousProblems,
   type Visit,
   withoutBrowser,
 } from "./console-world.ts";
@@ -61,17 +61,17 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
       await isQuiet(page);
       expect(await page.locator(".react-flow__edge.allows").count()).toBeGreaterThan(10);
       expect(await page.locator(".react-flow__edge.denies").count()).toBe(7);
-      expect(await seriousProblems(page)).toEqual([]);
+      expect(await accessibilityProblems(page)).toEqual([]);
       await picture(page, `access-graph-${role.toLowerCase()}-${theme}`);
       await page.getByRole("radiogroup", { name: "Show" }).getByText("Denied").click();
       await page.waitForURL(/show=denied/);
       await expect.poll(() => page.locator(".react-flow__edge.allows").count()).toBe(0);
       expect(await page.locator(".react-flow__edge.denies").count()).toBe(7);
-      expect(await seriousProblems(page)).toEqual([]);
+      expect(await accessibilityProblems(page)).toEqual([]);
       await picture(page, `access-graph-denied-${role.toLowerCase()}-${theme}`);
       await page.getByText("List", { exact: true }).click();
       await page.getByRole("cell", { name: /Kubernetes production/ }).waitFor();
-      expect(await seriousProblems(page)).toEqual([]);
+      expect(await accessibilityProblems(page)).toEqual([]);
       await picture(page, `access-graph-list-${role.toLowerCase()}-${theme}`);
       await visit.leave();
     });
@@ -108,7 +108,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     // Current decisions, beside the effects of policies.
     await button(visit, /^Resource Wiki Allowed now/).waitFor();
     await isQuiet(page);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-graph-user");
     await button(visit, /^Resource Wiki Allowed now/).press("Enter");
     await page.getByRole("region", { name: "Decision" }).getByText("Allowed", { exact: true }).waitFor();
@@ -151,7 +151,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
       .first()
       .waitFor();
     await isQuiet(page);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-graph-narrow");
     expect(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBe(0);
     await page.getByText("Graph", { exact: true }).last().click();
@@ -218,7 +218,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await many.click();
     await button(visit, /^and 1\d more$/).waitFor();
     expect(await nodes(page).count()).toBeLessThan(80);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-graph-large");
     const shown = await nodes(page).allTextContents();
     await page.reload();
@@ -246,7 +246,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await decision.getByText("The resource does not offer this protocol and port.").first().waitFor();
     await page.getByRole("textbox", { name: "Port" }).fill("443");
     await decision.getByText("Allowed", { exact: true }).waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-address");
     expect(page.url()).toMatch(/to=address.*address=wiki.corp.example.com.*port=443/);
     const other = await visitAs("AUDITOR");
@@ -264,7 +264,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
       .getByRole("link", { name: /@example\.com/ })
       .first()
       .waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-address-who");
     await visit.leave();
   });
@@ -288,7 +288,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await page.getByText("Uses the configuration from").last().waitFor();
     await isQuiet(page);
     expect(await page.getByRole("link", { name: "Payroll for all" }).count()).toBe(0);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-who-past");
     await visit.open(`/access?view=who&resource=${resource}&at=2041-01-01T10:00:00Z`);
     await page.getByText("The configuration on that date is not known yet.").waitFor();

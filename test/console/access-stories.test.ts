@@ -1,6 +1,6 @@
 /** Policies, rules, and access to resources. */
 import { describe, expect, test } from "vitest";
-import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
+import { accessibilityProblems, hasBrowser, picture, type Visit } from "./console-world.ts";
 import { button, effectOf, giveLogs, heading, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
@@ -39,11 +39,11 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await expect.poll(() => rows.nth(2).textContent()).toContain("Personnel files");
     await page.getByRole("button", { name: /^Reorder Nobody edits the wiki/ }).focus();
     await page.keyboard.press("Home");
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "policies-moved");
     await button(visit, "Review order").click();
     await effectOf(visit).getByText("Lost: always → never").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "policies-order-review");
     expect(await namesInOrder()).toEqual(before);
     await button(visit, "Save order").click();
@@ -78,7 +78,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
       await page.getByRole("option", { name, exact: true }).click();
       await page.keyboard.press("Tab");
     }
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "policy-new");
     await button(visit, "Review").click();
     await effectOf(visit).getByRole("cell", { name: "Logs" }).first().waitFor();
@@ -124,7 +124,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await button(visit, "Save").click();
     await page.getByText("Blocked by access tests").waitFor();
     expect(await button(visit, "Override and save").isDisabled()).toBe(true);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "policy-override");
     await page.getByRole("textbox", { name: "Reason for the override" }).fill("Sales close the year this week");
     await button(visit, "Override and save").click();
@@ -145,7 +145,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await page.getByRole("menuitem", { name: "Hours of the day" }).click();
     await page.getByRole("group", { name: "Condition 2" }).waitFor();
     await expect.poll(() => page.getByRole("menu").count()).toBe(0);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "rule-builder");
     await page.getByText("Text", { exact: true }).click();
     const editor = page.getByRole("textbox", { name: "Rule" });
@@ -163,7 +163,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await wrong.waitFor();
     await wrong.hover();
     await page.locator(".cm-tooltip-lint").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "rule-error");
     await page.getByRole("textbox", { name: "Name" }).click();
     await editor.focus();
@@ -199,7 +199,10 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
   });
 
   const choose = async ({ page }: Visit, field: string, name: string) => {
-    await page.getByRole("combobox", { name: field, exact: true }).fill(name);
+    const box = page.getByRole("combobox", { name: field, exact: true });
+    // The last-seen device is chosen with the user.
+    if ((await box.inputValue()) === name) return;
+    await box.fill(name);
     await page.getByRole("option", { name, exact: true }).click();
   };
 
@@ -220,14 +223,14 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
       .getByRole("region", { name: "Evaluated policies" })
       .getByText("applies to other users or devices")
       .waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-denied");
     await choose(visit, "Resource", "Source code");
     await choose(visit, "Device", "engineer-01-laptop");
     await decision.getByText("Allowed", { exact: true }).waitFor();
     await page.getByText("Matched (decides)").waitFor();
     await page.getByText("Met", { exact: true }).first().waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-allowed");
     const link = page.url();
     const other = await given.world.visit({ key: await given.world.keyOf("AUDITOR") });
@@ -247,7 +250,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await page.getByRole("link", { name: "Intranet for everyone" }).first().waitFor();
     await page.getByRole("button", { name: "Page 2" }).click();
     await page.waitForURL(/page=2/);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-who");
     await visit.open(`/access?view=what&user=${user}`);
     await page
@@ -277,13 +280,13 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await choose(visit, "Group", "Engineering");
     await choose(visit, "Resource", "Source code");
     await page.getByRole("switch", { name: "Enforced" }).uncheck({ force: true });
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-test-new");
     await button(visit, "Create").click();
     await heading(visit, "Engineers never reach Source code").waitFor();
     await page.getByText(/^Fails in \d+ cases?$/).waitFor();
     await page.getByRole("link", { name: "Explain" }).first().waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-test");
     await button(visit, "Edit").click();
     await choose(visit, "Group", "Sales");
@@ -322,7 +325,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
       .getByRole("region", { name: "Devices" })
       .getByText(/online$/)
       .waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "overview");
     await visit.open("/events");
     await page.getByRole("switch", { name: "Follow live" }).press("Space");
@@ -340,7 +343,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await first.getByRole("link").click();
     await page.getByRole("cell", { name: /Removed: (Operations, Support|Support, Operations)/ }).waitFor();
     await page.getByRole("region", { name: "Effect on access" }).getByText("Lost: always → never").first().waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "event-effect");
     await visit.leave();
   });

@@ -2,7 +2,7 @@
 import { isWrite } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
 import { describe, expect, test } from "vitest";
-import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
+import { accessibilityProblems, hasBrowser, picture, type Visit } from "./console-world.ts";
 import { isQuiet, offersNothing, region, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
@@ -112,7 +112,7 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
       await page.locator("h1").waitFor();
       await isQuiet(visit);
       await picture(page, `auditor-${name}-${width}`);
-      expect(await seriousProblems(page), name).toEqual([]);
+      expect(await accessibilityProblems(page), name).toEqual([]);
       const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       if (excess > 0) wide.push(`${name} by ${excess}`);
     }

@@ -1,6 +1,6 @@
 /** An auditor reads the network and can change nothing in it. */
 import { afterAll, describe, expect, test } from "vitest";
-import { hasBrowser, seriousProblems, signIn } from "./console-world.ts";
+import { accessibilityProblems, hasBrowser, signIn } from "./console-world.ts";
 import { connectGateway, type DeployedGateway } from "./deployed-gateway.ts";
 import {
   button,
@@ -57,7 +57,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
       await heading(visit, "Overview").waitFor();
     };
     await offersNothing(visit, "overview");
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await follow("Gateways", "Frankfurt 1", "Frankfurt 1");
     await follow("Gateways", /Pending/, "Gateways");
     await follow("Gateways", "All gateways", "Gateways");
@@ -178,11 +178,11 @@ describe.runIf(hasBrowser)("an auditor", () => {
     };
     const offered = () => page.locator(".mantine-Spotlight-action").allTextContents();
     await ask("");
-    await expect.poll(async () => (await offered()).length).toBe(22);
+    await expect.poll(async () => (await offered()).length).toBe(24);
     expect((await offered()).filter((text) => /^(create|new|invite|add|write)\b/i.test(text))).toEqual([]);
     await ask("create");
     await page.getByText("No results").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole("textbox", { name: "Search" }).fill("compliant dev");
     await page.getByText("Compliant device", { exact: true }).waitFor();
     await page.keyboard.press("Enter");
@@ -216,7 +216,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
       .waitFor();
     await offersNothing(visit, "gateway");
     expect(await page.content()).not.toContain("gatehouse_gw_");
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     const accounting = await given.idOf("resources", "Accounting");
     const order = async () => (await given.client.get(`/tenants/resources/${accounting}`)).body.gateways;
     const before = await order();

@@ -10,7 +10,7 @@ import type { RoleType } from "@gatehouse/contract/permissions";
 import { fillDemoTenant } from "@gatehouse/server/demo/fill-demo-tenant";
 import { copyDatabase, createDatabase } from "@gatehouse/server/testing/test-database";
 import { startTestServer, type TestClient, type TestServer } from "@gatehouse/server/testing/test-server";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
 import { waitLimitMs } from "../wait-limit.ts";
 
@@ -48,6 +48,8 @@ export interface VisitOptions {
   readonly publicly?: boolean;
   /** Signs in with this key, without the page for it. */
   readonly key?: string;
+  /** Opens another server than that of the world. */
+  readonly url?: string;
 }
 
 export interface Visit {
@@ -81,7 +83,12 @@ async function openShared(): Promise<Shared> {
   return { browser: await chromium.launch({ executablePath, args: flags.split(" ") }), template: database.name };
 }
 
-export async function openConsoleWorld(): Promise<ConsoleWorld> {
+export interface WorldOptions {
+  /** The people of demo mode. */
+  readonly demoPeople?: readonly string[];
+}
+
+export async function openConsoleWorld({ demoPeople }: WorldOptions = {}): Promise<ConsoleWorld> {
   shared ??= openShared();
   const { browser, template } = await shared;
   const database = await copyDatabase(template);
@@ -91,6 +98,7 @@ export async function openConsoleWorld(): Promise<ConsoleWorld> {
     settings: {
       consoleFolder: path.join(root, "packages/console/dist"),
       publicUrl: () => publicUrl,
+      demoPeople,
       // Identity providers of the stories.
       providerNetworks: ["127.0.0.0/8"],
     },
@@ -110,7 +118,7 @@ export async function openConsoleWorld(): Promise<ConsoleWorld> {
       return body.key;
     },
     async visit(options = {}) {
-      const opened = await visit(browser, options.publicly === true ? publicUrl : url, options);
+      const opened = await visit(browser, options.url ?? (options.publicly === true ? publicUrl : url), options);
       visits.add(opened.context);
       if (options.key !== undefined)
         await opened.context.addCookies([await newSession(server.client(options.key), url)]);
@@ -192,6 +200,7 @@ async function newSession(client: TestClient, url: string) {
 }
 
 export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByRole("button", { name: "Use an API key" }).click();
   await page.locator("input[type=password]").fill(key);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.getByRole("button", { name: "Account" }).waitFor();
@@ -205,38 +214,74 @@ interface AxeViolation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** Problems that axe-core rates as serious or worse, by the rules of WCAG 2.2 AA and its own best practices. */
-export async function seriousProblems(page: Page): Promise<readonly string[]> {
+type Theme = "light" | "dark";
+
+/**
+ * Problems of any severity that axe-core finds: by the rules of WCAG 2.2 AA and by its best practices, in both themes
+ * if the page follows the theme of the system. axe-core runs all of these rules by default, except the one that is
+ * enabled below.
+ */
+export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
   // The page's Content-Security-Policy does not restrict the debugger.
   if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(await axeSource);
+  const current = await page.evaluate<Theme>("matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'");
+  const found = [...(await problemsNow(page, {}))];
+  if (await followsSystem(page)) {
+    const other = current === "dark" ? "light" : "dark";
+    await emulateTheme(page, other);
+    // Themes differ in nothing but colours.
+    found.push(...(await problemsNow(page, { runOnly: rulesAboutColours })).map((problem) => `${other}: ${problem}`));
+    await emulateTheme(page, current);
+  }
+  return found;
+}
+
+const rulesAboutColours = { type: "rule", values: ["color-contrast", "link-in-text-block"] } as const;
+
+/** The sign-in page applies the theme once. The console follows the system until a person chooses a theme. */
+function followsSystem(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>(
+    `document.querySelector("style[data-mantine-styles]") !== null &&
+      ["auto", null].includes(localStorage.getItem("mantine-color-scheme-value"))`,
+  );
+}
+
+async function emulateTheme(page: Page, theme: Theme): Promise<void> {
+  await page.emulateMedia({ colorScheme: theme });
+  await page.locator(`html[data-mantine-color-scheme=${theme}]`).waitFor();
+}
+
+async function problemsNow(
+  page: Page,
+  options: { readonly runOnly?: typeof rulesAboutColours },
+): Promise<readonly string[]> {
+  const all = { resultTypes: ["violations"], rules: { "target-size": { enabled: true } }, ...options };
   const violations = (await page.evaluate(
-    "axe.run({ resultTypes: ['violations'] }).then((r) => r.violations)",
+    `axe.run(${JSON.stringify(all)}).then((r) => r.violations)`,
   )) as AxeViolation[]; // axe-core's form
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`)
-          .slice(0, 4)
-          .join(" | ")}`,
-    );
+  return violations.map(
+    ({ id, impact, nodes }) =>
+      `${id} (${impact}): ${nodes
+        .map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`)
+        .slice(0, 4)
+        .join(" | ")}`,
+  );
 }
 
 /** Takes a picture for people and documents. It is written only on request. */
-export async function picture(page: Page, name: string): Promise<void> {
+export async function picture(part: Page | Locator, name: string): Promise<void> {
   const folder = process.env.GATEHOUSE_TEST_PICTURES;
   if (folder === undefined) return;
   await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: path.join(folder, `${name}.png`) });
+  await part.screenshot({ path: path.join(folder, `${name}.png`) });
 }
 
 /** Takes a picture for documents, in docs/pictures. It is written only if GATEHOUSE_DOCUMENT_PICTURES is set. */
-export async function documentPicture(page: Page, name: string): Promise<void> {
-  await picture(page, name);
+export async function documentPicture(part: Page | Locator, name: string, maxBytes = 200_000): Promise<void> {
+  await picture(part, name);
   if (process.env.GATEHOUSE_DOCUMENT_PICTURES === undefined) return;
-  const content = await page.screenshot({ animations: "disabled", caret: "hide" });
-  expect(content.length, `${name}.png in bytes`).toBeLessThanOrEqual(200_000);
+  const content = await part.screenshot({ animations: "disabled", caret: "hide" });
+  expect(content.length, `${name}.png in bytes`).toBeLessThanOrEqual(maxBytes);
   const folder = path.join(root, "docs/pictures");
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, `${name}.png`), content);

@@ -1,6 +1,6 @@
 /** Addresses, protocols, roles, keys, webhooks and devices, and the effect of every change on access. */
 import { describe, expect, test } from "vitest";
-import { hasBrowser, picture, seriousProblems } from "./console-world.ts";
+import { accessibilityProblems, hasBrowser, picture } from "./console-world.ts";
 import { button, effectOf, heading, inDialog, review, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
@@ -21,7 +21,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByRole("combobox", { name: "Protocol 2" }).click();
     await page.getByRole("option", { name: "UDP" }).click();
     await page.getByRole("textbox", { name: "Ports 2" }).fill("5000-5100");
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "protocol-new");
     await page.getByRole("textbox", { name: "Name" }).fill("Telemetry");
     await inDialog(visit, "Create").click();
@@ -40,7 +40,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await effectOf(visit)
       .getByText(/access changes/)
       .waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "address-new-review");
     await inDialog(visit, "Add").click();
     await heading(visit, "telemetry.corp.example.com").waitFor();
@@ -82,11 +82,11 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.locator("input[type=datetime-local]").fill("2099-01-31T12:00");
     await page.getByRole("combobox", { name: "Source addresses" }).fill("192.0.2.0/24");
     await page.keyboard.press("Enter");
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "api-key-new");
     await inDialog(visit, "Create").click();
     await page.getByRole("dialog", { name: "API key Nightly report" }).waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await button(visit, "Copy secret").click();
     const secret = await page.evaluate("navigator.clipboard.readText()");
     expect(secret).toMatch(/^gatehouse_key_/);
@@ -111,7 +111,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByText("Replaced, still valid").waitFor();
     await button(visit, "Revoke").click();
     await page.getByText("stop working immediately").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await inDialog(visit, "Revoke").click();
     await heading(visit, "API keys").waitFor();
     expect((await given.client.get(`/tenants/api-keys/${made.id}`)).status).toBe(404);
@@ -145,7 +145,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByRole("option", { name: "agent-01@example.com" }).click();
     await review(visit, "Assign");
     await button(visit, "Remove agent-01@example.com").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "role-one");
     await button(visit, "Remove agent-01@example.com").click();
     await effectOf(visit)
@@ -165,7 +165,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
       if (what === "device") await page.getByRole("region", { name: "Devices" }).getByRole("link").first().click();
       await button(visit, "Deactivate").click();
       await effectOf(visit).getByText("Lost:").first().waitFor();
-      expect(await seriousProblems(page)).toEqual([]);
+      expect(await accessibilityProblems(page)).toEqual([]);
       await picture(page, `deactivate-${what}`);
       await inDialog(visit, "Deactivate").click();
       await button(visit, "Reactivate").click();
@@ -187,7 +187,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
       .getByText(/access changes|Lost:/)
       .first()
       .waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await inDialog(visit, "Cancel").click();
     // A policy names the gateway: the refusal is shown before the button is pressed.
     visit.expectFailures(409);
@@ -256,7 +256,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     visit.expectFailures(409);
     await inDialog(visit, "Save").click();
     await page.getByRole("textbox", { name: "Reason for the override" }).fill("Stands in for a colleague");
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "user-override");
     await button(visit, "Override and save").click();
     await page.getByRole("region", { name: "Profile" }).getByRole("link", { name: "Operations" }).waitFor();
@@ -290,7 +290,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     await page.getByRole("combobox", { name: "Events" }).fill("group.");
     await page.getByRole("option", { name: "group.created" }).click();
     await page.keyboard.press("Tab");
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "webhook-new");
     await inDialog(visit, "Create").click();
     await page
@@ -303,7 +303,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     await button(visit, "More").click();
     await page.getByRole("menuitem", { name: "Send a test message" }).click();
     await page.getByRole("cell", { name: "webhook.test" }).waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "webhook-one");
     await button(visit, "Redeliver").click();
     await page.getByText("Delivery scheduled").waitFor();

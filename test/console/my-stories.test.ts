@@ -1,13 +1,19 @@
 /** A person without roles: own access, own devices, and nothing else. */
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { activeUser, signInAs } from "@gatehouse/server/testing/signed-in-person";
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { hasBrowser, seriousProblems, type VisitOptions } from "./console-world.ts";
+import { accessibilityProblems, hasBrowser, type VisitOptions } from "./console-world.ts";
 import { button, heading, inDialog, region, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
 
 const pictures = process.env.GATEHOUSE_TEST_PICTURES;
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (pictures !== undefined) await page.screenshot({ path: path.join(pictures, `${name}.png`), fullPage: true });
+}
 
 describe.runIf(hasBrowser)("a person without roles", () => {
   const given = storyWorld();
@@ -74,7 +80,7 @@ describe.runIf(hasBrowser)("a person without roles", () => {
     await page.getByRole("textbox", { name: /Something missing/ }).fill("payroll.internal");
     await page.keyboard.press("Enter");
     await page.getByText("Gatehouse gives you no access to this").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
 
     const rename = button(visit, "Rename Laptop");
     await rename.focus();
@@ -90,11 +96,12 @@ describe.runIf(hasBrowser)("a person without roles", () => {
     await inDialog(visit, "Remove").click();
     await button(visit, "Remove Old phone").waitFor({ state: "detached" });
     await button(visit, "Add a device").click();
+    await page.getByRole("radio", { name: /Linux computer/ }).check();
     await page
       .getByRole("dialog")
-      .getByText(/gatehouse device enrol --url/)
+      .getByText(/gatehouse-device enrol --url/)
       .waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await page.keyboard.press("Escape");
 
     await region(visit, "Sessions").getByText("This session").waitFor();
@@ -104,6 +111,68 @@ describe.runIf(hasBrowser)("a person without roles", () => {
       .getByRole("button", { name: /Sign in with/ })
       .first()
       .waitFor();
+    await visit.leave();
+  });
+
+  test("adds a phone with the WireGuard app by keyboard at 390 pixels, and updates its file", async () => {
+    const person = await newPerson("phone.person@example.com");
+    await given.client.must.put("/tenants/settings", { deviceSessionLifetime: 3600 });
+    const visit = await visitAs(person, { width: 390 });
+    const { page } = visit;
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(request.url() + (request.postData() ?? "")));
+    await visit.open("/my");
+    await button(visit, "Add a device").press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Name of the device" }).waitFor();
+    const isInName = () => page.evaluate<boolean>("document.activeElement.matches('input:not([type=radio])')");
+    await expect.poll(() => page.evaluate("document.activeElement.closest('[role=dialog]') !== null")).toBe(true);
+    for (let presses = 0; !(await isInName()) && presses < 10; presses++) await page.keyboard.press("Tab");
+    await page.keyboard.type("Phone");
+    await picture(page, "my-add-390");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+
+    await page.getByRole("img", { name: "QR code for Phone" }).waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "my-file-390");
+    const saved = page.waitForEvent("download");
+    await button(visit, "Download file").press("Enter");
+    const download = await saved;
+    expect(download.suggestedFilename()).toBe("gatehouse.conf");
+    const file = await readFile(await download.path(), "utf8");
+    const privateKey = /^PrivateKey = (\S{44})$/m.exec(file)?.[1] ?? "";
+    expect(privateKey).not.toBe("");
+    expect(file).toMatch(/^Address = 100\.\d+\.\d+\.\d+\/32, fd/m);
+    await page.keyboard.press("Escape");
+    await button(visit, "I have saved it").press("Enter");
+    await dialog.waitFor({ state: "detached" });
+
+    await page.getByText("Signed in until").waitFor();
+    await button(visit, "Sign in again on Phone").press("Enter");
+    await page.getByText("The device is signed in again").waitFor();
+    await button(visit, "Update file for Phone").press("Enter");
+    await page.getByText("is not updated by itself").waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, "my-update-390");
+    await expect.poll(() => button(visit, "Choose file").isDisabled()).toBe(false);
+    const choosing = page.waitForEvent("filechooser");
+    await button(visit, "Choose file").press("Enter");
+    await (await choosing).setFiles({ name: "gatehouse.conf", mimeType: "text/plain", buffer: Buffer.from(file) });
+    await page.getByRole("img", { name: "QR code for Phone" }).waitFor();
+    const again = page.waitForEvent("download");
+    await button(visit, "Download file").press("Enter");
+    expect(await readFile(await (await again).path(), "utf8")).toBe(file);
+    await button(visit, "I have saved it").press("Enter");
+    expect(sent.some((text) => text.includes(privateKey) || text.includes(encodeURIComponent(privateKey)))).toBe(false);
+    expect(sent.some((text) => text.includes('"publicKey"'))).toBe(true);
+
+    await picture(page, "my-devices-390");
+    await button(visit, "Remove Phone").press("Enter");
+    await inDialog(visit, "Remove").press("Enter");
+    await page.getByText("You have no device yet.", { exact: true }).waitFor();
+    await given.client.must.put("/tenants/settings", { deviceSessionLifetime: null });
     await visit.leave();
   });
 
@@ -130,10 +199,8 @@ describe.runIf(hasBrowser)("a person without roles", () => {
     await button(visit, `Why? Lab ${theme} ${width}`).click();
     await page.getByText("open only from certain networks").waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
-    expect(await seriousProblems(page)).toEqual([]);
-    if (pictures !== undefined) {
-      await page.screenshot({ path: path.join(pictures, `my-${theme}-${width}.png`), fullPage: true });
-    }
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await picture(page, `my-${theme}-${width}`);
     await visit.leave();
   });
 });

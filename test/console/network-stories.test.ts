@@ -2,11 +2,11 @@
 import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  accessibilityProblems,
   type ConsoleWorld,
   hasBrowser,
   openConsoleWorld,
   picture,
-  seriousProblems,
   type Visit,
   withoutBrowser,
 } from "./console-world.ts";
@@ -41,7 +41,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await button(visit, "Create").click();
     await heading(visit, "Bergen").waitFor();
     await page.getByText("Waiting for the gateway to connect").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "gateway-deploy");
     await button(visit, "Copy with token").click();
     await page.evaluate("globalThis.isSamePage = true");
@@ -50,7 +50,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.locator("h1 + *").getByText("Online", { exact: true }).waitFor();
     await region(visit, "Configuration").getByText("In sync").waitFor();
     expect(await page.evaluate("globalThis.isSamePage")).toBe(true);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     const id = page.url().split("/").at(-1) ?? "";
     gateway.agent.refusal = "the interface gatehouse0 is in use";
     const wiki = (await world.client.get("/tenants/resources?filter[name]=Wiki")).body.data[0];
@@ -58,7 +58,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.locator("h1 + *").getByText("Error", { exact: true }).waitFor();
     await region(visit, "Configuration").getByText("Rejected", { exact: true }).waitFor();
     await region(visit, "Configuration").getByText("the interface gatehouse0 is in use").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "gateway-refused");
     await visit.open("/overview");
     const row = region(visit, "Gateways").getByRole("row", { name: /^Bergen/ });
@@ -105,7 +105,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     const rows = page.getByRole("region", { name: /^Gateways/ }).locator("tbody tr");
     await expect.poll(() => rows.first().textContent()).toContain("Cloud");
     expect(await order()).toEqual(before);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "resource-gateways-moved");
     await button(visit, "Save priority").click();
     await expect.poll(order).toEqual(["Cloud", "Frankfurt 2", "Frankfurt 1"]);
@@ -130,7 +130,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await notice.waitFor({ timeout: 30_000 });
     expect(await rows.first().textContent()).toContain("Frankfurt 1");
     expect(await page.getByText("You have unsaved changes to the priority.").count()).toBe(0);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await grip("Frankfurt 1").focus();
     await page.keyboard.press("End");
     await expect.poll(() => notice.count()).toBe(0);
@@ -218,7 +218,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
       .toBe(1);
     expect(await names.allTextContents()).toEqual(first);
     expect(await page.getByText("You have unsaved changes to the order.").count()).toBe(0);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "policies-overtaken");
     await grip("Mail and meetings").focus();
     await page.keyboard.press("End");
@@ -270,7 +270,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
       await visit.open("/overview");
       await region(visit, "Unreachable resources").getByText("Time sheets: it has no gateway").waitFor();
       await region(visit, "Unused policies").getByText("Interns write time sheets: no active users match").waitFor();
-      expect(await seriousProblems(page)).toEqual([]);
+      expect(await accessibilityProblems(page)).toEqual([]);
       await region(visit, "Unreachable resources").getByRole("link", { name: "Time sheets" }).click();
       await heading(visit, "Time sheets").waitFor();
       await visit.leave();

@@ -2,11 +2,11 @@
 import { until } from "@gatehouse/server/testing/until";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  accessibilityProblems,
   type ConsoleWorld,
   documentPicture,
   hasBrowser,
   openConsoleWorld,
-  seriousProblems,
   type Visit,
   withoutBrowser,
 } from "./console-world.ts";
@@ -72,7 +72,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
     (await world.client.get(`/tenants/${path}?filter[name]=${encodeURIComponent(name)}`)).body.data[0].id;
   const settled = async ({ page }: Visit) => {
     await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     // Ends hover effects and transitions.
     await page.mouse.move(0, 0);
     await page.evaluate("document.fonts.ready.then(() => undefined)");

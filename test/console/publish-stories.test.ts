@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hasBrowser, picture, seriousProblems } from "./console-world.ts";
+import { accessibilityProblems, hasBrowser, picture } from "./console-world.ts";
 import { button, heading, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
@@ -32,11 +32,11 @@ describe.runIf(hasBrowser)("an administrator who publishes a resource", () => {
     await page.keyboard.press("Escape");
     await step(page.getByRole("checkbox", { name: "The device's disk is encrypted" }).check());
     await step(page.getByRole("checkbox", { name: /^Only Monday to Friday/ }).check());
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "publish-filled");
     await step(button(visit, "Review").click());
     await page.getByRole("region", { name: "Effect of this change" }).getByText(/gain/).first().waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "publish-review");
     await step(button(visit, "Publish").click());
     await page.getByRole("heading", { name: "Handbook is published" }).waitFor();

@@ -1,6 +1,6 @@
 /** The audit record: searches in it, and changes that are reverted from it. */
 import { describe, expect, test } from "vitest";
-import { hasBrowser, picture, seriousProblems, type Visit } from "./console-world.ts";
+import { accessibilityProblems, hasBrowser, picture, type Visit } from "./console-world.ts";
 import { button, effectOf, heading, inDialog, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
@@ -31,7 +31,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await page.waitForURL(/from=2019-12-31T23/);
     await page.getByRole("link", { name: "Create group" }).first().waitFor();
     expect(await page.locator("tbody").getByRole("link").allTextContents()).not.toContain("Create user");
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "events-filters");
     await page.getByRole("textbox", { name: "Target ID" }).fill(body.id);
     await page.keyboard.press("Enter");
@@ -69,7 +69,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await previewRevert(visit, event);
     await page.getByRole("dialog").getByRole("row", { name: /^Name/ }).waitFor();
     await effectOf(visit).getByText("Gained:").first().waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "revert-review");
     await inDialog(visit, "Revert").click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -121,7 +121,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await previewRevert(visit, await eventOf(made.body.id, "deleteResource"));
     await page.getByText("The deleted record returns with a new ID").waitFor();
     await effectOf(visit).waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "revert-deletion");
     await inDialog(visit, "Revert").click();
     await heading(visit, "Short-lived").waitFor();

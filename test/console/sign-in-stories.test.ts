@@ -1,8 +1,12 @@
 /** People enrol, and sign in with passkeys. */
+import { randomBytes } from "node:crypto";
 import { enrolmentLinkFor } from "@gatehouse/server/testing/browser-page";
+import { freePort } from "@gatehouse/server/testing/pebble";
 import { activeUser, ownerOf, signInAs } from "@gatehouse/server/testing/signed-in-person";
+import { createEmptyDatabase, databaseUrl } from "@gatehouse/server/testing/test-database";
 import { describe, expect, test } from "vitest";
-import { hasBrowser, seriousProblems, type Visit } from "./console-world.ts";
+import { GatehouseProcess } from "../../packages/cli/src/testing/gatehouse-process.ts";
+import { accessibilityProblems, hasBrowser, signIn, type Visit } from "./console-world.ts";
 import {
   button,
   changesSentBy,
@@ -47,6 +51,40 @@ async function signOut({ page }: Visit): Promise<void> {
   await page.getByRole("button", { name: "Sign in with passkey" }).waitFor();
 }
 
+describe.runIf(hasBrowser)("the owner of a new installation", () => {
+  const given = storyWorld();
+
+  test("opens the link that the first start prints, registers a passkey, and signs in with it", async () => {
+    const [port, database] = [await freePort(), await createEmptyDatabase()];
+    const server = new GatehouseProcess([
+      ...["serve", "--port", String(port)],
+      ...["--database-url", databaseUrl(database), "--master-key", randomBytes(32).toString("base64")],
+    ]);
+    try {
+      await server.serving();
+      const url = `http://localhost:${port}`;
+      const link = /http:\/\/localhost:\d+\/console\/enrol#\S+/.exec(server.output)?.[0] ?? "";
+      expect(link).toContain(`${url}/console/enrol#`);
+      expect(server.output).toMatch(/Recovery code \S+ \(signs owner@example\.com in once\)/);
+      const visit = await given.world.visit({ url });
+      await addAuthenticator(visit);
+      const { hash } = new URL(link);
+      await visit.open(`/enrol${hash}`);
+      await button(visit, "Register passkey").click();
+      await heading(visit, "Overview").waitFor();
+      await signOut(visit);
+      await signInWithPasskey(visit);
+      await heading(visit, "Overview").waitFor();
+      expect(await accessibilityProblems(visit.page)).toEqual([]);
+      await visit.leave();
+    } finally {
+      server.kill("SIGTERM");
+      await server.exited();
+      await database.drop();
+    }
+  });
+});
+
 describe.runIf(hasBrowser)("an invited person", () => {
   const given = storyWorld();
 
@@ -66,7 +104,7 @@ describe.runIf(hasBrowser)("an invited person", () => {
     await visit.open(`/users/${body.data[0].id}`);
     await button(visit, "Create link").click();
     const link = await page.getByRole("dialog").getByLabel("Link", { exact: true }).textContent();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole("dialog").getByRole("button").last().click();
     await visit.leave();
     return link ?? "";
@@ -89,7 +127,7 @@ describe.runIf(hasBrowser)("an invited person", () => {
     await signInWithPasskey(visit);
     const { page } = visit;
     await heading(visit, "My access and devices").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     expect(await page.getByRole("navigation").count()).toBe(0);
     await page.getByRole("button", { name: "Account" }).click();
     await page.getByText(email).first().waitFor();
@@ -112,6 +150,19 @@ describe.runIf(hasBrowser)("an invited person", () => {
     await second.page.getByRole("alert").waitFor();
     expect(await second.page.getByRole("button", { name: "Register passkey" }).count()).toBe(0);
     await second.leave();
+  });
+
+  test("who opens an IP address learns where passkeys work, and what works there", async () => {
+    const visit = await given.world.visit();
+    const { page } = visit;
+    await visit.open("/");
+    await page.getByText("Passkeys work at the public address of this server:").waitFor();
+    const publicUrl = given.world.url.replace("127.0.0.1", "localhost");
+    await page.getByRole("link", { name: publicUrl }).waitFor();
+    expect(await page.getByRole("button", { name: "Sign in with passkey" }).count()).toBe(0);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await signIn(page, given.owner);
+    await visit.leave();
   });
 
   test("with the role AUDITOR signs in, reads everything, and is offered nothing that changes it", async () => {
@@ -151,28 +202,44 @@ describe.runIf(hasBrowser)("the owner", () => {
 
     await visit.open(`/enrol#${token}`);
     await page.getByText(owner.email).waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole("button", { name: "Register passkey" }).click();
     await heading(visit, "Overview").waitFor();
 
     await page.getByRole("button", { name: "Account" }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Sign in with passkey" }).waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole("button", { name: "Sign in with passkey" }).click();
     await heading(visit, "Overview").waitFor();
 
-    // A session in which the owner authenticated twenty minutes ago.
-    const { cookie = "" } = await signInAs(server, tenantId, owner.id, {
-      authTime: new Date(Date.now() - 20 * minuteMs),
-    });
-    const [name = "", value = ""] = cookie.split("=");
-    await context.addCookies([{ name, value, domain: "localhost", path: "/", httpOnly: true, sameSite: "Strict" }]);
+    /** Gives the browser a session in which the owner authenticated twenty minutes ago. */
+    const age = async () => {
+      const { cookie = "" } = await signInAs(server, tenantId, owner.id, {
+        authTime: new Date(Date.now() - 20 * minuteMs),
+      });
+      const [name = "", value = ""] = cookie.split("=");
+      await context.addCookies([{ name, value, domain: "localhost", path: "/", httpOnly: true, sameSite: "Strict" }]);
+    };
+    await age();
     visit.expectFailures(401);
+    await visit.open("/api-keys?new=1");
+    await page.getByRole("textbox", { name: "Name" }).fill("Nightly export");
+    await button(visit, "Read-only").click();
+    await inDialog(visit, "Create").click();
+    await page.getByRole("heading", { name: "Confirm your identity" }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole("button", { name: "Confirm with passkey" }).click();
+    // The request was repeated with the input of the form.
+    await page.getByRole("dialog", { name: "API key Nightly export" }).waitFor();
+    await button(visit, "Done, I saved it").click();
+    await heading(visit, "Nightly export").waitFor();
+
+    await age();
     await page.getByRole("button", { name: "Account" }).click();
     await page.getByRole("menuitem", { name: "My access and devices" }).click();
     await heading(visit, "My access and devices").waitFor();
-    expect(await seriousProblems(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole("button", { name: "Create recovery code" }).click();
     await page.getByRole("button", { name: "Confirm with passkey" }).click();
     await page.getByText(/^([0-9A-Z]{4}-){7}[0-9A-Z]{4}$/).waitFor();

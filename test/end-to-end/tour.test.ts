@@ -30,7 +30,7 @@ function withoutChangingValues(output: string): string {
 /** Runs shell commands in one shell. `npx gatehouse` runs the command from its sources. */
 async function printedBy(commands: string, environment: Record<string, string>): Promise<string> {
   const command = fileURLToPath(new URL("../../packages/cli/src/testing/gatehouse-from-source.mjs", import.meta.url));
-  const npx = `npx() { shift; "${process.execPath}" --conditions=gatehouse-source "${command}" "$@"; }`;
+  const npx = `npx() { shift; "${process.execPath}" "${command}" "$@"; }`;
   const shell = spawn("bash", ["-c", `cd "${folder}"\n${npx}\n${commands}`], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { PATH: process.env.PATH, ...environment },

@@ -1,6 +1,7 @@
 /** Sessions of devices on real packets: their ends, also while the control plane is away, and their early end. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { askStatus } from "../../packages/device/src/status/ask-agent.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
 import type { NetworkDevice } from "./network-device.ts";
@@ -44,11 +45,19 @@ describe.skipIf(why !== undefined)("a network in which sessions of devices end",
       `INSERT INTO device_sessions (tenant_id, device_id, signed_in_at, authenticated_at)
        SELECT tenant_id, id, now() - $2 * interval '1 second', now() FROM devices WHERE id = $1
        ON CONFLICT (tenant_id, device_id) DO UPDATE SET signed_in_at = excluded.signed_in_at,
-         authenticated_at = excluded.authenticated_at, ended_at = NULL`,
+         authenticated_at = excluded.authenticated_at, ended_at = NULL, sign_in_required = false`,
       [id, seconds],
     );
     await setLifetime(lifetime);
   };
+  /** Waits until the agent itself says that the session has ended, and uses no gateway. */
+  const agentDropsRoutes = ({ stateFolder }: NetworkDevice, connected: boolean) =>
+    until("the agent has dropped its routes", async () => {
+      const reply = await askStatus(stateFolder);
+      if (reply.kind !== "answer") return false;
+      const { session, gateways, controlPlane } = reply.answer;
+      return session.state === "ended" && gateways.length === 0 && controlPlane.connected === connected;
+    });
   const setLifetime = async (lifetime: number) => {
     await administrator.change("PUT", "/tenants/settings", { deviceSessionLifetime: lifetime });
     await until("the gateways enforce it", async () =>
@@ -65,6 +74,8 @@ describe.skipIf(why !== undefined)("a network in which sessions of devices end",
     await expectCut(hers, his);
     expect(await via(ann, app.ipv4)).toBe(null);
     expect(await sessionOf(ann)).toMatchObject({ ended: true });
+    // The control plane is all that the device reaches.
+    await agentDropsRoutes(ann, true);
     // The state folder is useless: an agent that starts with it connects, and reaches nothing.
     await ann.agent.kill();
     ann.agent.start();
@@ -86,6 +97,7 @@ describe.skipIf(why !== undefined)("a network in which sessions of devices end",
     await until("the session has ended", () => Date.now() >= endsAt, 2 * remainingS * 1_000);
     await expectCut(hers, his);
     expect(await via(ann, app.ipv4)).toBe(null);
+    await agentDropsRoutes(ann, false);
     await his.goesOn();
     await Promise.all([world.startReplica(1), world.startReplica(2)]);
     await signedInAgo(ann, 0, lifetimeS + 1);

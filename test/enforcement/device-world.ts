@@ -42,6 +42,7 @@ export interface FarGateway {
   readonly publicKey: string;
   readonly addresses: readonly [string, string];
   readonly endpoint: string;
+  readonly namespace: Namespace;
   readonly prober: Prober;
 }
 
@@ -119,7 +120,7 @@ export class DeviceWorld {
   }
 
   async startControlPlane(): Promise<void> {
-    const args = ["--conditions=gatehouse-source", controlPlaneFromSource, this.device, String(controlPort)];
+    const args = [controlPlaneFromSource, this.device, String(controlPort)];
     const child = this.machine.start(process.execPath, args);
     this.#controlPlane = child;
     let errors = "";
@@ -164,6 +165,11 @@ export class DeviceWorld {
   /** Sends a configuration, and waits for the device's response. */
   async configure(configure: DeviceConfiguration, more: Omit<ControlPlaneOrder, "configure"> = {}): Promise<Answer> {
     return (await this.#order({ configure, ...more })) as Answer; // as fake-control-plane-process.ts answers
+  }
+
+  /** Sets the control plane's answer to the device's questions. */
+  async answer(access: NonNullable<ControlPlaneOrder["access"]>): Promise<void> {
+    await this.#order({ access });
   }
 
   async state(): Promise<State> {
@@ -222,7 +228,7 @@ export class DeviceWorld {
     for (const port of [ports.both, ports[role]]) await prober.ask("echo", { port, hosts });
     const records = { "files.internal.example.com": { A: [site.files] } };
     await prober.ask("serveNames", { host: addresses[0], records });
-    return { id: randomUUID(), publicKey, addresses, endpoint: `192.0.2.${number}:${listenPort}`, prober };
+    return { id: randomUUID(), publicKey, addresses, endpoint: `192.0.2.${number}:${listenPort}`, namespace, prober };
   }
 }
 

@@ -60,6 +60,10 @@ export interface AgentAnswer {
   readonly enforces?: { readonly generation: number } | null;
   readonly load?: number;
   readonly warnings?: readonly string[];
+  /** The number of starts of each program. */
+  readonly started?: Readonly<Record<string, number>>;
+  /** The processor time of the agent and of the programs that it has run. */
+  readonly processorSeconds?: number;
   readonly peers?: readonly {
     readonly peer: string;
     readonly lastHandshake?: number;
@@ -95,13 +99,7 @@ export class Gateway {
 
   /** @returns the agent's response once it has started */
   async start(): Promise<AgentAnswer> {
-    const args = [
-      "--conditions=gatehouse-source",
-      agentFromSource,
-      this.interfaceName,
-      this.stateFolder,
-      this.#signingKey,
-    ];
+    const args = [agentFromSource, this.interfaceName, this.stateFolder, this.#signingKey];
     const child = this.namespace.start(process.execPath, args);
     this.#child = child;
     child.stderr?.on("data", (text: Buffer) => {

@@ -1,8 +1,7 @@
 // Runs one of our programs from its TypeScript sources: from-source.mjs <module, from the root of the repository>
-// <arguments>. Requires the condition gatehouse-source.
-import { register } from "node:module";
+// <arguments>.
+import { importBundled } from "../bundled-program.mjs";
 
-register("../typescript-hooks.mjs", import.meta.url);
 const [node, , module, ...args] = process.argv;
 process.argv = [node, module, ...args];
-await import(new URL(`../../${module}`, import.meta.url).href);
+await importBundled(new URL(`../../${module}`, import.meta.url));

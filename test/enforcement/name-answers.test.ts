@@ -61,11 +61,15 @@ describe.skipIf(why !== undefined)("DNS answers on real packets", () => {
     sites: [],
   });
 
-  async function enforce(destinations: ConfigurationContent["destinations"]): Promise<void> {
+  async function enforce(
+    destinations: ConfigurationContent["destinations"],
+    networks?: readonly string[],
+  ): Promise<void> {
     const base = world.base(gateway);
+    const dns = { resolvers: [resolver], domains: [], ...(networks === undefined ? {} : { networks: [...networks] }) };
     const content: ConfigurationContent = {
       ...base,
-      settings: { ...base.settings, dns: { resolvers: [resolver], domains: [] } },
+      settings: { ...base.settings, dns },
       classes: { "group/ann": { [ann.ipv4]: true }, "group/bob": { [bob.ipv4]: true } },
       resources: { [developers]: only(ann), [administrators]: only(bob), [second]: only(bob) },
       destinations,
@@ -115,6 +119,25 @@ describe.skipIf(why !== undefined)("DNS answers on real packets", () => {
     await enforce({ "*.dev.example.com": at(developers), "10.80.0.12/31": at(developers, [{ protocol: "ICMP" }]) });
     expect(await resolve(ann, "names.dev.example.com")).toEqual([names.ipv4]);
     expect(await reaches(ann, names.ipv4)).toBe(true);
+  });
+
+  test("open addresses within the limit of the name, else within the networks of the gateway", async () => {
+    const limited = (answers: Destination["answers"]) => ({
+      "*.dev.example.com": { ...at(developers), ...(answers === undefined ? {} : { answers }) },
+    });
+    await enforce(limited([`${files.ipv4}/32`]), ["10.80.0.0/24"]);
+    expect(await resolve(ann, "files.dev.example.com")).toEqual([files.ipv4]);
+    expect(await reaches(ann, files.ipv4)).toBe(true);
+    expect(await resolve(ann, "names.dev.example.com")).toBe("ENODATA");
+    expect(await reaches(ann, names.ipv4)).toBe(false);
+    await enforce(limited("networks"), ["10.80.0.0/24"]);
+    expect(await resolve(ann, "names.dev.example.com")).toEqual([names.ipv4]);
+    expect(await reaches(ann, names.ipv4)).toBe(true);
+    // A narrower limit also closes addresses that were resolved before.
+    await enforce(limited("networks"), ["10.81.0.0/16"]);
+    expect(await reaches(ann, names.ipv4)).toBe(false);
+    expect(await reaches(ann, files.ipv4)).toBe(false);
+    expect(await resolve(ann, "names.dev.example.com")).toBe("ENODATA");
   });
 
   test("let several exact names share an address, and an exact name precede wildcards and blocks", async () => {

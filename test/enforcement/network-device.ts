@@ -25,13 +25,13 @@ export class NetworkDevice {
   /** The process of `gatehouse device run`. */
   readonly agent: ManagedProgram;
   readonly #enrol: ManagedProgram;
-  readonly #stateFolder: string;
+  readonly stateFolder: string;
   id = "";
 
   constructor({ namespace, interfaceName, userId, url, apiKey, folder }: NetworkDeviceParts) {
     const stateFolder = path.join(folder, interfaceName);
     const command = { namespace, module: "packages/cli/src/main.ts" };
-    this.#stateFolder = stateFolder;
+    this.stateFolder = stateFolder;
     this.prober = new Prober(namespace);
     this.#enrol = new ManagedProgram({
       ...command,
@@ -52,7 +52,7 @@ export class NetworkDevice {
     this.#enrol.start();
     const exitCode = await this.#enrol.ended();
     if (exitCode !== 0) throw new Error(`the device was not enrolled: ${this.#enrol.output}`);
-    this.id = JSON.parse(readFileSync(path.join(this.#stateFolder, "enrolment.json"), "utf8")).device;
+    this.id = JSON.parse(readFileSync(path.join(this.stateFolder, "enrolment.json"), "utf8")).device;
     this.agent.start();
   }
 }

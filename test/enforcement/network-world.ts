@@ -58,6 +58,7 @@ export class NetworkWorld {
   readonly namespaces = new Namespaces();
   readonly folder = mkdtempSync(path.join(tmpdir(), "gatehouse-network-"));
   readonly replicas: ManagedProgram[] = [];
+  readonly #replicaNamespaces: Namespace[] = [];
   readonly gateways: NetworkGateway[] = [];
   /** Devices of three people: Ann and Bob are staff, Eve is a visitor. */
   readonly devices: NetworkDevice[] = [];
@@ -127,6 +128,23 @@ export class NetworkWorld {
     await until("a replica serves", () => replica?.output.includes("http://") === true, 60_000);
   }
 
+  /** Adds a machine on the public network. @param host the last part of its address */
+  async addMachine(role: string, host: number): Promise<{ readonly namespace: Namespace; readonly prober: Prober }> {
+    if (this.#wide === undefined) throw new Error("the world is not built yet");
+    const namespace = this.namespaces.add(role);
+    this.namespaces.connect(namespace, this.#wide, "wide", [`192.0.2.${host}/24`, `2001:db8:2::${host}/64`]);
+    const prober = new Prober(namespace);
+    await prober.ready;
+    return { namespace, prober };
+  }
+
+  /** The machine of a replica. @param number from 1 */
+  replicaNamespace(number: number): Namespace {
+    const namespace = this.#replicaNamespaces[number - 1];
+    if (namespace === undefined) throw new Error("the world is not built yet");
+    return namespace;
+  }
+
   /** Adds a machine that can intercept traffic between agents and the first replica. */
   async addTamperer(): Promise<{ readonly url: string; readonly prober: Prober }> {
     const namespace = this.namespaces.add("tamperer");
@@ -181,6 +199,7 @@ export class NetworkWorld {
     };
     for (const number of [1, 2]) {
       const namespace = this.namespaces.add(`replica-${number}`);
+      this.#replicaNamespaces.push(namespace);
       const host = replicaAddress(number);
       this.namespaces.connect(namespace, wide, "wide", [`${host}/24`]);
       const replica = new ManagedProgram({

@@ -55,6 +55,7 @@ const orders = {
       socket.on("data", (bytes) => {
         if (download.via !== undefined) {
           download.bytes += bytes.length;
+          download.lastAt = Date.now();
           return;
         }
         head += bytes;
@@ -70,7 +71,10 @@ const orders = {
     });
     return Promise.race([begun, failsAfter(socket)]);
   },
-  /** The progress of a download: the source address that its target sees, and the number of bytes received. */
+  /**
+   * The progress of a download: the source address that its target sees, the number of bytes received, and the time of
+   * the last one.
+   */
   async progress({ stream }) {
     return downloads.get(stream);
   },

@@ -28,7 +28,7 @@ export class ManagedProgram {
   start(args: readonly string[] = this.#options.args): void {
     const { namespace, module, environment } = this.#options;
     this.output = "";
-    const child = namespace.start(process.execPath, ["--conditions=gatehouse-source", fromSource, module, ...args], {
+    const child = namespace.start(process.execPath, [fromSource, module, ...args], {
       PATH: process.env.PATH,
       ...environment,
     });
