@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { disjointRanges } from "./disjoint-ranges.ts";
+import { blockCheck, disjointRanges } from "./disjoint-ranges.ts";
 import { formatIpAddress } from "./ip-address.ts";
 import { type IpBlock, parseIpBlock } from "./ip-block.ts";
 
@@ -45,3 +45,19 @@ test.each(["192.0.2.1/33", "192.0.2.1/24", "192.0.2", "192.0.2.1/024", "fe80::1%
     expect(parseIpBlock(text)).toBeUndefined();
   },
 );
+
+test("an address is in the blocks exactly if one of them contains it", () => {
+  fc.assert(
+    fc.property(blocks, (texts) => {
+      const isInBlocks = blockCheck([...texts, ...texts, "fd00::/126", "no block"]);
+      const parsed = texts.map((text) => parseIpBlock(text) as IpBlock);
+      for (let host = 0n; host < 256n; host++) {
+        const bits = (10n << 24n) + host;
+        const text = formatIpAddress({ version: 4, bits });
+        expect(isInBlocks(text)).toBe(parsed.some(({ first, last }) => first <= bits && bits <= last));
+      }
+      const others = ["fd00::3", "fd00::4", "::ffff:10.0.0.1", "no address"];
+      expect(others.map(isInBlocks)).toEqual([true, false, false, false]);
+    }),
+  );
+});

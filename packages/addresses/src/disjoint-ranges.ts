@@ -1,4 +1,4 @@
-import type { IpBlock } from "./ip-block.ts";
+import { type Family, type IpBlock, parseIpBlock } from "./ip-block.ts";
 
 export interface Range<Value> {
   readonly first: bigint;
@@ -42,4 +42,36 @@ export function disjointRanges<Value>(blocks: readonly { block: IpBlock; value: 
   }
   close(1n << 128n);
   return ranges;
+}
+
+/** Finds the range that contains a number, in ascending and disjoint ranges. */
+export function rangeAt<Value>(ranges: readonly Range<Value>[], number: bigint): Range<Value> | undefined {
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle]?.last ?? 0n) < number) low = middle + 1;
+    else high = middle;
+  }
+  const found = ranges[low];
+  return found !== undefined && found.first <= number ? found : undefined;
+}
+
+/**
+ * Returns a check of whether an address is in one of many blocks. Its time grows with the logarithm of their number.
+ *
+ * @param texts blocks as `parseIpBlock` reads them; others contain no address
+ */
+export function blockCheck(texts: readonly string[]): (address: string) => boolean {
+  const blocks = new Map<string, IpBlock>();
+  for (const text of texts) {
+    const block = parseIpBlock(text);
+    if (block !== undefined) blocks.set(`${block.family} ${block.first} ${block.prefixLength}`, block);
+  }
+  const rangesOf = (family: Family) =>
+    disjointRanges([...blocks.values()].flatMap((block) => (block.family === family ? [{ block, value: true }] : [])));
+  const ranges = { 4: rangesOf(4), 6: rangesOf(6) };
+  return (address) => {
+    const single = parseIpBlock(address);
+    return single !== undefined && rangeAt(ranges[single.family], single.first) !== undefined;
+  };
 }
