@@ -201,10 +201,13 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     await enforce(value);
     await ann.prober.ask("open", { stream: "drain", host: app.ipv4, port: ports.web });
     expect(await says(ann, "drain")).toBe(true);
-    const drain = { since: Date.now(), until: Date.now() + 4_000 };
-    await enforce({ ...value, settings: { ...value.settings, drain } });
+    const since = Date.now();
+    const drainsUntil = (end: number) =>
+      enforce({ ...value, settings: { ...value.settings, drain: { since, until: end } } });
+    await drainsUntil(since + 600_000);
     expect(await says(ann, "drain")).toBe(true);
     expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+    await drainsUntil(Date.now() + 500);
     await until("the drain is over", async () => !(await says(ann, "drain")));
   });
 

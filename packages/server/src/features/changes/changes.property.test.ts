@@ -112,7 +112,8 @@ test("a set equals its changes one by one", async () => {
       expect(masked([set.answers, first])).toEqual(masked([alone.answers, second]));
       await expectEffect(whole, preview.body, generation);
     }),
-    { numRuns: budgeted(300, 12) },
+    // Few random sets are performed whole: the first one always is.
+    { numRuns: budgeted(300, 12), examples: [[[{ kind: 0, first: 0, second: 0, text: 0 }]]] },
   );
   expect(performed).toBeGreaterThan(0);
 });
