@@ -16,7 +16,8 @@ const bindingName = "recordInteraction";
 
 /**
  * Runs in each page. A field counts once, however much is typed into it and whether a click leads into it. Opening a
- * list and choosing from it count separately.
+ * list and choosing from it count separately. Playwright stops clicks that would miss their target at the window, before
+ * the document has them.
  */
 const recorder = `{
   const isTyped = (element) =>
@@ -26,7 +27,7 @@ const recorder = `{
     (element.getAttribute?.("aria-label") || element.textContent || element.getAttribute?.("placeholder") || element.tagName)
       .trim().slice(0, 40);
   let typedInto;
-  addEventListener("pointerdown", (event) => {
+  document.addEventListener("pointerdown", (event) => {
     if (!event.isTrusted) return;
     const opensList = event.target.closest("[role=combobox], [aria-haspopup=listbox]") !== null;
     if (!isTyped(event.target) || opensList) ${bindingName}("click " + nameOf(event.target));

@@ -142,5 +142,5 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     await expectCut(hers, his);
     expect(await via(eve, app.ipv4)).toBe(null);
     await Promise.all([hers.end(), his.end()]);
-  }, 60_000);
+  });
 });

@@ -88,7 +88,7 @@ test("verifies the database of a data folder, for all tenants or one, against a 
   const other = await verify(...one, "--expect-head", "0123456789abcdef".repeat(4));
   expect(other.code).toBe(1);
   expect(other.output).toContain("[head]");
-}, 120_000);
+});
 
 test("verifies the database of a data folder while a server uses it", () => {
   expect(duringServer.code, duringServer.errors).toBe(0);

@@ -325,6 +325,6 @@ it("has bounded time for adversarial texts", () => {
     const started = performance.now();
     checkRuleText(text);
     // Generous for a busy machine. Each text takes about 10 ms, while exponential work would take years.
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   }
 });

@@ -114,7 +114,7 @@ test("a long record is pruned in steps", async () => {
     "pruneEvents",
   ]);
   expect(await verify()).toMatchObject({ findings: [], prunedThrough: 6005 });
-}, 60_000);
+});
 
 test.each([
   ["its position", "position = position + 1"],

