@@ -8,7 +8,7 @@ import { ownerOf, signInAs } from "@gatehouse/server/testing/signed-in-person";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { GatehouseProcess } from "../../packages/cli/src/testing/gatehouse-process.ts";
 import { waitLimitMs } from "../wait-limit.ts";
-import { accessibilityProblems, hasBrowser, type Visit } from "./console-world.ts";
+import { accessibilityProblemsInBothThemes, hasBrowser, type Visit } from "./console-world.ts";
 import { button, heading, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
@@ -58,7 +58,7 @@ describe.runIf(hasBrowser)("a person approves", () => {
     await visit.page.goto(address);
     await heading(visit, "Approve a sign-in").waitFor();
     await visit.page.getByText("asks to sign in.").waitFor();
-    expect(await accessibilityProblems(visit.page)).toEqual([]);
+    expect(await accessibilityProblemsInBothThemes(visit.page)).toEqual([]);
     await button(visit, "Approve").click();
     await heading(visit, "Signed in").waitFor();
     expect(await command.exited(), command.log).toBe(0);
@@ -117,12 +117,12 @@ describe.runIf(hasBrowser)("a person approves", () => {
     await button(visit, "Continue").click();
     await visit.page.getByText("The code is unknown, was answered, or has expired.").waitFor();
     await visit.page.getByLabel("Code").fill(code.toLowerCase());
-    expect(await accessibilityProblems(visit.page)).toEqual([]);
+    expect(await accessibilityProblemsInBothThemes(visit.page)).toEqual([]);
     await button(visit, "Continue").click();
     await visit.page.getByText("The machine Laptop of the owner asks to become your device.").waitFor();
     await visit.page.getByText(fingerprint).waitFor();
     await visit.page.getByText("It asked from the address 127.0.0.1").waitFor();
-    expect(await accessibilityProblems(visit.page)).toEqual([]);
+    expect(await accessibilityProblemsInBothThemes(visit.page)).toEqual([]);
     await button(visit, "Approve").click();
     await heading(visit, "Approved").waitFor();
     expect(await command.exited(), command.log).toBe(0);

@@ -216,21 +216,32 @@ interface AxeViolation {
 
 type Theme = "light" | "dark";
 
+interface Examined {
+  /** Selector of the part to examine, instead of the page. */
+  readonly part?: string;
+}
+
 /**
- * Problems of any severity that axe-core finds: by the rules of WCAG 2.2 AA and by its best practices, in both themes
- * if the page follows the theme of the system. axe-core runs all of these rules by default, except the one that is
- * enabled below.
+ * Problems of any severity that axe-core finds on a page as it is: by the rules of WCAG 2.2 AA and by its best
+ * practices. axe-core runs all of these rules by default, except the one that is enabled below.
  */
-export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
-  // The page's Content-Security-Policy does not restrict the debugger.
-  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(await axeSource);
-  const current = await page.evaluate<Theme>("matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'");
-  const found = [...(await problemsNow(page, {}))];
+export async function accessibilityProblems(page: Page, { part }: Examined = {}): Promise<readonly string[]> {
+  return problemsNow(page, part, {});
+}
+
+/** The same in both themes, if the page follows the theme of the system. */
+export async function accessibilityProblemsInBothThemes(
+  page: Page,
+  { part }: Examined = {},
+): Promise<readonly string[]> {
+  const found = [...(await problemsNow(page, part, {}))];
   if (await followsSystem(page)) {
+    const current = await page.evaluate<Theme>("matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'");
     const other = current === "dark" ? "light" : "dark";
     await emulateTheme(page, other);
     // Themes differ in nothing but colours.
-    found.push(...(await problemsNow(page, { runOnly: rulesAboutColours })).map((problem) => `${other}: ${problem}`));
+    const ofColours = await problemsNow(page, part, { runOnly: rulesAboutColours });
+    found.push(...ofColours.map((problem) => `${other}: ${problem}`));
     await emulateTheme(page, current);
   }
   return found;
@@ -253,11 +264,15 @@ async function emulateTheme(page: Page, theme: Theme): Promise<void> {
 
 async function problemsNow(
   page: Page,
+  part: string | undefined,
   options: { readonly runOnly?: typeof rulesAboutColours },
 ): Promise<readonly string[]> {
+  // The page's Content-Security-Policy does not restrict the debugger.
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(await axeSource);
   const all = { resultTypes: ["violations"], rules: { "target-size": { enabled: true } }, ...options };
+  const where = part === undefined ? "document" : JSON.stringify(part);
   const violations = (await page.evaluate(
-    `axe.run(${JSON.stringify(all)}).then((r) => r.violations)`,
+    `axe.run(${where}, ${JSON.stringify(all)}).then((r) => r.violations)`,
   )) as AxeViolation[]; // axe-core's form
   return violations.map(
     ({ id, impact, nodes }) =>
