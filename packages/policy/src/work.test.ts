@@ -124,6 +124,39 @@ test.each<[string, () => Work<unknown>, number]>([
   expect(sum).toBeGreaterThanOrEqual((Math.min(evaluations, users.length) * ruleCost) / 2);
 });
 
+test("the comparison of a large tenant begins in short steps", () => {
+  const [member, wiki] = [users[0], facts.resources[0]];
+  if (member === undefined || wiki === undefined) throw new Error("the tenant has no records");
+  const many = Array.from({ length: 3_000 }, (_, index) => index);
+  const large: TenantFacts = {
+    ...facts,
+    users: many.map((index) => ({ ...member, id: `u${index}`, email: `u${index}@example.com` })),
+    resources: many.map((index) => ({ ...wiki, id: `r${index}`, name: `Wiki ${index}` })),
+    policies: many.map((index) => ({
+      ...policy(index),
+      allUsers: false,
+      groups: ["g1"],
+      allResources: index % 10 === 0,
+    })),
+  };
+  const before = compile(large);
+  const changes = large.resources.map((one) => ({
+    kind: "resource" as const,
+    facts: { ...one, name: `${one.name}!` },
+  }));
+  const renamed = { kind: "policy" as const, facts: { ...policy(1), name: "Renamed" } };
+  const work = comparingAccess(before, update(before, [...changes, renamed]), [...changes, renamed], { now: 0 });
+  let most = 0;
+  let sum = 0;
+  // Before the first user is compared, which evaluates the slow rule.
+  for (let step = work.next(); step.done !== true && sum < 500_000; step = work.next()) {
+    most = Math.max(most, step.value);
+    sum += step.value;
+  }
+  expect(sum).toBeGreaterThan(100_000);
+  expect(most).toBeLessThan(20_000);
+});
+
 test("a suspended comparison gives the same result as one that is not", () => {
   const change = { kind: "policy", facts: { ...policy(100), rule: "missing" } } as const;
   const after = update(model, [change]);

@@ -27,5 +27,11 @@ export const recordCost = 100;
 export const referenceCost = 10;
 /** The records that are compiled at most before work yields. */
 export const recordsAtOnce = 50;
+/** An entry of a map that is copied or listed. */
+export const entryCost = 6;
+/** An element of a list that is copied. */
+export const copyCost = 0.25;
+/** The entries that are copied or listed at most before work yields. */
+export const entriesAtOnce = 500;
 /** The units that work spends at most before it yields, unless one evaluation costs more. */
 export const yieldAfter = 2_000;

@@ -47,32 +47,47 @@ const comprehensionCost = 5;
 const indexCost = 4;
 const mapEntryCost = 2;
 const elementCost = 0.5;
+const copiedElementCost = 0.75;
 /** Sums and differences of timestamps and durations. */
 const timeArithmeticCost = 20;
 const timeComparisonCost = 2;
 /** The session with its age is prepared once for each evaluation. */
 const sessionCost = 20;
-/** The costs of functions and methods, without their arguments. */
-const methodCost = 4;
-const functionCosts: ReadonlyMap<string, number> = new Map([
+/** The costs of functions, without their arguments. */
+export const functionCosts: ReadonlyMap<string, number> = new Map([
   ["has", 2],
-  ["type", 2],
-  ["dyn", 1],
+  ["type", 8],
+  ["dyn", 5],
   ["bool", 3],
-  ["bytes", 5],
+  ["bytes", 7],
   ["double", 8],
-  ["duration", 26],
-  ["int", 6],
-  ["size", 4],
-  ["string", 14],
-  ["timestamp", 26],
-  ["uint", 5],
+  ["duration", 30],
+  ["int", 8],
+  ["size", 7],
+  ["string", 8],
+  ["timestamp", 34],
+  ["uint", 8],
 ]);
-const timePartCost = 14;
+/** The costs of methods, without their operands and the characters that they read. */
+export const methodCosts: ReadonlyMap<string, number> = new Map([
+  ["contains", 6],
+  ["endsWith", 6],
+  ["indexOf", 9],
+  ["join", 4],
+  ["lastIndexOf", 9],
+  ["lowerAscii", 4],
+  ["matches", 64],
+  ["size", 7],
+  ["split", 9],
+  ["startsWith", 6],
+  ["substring", 9],
+  ["trim", 6],
+  ["upperAscii", 4],
+]);
+const timePartCost = 18;
 /** A part of local time. The offset of a zone is cached for `now`. */
-const zoneCost = 24;
-const uncachedZoneCost = 2000;
-const matchCost = 60;
+const zoneCost = 28;
+const uncachedZoneCost = 2004;
 const patternCompilation = 20_000;
 const searchStepsPerUnit = 256;
 /** A character of a text that a pattern is matched against. Simple patterns are faster. */
@@ -87,6 +102,10 @@ const errorCost = 150;
 const charactersPerUnit = 64;
 /** Characters that are counted or split in a unit. */
 const countedPerUnit = 4;
+/** Characters whose case is changed in a unit. */
+const changedPerUnit = 3;
+/** Characters that are searched backwards in a unit. */
+const searchedBackwardsPerUnit = 16;
 /** Characters that are compared in a unit. */
 const comparedPerUnit = 512;
 
@@ -231,9 +250,11 @@ class CostEstimator {
     const weight = weightOf(operands);
     const perUnit = name === "size" ? countedPerUnit : charactersPerUnit;
     // `has` and `type` read no characters. Long texts are not timestamps.
-    const read = name === "has" || name === "type" || name === "dyn" ? 0 : weight / perUnit;
+    const isUnread =
+      name === "has" || name === "type" || name === "dyn" || (name === "size" && operands[0]?.size.isList === true);
+    const read = isUnread ? 0 : weight / perUnit;
     return {
-      cost: bounded((functionCosts.get(name) ?? methodCost) + totalCost(operands) + read),
+      cost: bounded((functionCosts.get(name) ?? 0) + totalCost(operands) + read),
       size: resultSize(FUNCTIONS.get(name) ?? "text", operands, weight),
       isTime: name === "timestamp" || name === "duration",
     };
@@ -243,7 +264,8 @@ class CostEstimator {
     const [method, receiver, args] = node.args;
     const operands = this.#all([receiver, ...args], bound);
     const weight = weightOf(operands);
-    const cost = methodCost + totalCost(operands) + this.#methodWork(method, operands, receiver, args);
+    const cost =
+      (methodCosts.get(method) ?? 0) + totalCost(operands) + this.#methodWork(method, operands, receiver, args);
     return { cost: bounded(cost), size: resultSize(METHODS.get(method) ?? "text", operands, weight) };
   }
 
@@ -257,7 +279,12 @@ class CostEstimator {
     }
     switch (method) {
       case "size":
-        return text / countedPerUnit;
+        return sizes[0]?.isList === true ? 0 : text / countedPerUnit;
+      case "lastIndexOf":
+        return text / searchedBackwardsPerUnit + (text * argument) / searchStepsPerUnit;
+      case "lowerAscii":
+      case "upperAscii":
+        return text / changedPerUnit;
       case "split":
         return text / countedPerUnit + (text * argument) / searchStepsPerUnit;
       case "join":
@@ -267,7 +294,6 @@ class CostEstimator {
         const known = pattern === undefined ? undefined : this.#patternSizes.get(pattern);
         const instructions = known ?? RULE_LIMITS.patternInstructions;
         return (
-          matchCost +
           (known === undefined ? patternCompilation : 0) +
           text * (matchedCharacterCost + instructions / instructionsPerUnit)
         );
@@ -336,6 +362,10 @@ function operationCost(operator: string, left: Size, right: Size, hasTime: boole
     case "+":
     case "-":
       if (hasTime) return timeArithmeticCost;
+      // The elements of lists are copied, but not their characters.
+      if (left.isList === true || right.isList === true) {
+        return operatorCost + (left.count + right.count) * copiedElementCost;
+      }
       return operatorCost + (left.count + right.count) * elementCost + (left.weight + right.weight) / charactersPerUnit;
     default: {
       // Only as many elements or characters are compared as the smaller operand has.
@@ -357,7 +387,13 @@ function resultSize(result: ResultSize, operands: readonly Estimate[], weight: n
       // A change of case can turn one character into three. A number has fewer than 32 characters.
       return textSize(32 + 3 * weight);
     case "parts":
-      return { weight: bounded(2 * weight), count: bounded(weight + 1), each: bounded(weight), nesting: 1 };
+      return {
+        weight: bounded(2 * weight),
+        count: bounded(weight + 1),
+        each: bounded(weight),
+        nesting: 1,
+        isList: true,
+      };
     case "joined":
       return textSize(first.weight + first.count * (second?.weight ?? 0));
   }
@@ -370,6 +406,7 @@ function literalAggregate(parts: readonly Estimate[], count: number): Size {
     count,
     each: Math.max(0, ...sizes.map((size) => size.weight)),
     nesting: 1 + Math.max(0, ...sizes.map((size) => size.nesting)),
+    isList: true,
   };
 }
 

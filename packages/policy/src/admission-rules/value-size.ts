@@ -10,6 +10,8 @@ export interface Size {
   readonly each: number;
   /** 0 for a scalar or text, 1 for a list of those, and so on. */
   readonly nesting: number;
+  /** True if the value is certainly a list or a map. Its characters are not read or copied with it. */
+  readonly isList?: boolean;
 }
 
 export const SCALAR: Size = { weight: 1, count: 1, each: 1, nesting: 0 };
@@ -28,7 +30,7 @@ export function textSize(characters: number): Size {
 }
 
 export function listSize(count: number, each: number, nesting: number): Size {
-  return { weight: bounded(1 + count * each), count: bounded(count), each: bounded(each), nesting };
+  return { weight: bounded(1 + count * each), count: bounded(count), each: bounded(each), nesting, isList: true };
 }
 
 /** An element could itself be a list, of as many elements as it weighs. */
@@ -43,6 +45,8 @@ export function concatenated(a: Size, b: Size): Size {
     count: bounded(a.count + b.count),
     each: a.nesting === 0 && b.nesting === 0 ? bounded(a.weight + b.weight) : Math.max(a.each, b.each),
     nesting: Math.max(a.nesting, b.nesting),
+    // The sum of a list and anything else is an error.
+    isList: a.isList === true || b.isList === true,
   };
 }
 
@@ -52,6 +56,7 @@ export function larger(a: Size, b: Size): Size {
     count: Math.max(a.count, b.count),
     each: Math.max(a.each, b.each),
     nesting: Math.max(a.nesting, b.nesting),
+    isList: a.isList === true && b.isList === true,
   };
 }
 

@@ -155,7 +155,8 @@ export class AccessListing {
   }
 
   *#evaluate(resourceId: string | undefined): Generator<ChangedSubject | number, void> {
-    const compared = new ComparedSubjects(this.#before, this.#after, this.#affected.usersFor(resourceId));
+    const users = yield* this.#affected.usersFor(resourceId);
+    const compared = yield* ComparedSubjects.finding(this.#before, this.#after, users);
     for (const { subjects } of compared.byUser()) {
       for (const { subject } of subjects) {
         const change = yield* this.changeFor(subject, resourceId);

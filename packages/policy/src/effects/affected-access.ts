@@ -2,11 +2,12 @@ import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { FactChange, FactsByKind } from "../model/facts.ts";
-import { usersByGroup } from "../model/members.ts";
+import { indexingUsers } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import type { PolicyList } from "../model/policy-list.ts";
+import { entriesAtOnce, entryCost, recordCost, recordsAtOnce, type Work } from "../work.ts";
 import { mayAllow } from "./access-level.ts";
-import { type MergedPolicy, mergedPolicies } from "./merged-policies.ts";
+import { type MergedPolicy, mergingPolicies } from "./merged-policies.ts";
 import { inputsOf } from "./open-rule.ts";
 import { haveSameFacts } from "./same-facts.ts";
 
@@ -55,18 +56,22 @@ export interface AffectedAccess {
   readonly destinations: Scope;
   readonly internet: boolean;
   readonly changedResources: readonly ChangedResource[];
-  /** The users whose access to a resource, or to the internet, may differ. */
-  usersFor(resourceId: string | undefined): Scope;
+  /** Finds the users whose access to a resource, or to the internet, may differ. */
+  usersFor(resourceId: string | undefined): Work<Scope>;
 }
 
-export function affectedAccess(before: Model, after: Model, changes: readonly FactChange[]): AffectedAccess {
+/** Finds the affected access, as work that can be suspended between some changes and policies. */
+export function* affectedAccess(before: Model, after: Model, changes: readonly FactChange[]): Work<AffectedAccess> {
+  yield changes.length * entryCost;
   const changedRules = new Set(
     changedIds(changes, "rule").filter((id) => !haveSameFacts(before.rules.get(id)?.facts, after.rules.get(id)?.facts)),
   );
-  const policies = Object.fromEntries(
-    policyTypes.map((type) => [type, mergedOf(before.policies[type], after.policies[type], changedRules)]),
-  ) as Record<PolicyType, readonly MergedPolicy[]>; // one for each type
-  const themselvesChanged = changedUsers(before, after, changes);
+  const merged: [PolicyType, readonly MergedPolicy[]][] = [];
+  for (const type of policyTypes) {
+    merged.push([type, yield* mergedOf(before.policies[type], after.policies[type], changedRules)]);
+  }
+  const policies = Object.fromEntries(merged) as Record<PolicyType, readonly MergedPolicy[]>; // one for each type
+  const themselvesChanged = yield* changedUsers(before, after, changes);
   const users = new Scope();
   users.add(themselvesChanged.ids);
   const otherPolicies: CompiledPolicy[] = [];
@@ -79,12 +84,13 @@ export function affectedAccess(before: Model, after: Model, changes: readonly Fa
   destinations.all = sites || internet;
   const types = new Set<PolicyType>(internet ? policyTypes : sites ? ["SITETOSITE"] : []);
   for (const type of policyTypes) {
+    yield policies[type].length;
     for (const { policy, sides } of policies[type]) {
       if (sides === 3) continue;
       types.add(type);
       otherPolicies.push(policy);
       if (type === "SITETOSITE") sites = true;
-      else addSources(users, policy, before, after);
+      else yield* addSources(users, policy, before, after);
       if (type === "INTERNET") internet = true;
       if (policy.facts.allResources) destinations.all = true;
       else destinations.add(policy.facts.resources);
@@ -97,7 +103,7 @@ export function affectedAccess(before: Model, after: Model, changes: readonly Fa
       types.add(type);
     }
   }
-  const resources = changedResources(before, after, changes);
+  const resources = yield* changedResources(before, after, changes);
   return {
     policies,
     types,
@@ -106,16 +112,17 @@ export function affectedAccess(before: Model, after: Model, changes: readonly Fa
     destinations,
     internet,
     changedResources: resources,
-    usersFor(resourceId) {
+    *usersFor(resourceId) {
       const own = new Scope();
       own.all = fallbackChanged;
       own.add(themselvesChanged.ids);
       const changed = resources.find(({ id }) => id === resourceId);
       if (changed !== undefined) own.addScope(changed.users);
+      yield otherPolicies.length * entryCost;
       for (const policy of otherPolicies) {
         const { type, allResources, resources: named } = policy.facts;
         const isAbout = resourceId === undefined ? type === "INTERNET" : allResources || named.includes(resourceId);
-        if (isAbout && type !== "SITETOSITE") addSources(own, policy, before, after);
+        if (isAbout && type !== "SITETOSITE") yield* addSources(own, policy, before, after);
       }
       return own;
     },
@@ -132,13 +139,18 @@ function changedIds(changes: readonly FactChange[], kind: keyof FactsByKind): re
 
 const unchanged = new WeakMap<PolicyList, readonly MergedPolicy[]>();
 
-function mergedOf(before: PolicyList, after: PolicyList, changedRules: ReadonlySet<string>): readonly MergedPolicy[] {
-  if (before !== after || changedRules.size > 0) return mergedPolicies(before, after, (id) => changedRules.has(id));
-  let merged = unchanged.get(after);
-  if (merged === undefined) {
-    merged = mergedPolicies(after, after, () => false);
-    unchanged.set(after, merged);
+function* mergedOf(
+  before: PolicyList,
+  after: PolicyList,
+  changedRules: ReadonlySet<string>,
+): Work<readonly MergedPolicy[]> {
+  if (before !== after || changedRules.size > 0) {
+    return yield* mergingPolicies(before, after, (id) => changedRules.has(id));
   }
+  const known = unchanged.get(after);
+  if (known !== undefined) return known;
+  const merged = yield* mergingPolicies(after, after, () => false);
+  unchanged.set(after, merged);
   return merged;
 }
 
@@ -146,35 +158,50 @@ function fallbackAllows({ fallback }: PolicyList): boolean {
   return fallback !== undefined && mayAllow(fallback);
 }
 
-function changedUsers(before: Model, after: Model, changes: readonly FactChange[]): Scope {
+function* changedUsers(before: Model, after: Model, changes: readonly FactChange[]): Work<Scope> {
   const users = new Scope();
-  users.add(
-    changedIds(changes, "user").filter((id) => !haveSameFacts(before.users.get(id)?.facts, after.users.get(id)?.facts)),
-  );
+  let unpaid = 0;
+  for (const id of changedIds(changes, "user")) {
+    if (!haveSameFacts(before.users.get(id)?.facts, after.users.get(id)?.facts)) users.add([id]);
+    unpaid += recordCost;
+    if (unpaid < recordsAtOnce * recordCost) continue;
+    yield unpaid;
+    unpaid = 0;
+  }
   for (const id of changedIds(changes, "device")) {
     const [was, is] = [before.devices.get(id)?.facts, after.devices.get(id)?.facts];
     if (!haveSameFacts(was, is)) users.add([was?.userId, is?.userId].filter((userId) => typeof userId === "string"));
+    unpaid += recordCost;
+    if (unpaid < recordsAtOnce * recordCost) continue;
+    yield unpaid;
+    unpaid = 0;
   }
   for (const id of changedIds(changes, "group")) {
     if (haveSameFacts(before.groups.get(id), after.groups.get(id))) continue;
-    for (const model of [before, after]) users.add(membersOf(model, id));
+    for (const model of [before, after]) yield* addMembers(users, model, id);
   }
   return users;
 }
 
-function* membersOf({ users }: Model, groupId: string): Iterable<string> {
-  for (const { facts } of usersByGroup(users).get(groupId) ?? []) yield facts.id;
+function* addMembers(users: Scope, model: Model, groupId: string): Work<void> {
+  const members = (yield* indexingUsers(model.users)).get(groupId) ?? [];
+  for (let start = 0; start < members.length; start += entriesAtOnce) {
+    const some = members.slice(start, start + entriesAtOnce);
+    users.add(some.map(({ facts }) => facts.id));
+    yield some.length * entryCost;
+  }
 }
 
 /** Adds all users to whom a policy may apply with any of their devices. */
-function addSources(users: Scope, policy: CompiledPolicy, before: Model, after: Model): void {
+function* addSources(users: Scope, policy: CompiledPolicy, before: Model, after: Model): Work<void> {
   const { facts, forAnyone } = policy;
   if (forAnyone || facts.allGroups || facts.allDevices) users.all = true;
   if (users.all) return;
   users.add(facts.users);
+  yield (facts.users.length + facts.devices.length) * entryCost;
   for (const id of facts.groups) {
-    users.add(membersOf(after, id));
-    if (before.users !== after.users) users.add(membersOf(before, id));
+    yield* addMembers(users, after, id);
+    if (before.users !== after.users) yield* addMembers(users, before, id);
   }
   for (const id of facts.devices) {
     const owners = [before, after].map(({ devices }) => devices.get(id)?.userId);
@@ -182,34 +209,45 @@ function addSources(users: Scope, policy: CompiledPolicy, before: Model, after: 
   }
 }
 
-function changedResources(before: Model, after: Model, changes: readonly FactChange[]): readonly ChangedResource[] {
-  return changedIds(changes, "resource").flatMap((id) => {
+function* changedResources(
+  before: Model,
+  after: Model,
+  changes: readonly FactChange[],
+): Work<readonly ChangedResource[]> {
+  const resources: ChangedResource[] = [];
+  for (const id of changedIds(changes, "resource")) {
     const [was, is] = [before.resources.get(id), after.resources.get(id)];
     if (was?.type === is?.type) {
-      const isSame = was?.facts.name === is?.facts.name;
-      if (isSame || (!isAskedFor(before, was) && !isAskedFor(after, is))) return [];
+      if (was?.facts.name === is?.facts.name) continue;
+      const isAsked = (yield* isAskedFor(before, was)) || (yield* isAskedFor(after, is));
+      if (!isAsked) continue;
     }
     const users = new Scope();
     for (const [model, resource] of [[before, was] as const, [after, is] as const]) {
       if (resource === undefined) continue;
       if (fallbackAllows(model.policies[resource.type])) users.all = true;
-      for (const policy of candidatesFor(model.policies[resource.type], resource)) {
-        if (mayAllow(policy)) addSources(users, policy, before, after);
-      }
+      const candidates = candidatesFor(model.policies[resource.type], resource);
+      yield candidates.length;
+      for (const policy of candidates) if (mayAllow(policy)) yield* addSources(users, policy, before, after);
     }
-    return [{ id, users }];
-  });
+    resources.push({ id, users });
+  }
+  return resources;
 }
 
 /** Whether a rule about the resource reads the resource's name or type. */
-function isAskedFor(model: Model, resource: CompiledResource | undefined): boolean {
+function* isAskedFor(model: Model, resource: CompiledResource | undefined): Work<boolean> {
   if (resource === undefined) return false;
-  return [model.policies[resource.type], model.policies.SITETOSITE].some((list) =>
-    candidatesFor(list, resource).some((policy) => {
+  for (const list of [model.policies[resource.type], model.policies.SITETOSITE]) {
+    const candidates = candidatesFor(list, resource);
+    yield candidates.length;
+    const isAsked = candidates.some((policy) => {
       const rule = policy.ruleIn(model.rules);
       return rule !== undefined && inputsOf(rule).resource;
-    }),
-  );
+    });
+    if (isAsked) return true;
+  }
+  return false;
 }
 
 function candidatesFor(list: PolicyList, resource: CompiledResource): readonly CompiledPolicy[] {

@@ -4,7 +4,7 @@ import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { FactChange, GroupFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
-import { comparedUserCost, finish, type Work } from "../work.ts";
+import { comparedUserCost, entriesAtOnce, entryCost, finish, type Work } from "../work.ts";
 import type { AccessDifference } from "./access-difference.ts";
 import { AccessListing } from "./access-listing.ts";
 import { type AffectedAccess, affectedAccess, Scope } from "./affected-access.ts";
@@ -17,6 +17,7 @@ import type { MergedPolicy } from "./merged-policies.ts";
 import { type KnownCircumstances, knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
 import { type ChainParts, outcomeBits, type PolicyChain, policyChain } from "./policy-chain.ts";
 import { RuleCertainties } from "./rule-certainties.ts";
+import { sortingIds } from "./sort-ids.ts";
 import { type ChangedSubjects, noSubjects } from "./subject-tally.ts";
 
 /**
@@ -41,8 +42,8 @@ export function* comparingAccess(
   changes: readonly FactChange[],
   circumstances: OpenCircumstances,
 ): Work<AccessDifference> {
-  const comparison = new Comparison(before, after, changes, knownCircumstances(circumstances));
   yield comparedUserCost;
+  const comparison = yield* Comparison.starting(before, after, changes, knownCircumstances(circumstances));
   return yield* comparison.difference();
 }
 
@@ -55,35 +56,62 @@ class Comparison {
   readonly #affected: AffectedAccess;
   readonly #subjects: ComparedSubjects;
   readonly #listing: AccessListing;
-  readonly #userComparisons: readonly ChainComparison[];
-  readonly #internetComparison: ChainComparison | undefined;
-  readonly #siteComparison: ChainComparison | undefined;
+  #userComparisons: readonly ChainComparison[] = [];
+  #internetComparison: ChainComparison | undefined;
+  #siteComparison: ChainComparison | undefined;
   readonly #gained = new ChangedCounts();
   readonly #lost = new ChangedCounts();
 
-  constructor(before: Model, after: Model, changes: readonly FactChange[], circumstances: KnownCircumstances) {
+  private constructor(
+    before: Model,
+    after: Model,
+    circumstances: KnownCircumstances,
+    affected: AffectedAccess,
+    subjects: ComparedSubjects,
+  ) {
     this.#before = before;
     this.#after = after;
     this.#circumstances = circumstances;
-    const affected = affectedAccess(before, after, changes);
     this.#affected = affected;
+    this.#subjects = subjects;
+    this.#listing = new AccessListing(before, after, affected, circumstances);
+  }
+
+  /** Finds everything that is compared, as work that can be suspended between some records. */
+  static *starting(
+    before: Model,
+    after: Model,
+    changes: readonly FactChange[],
+    circumstances: KnownCircumstances,
+  ): Work<Comparison> {
+    const affected = yield* affectedAccess(before, after, changes);
     const users = new Scope();
     for (const scope of [affected.users, ...affected.changedResources.map((resource) => resource.users)]) {
+      yield scope.ids.size * entryCost;
       users.addScope(scope);
     }
-    this.#subjects = new ComparedSubjects(before, after, users);
-    this.#listing = new AccessListing(before, after, affected, circumstances);
-    const certainties = new RuleCertainties(circumstances);
-    const comparisons = (type: PolicyType) => {
-      const chain = affected.types.has(type) ? this.#chainOf(type) : undefined;
-      return chain === undefined ? [] : [new ChainComparison(chain, certainties)];
-    };
-    this.#userComparisons = affected.users.isEmpty ? [] : userTypes.flatMap(comparisons);
-    this.#siteComparison = affected.sites ? comparisons("SITETOSITE")[0] : undefined;
-    this.#internetComparison =
-      affected.internet && !affected.users.isEmpty
-        ? new ChainComparison(this.#internetChain(), certainties)
-        : undefined;
+    const subjects = yield* ComparedSubjects.finding(before, after, users);
+    const comparison = new Comparison(before, after, circumstances, affected, subjects);
+    yield* comparison.#buildChains();
+    return comparison;
+  }
+
+  *#buildChains(): Work<void> {
+    const affected = this.#affected;
+    const certainties = new RuleCertainties(this.#circumstances);
+    const users: ChainComparison[] = [];
+    for (const type of [...userTypes, "SITETOSITE"] as const) {
+      const isWanted = type === "SITETOSITE" ? affected.sites : !affected.users.isEmpty;
+      const chain = isWanted && affected.types.has(type) ? yield* this.#chainOf(type) : undefined;
+      if (chain === undefined) continue;
+      const comparison = new ChainComparison(chain, certainties);
+      if (type === "SITETOSITE") this.#siteComparison = comparison;
+      else users.push(comparison);
+    }
+    this.#userComparisons = users;
+    if (affected.internet && !affected.users.isEmpty) {
+      this.#internetComparison = new ChainComparison(yield* this.#internetChain(), certainties);
+    }
   }
 
   *difference(): Work<AccessDifference> {
@@ -107,7 +135,7 @@ class Comparison {
         if (site.loses) this.#lost.sites += 1;
       }
     }
-    const destinations = this.#destinations(changed);
+    const destinations = yield* this.#destinations(changed);
     return {
       gained: countsOf("gained", this.#gained, destinations),
       lost: countsOf("lost", this.#lost, destinations),
@@ -160,40 +188,44 @@ class Comparison {
   }
 
   /** All destinations with any change, in the order of ids, the internet last. */
-  #destinations(
+  *#destinations(
     changed: readonly { readonly id: string; readonly byChange: readonly ChangedSubjects[] }[],
-  ): readonly DestinationChanges[] {
+  ): Work<readonly DestinationChanges[]> {
     const byId = new Map<string, readonly ChangedSubjects[]>();
     for (const { id, byChange } of changed) if (isChanged(byChange)) byId.set(id, byChange);
-    for (const comparison of this.#userComparisons) addClasses(byId, comparison, false);
-    if (this.#siteComparison !== undefined) addClasses(byId, this.#siteComparison, true);
-    const destinations: DestinationChanges[] = Array.from(byId, ([resourceId, byChange]) => ({ resourceId, byChange }));
-    destinations.sort((a, b) => ((a.resourceId ?? "") < (b.resourceId ?? "") ? -1 : 1));
+    for (const comparison of this.#userComparisons) yield* addClasses(byId, comparison, false);
+    if (this.#siteComparison !== undefined) yield* addClasses(byId, this.#siteComparison, true);
+    const destinations: DestinationChanges[] = [];
+    for (const resourceId of yield* sortingIds(byId.keys())) {
+      destinations.push({ resourceId, byChange: byId.get(resourceId) ?? [] });
+      if (destinations.length % entriesAtOnce === 0) yield entriesAtOnce * entryCost;
+    }
     const internet = this.#internetComparison?.baseChanges();
     if (internet !== undefined && isChanged(internet)) destinations.push({ resourceId: undefined, byChange: internet });
     return destinations;
   }
 
   /** @returns undefined for a chain without destinations */
-  #chainOf(type: PolicyType): PolicyChain | undefined {
+  *#chainOf(type: PolicyType): Work<PolicyChain | undefined> {
     const { destinations, policies, changedResources } = this.#affected;
     const merged = policies[type];
-    if (destinations.all && changedResources.length === 0) return this.#wholeChain(type, merged);
+    if (destinations.all && changedResources.length === 0) return yield* this.#wholeChain(type, merged);
     const changed = new Set(changedResources.map(({ id }) => id));
-    const resources = [...this.#resourcesFor(type)].filter(
+    const resources = (yield* this.#resourcesFor(type)).filter(
       ({ facts: { id } }) => destinations.has(id) && !changed.has(id),
     );
     if (resources.length === 0) return undefined;
+    yield merged.length * entryCost;
     const relevant = destinations.all
       ? merged
       : merged.filter(
           ({ policy }) => policy.facts.allResources || policy.facts.resources.some((id) => destinations.has(id)),
         );
-    return policyChain(this.#partsOf(type, relevant, resources));
+    return yield* policyChain(this.#partsOf(type, relevant, resources));
   }
 
   /** The chain with all resources of a type. Cached as long as the policies and everything it reads stay the same. */
-  #wholeChain(type: PolicyType, merged: readonly MergedPolicy[]): PolicyChain | undefined {
+  *#wholeChain(type: PolicyType, merged: readonly MergedPolicy[]): Work<PolicyChain | undefined> {
     const { resources, rules, groups, policies } = this.#after;
     if (resources.size === 0) return undefined;
     const before = this.#before;
@@ -208,26 +240,29 @@ class Comparison {
     ) {
       return cached.chain;
     }
-    const chain = policyChain(this.#partsOf(type, merged, [...this.#resourcesFor(type)]));
+    const chain = yield* policyChain(this.#partsOf(type, merged, yield* this.#resourcesFor(type)));
     if (isSame) wholeChains.set(merged, { chain, resources, rules, groups, sourceIp });
     return chain;
   }
 
-  #internetChain(): PolicyChain {
+  #internetChain(): Work<PolicyChain> {
     return policyChain(this.#partsOf("INTERNET", this.#affected.policies.INTERNET, undefined));
   }
 
-  *#resourcesFor(type: PolicyType): Iterable<CompiledResource> {
+  *#resourcesFor(type: PolicyType): Work<readonly CompiledResource[]> {
     const { resources } = this.#after;
     const { destinations } = this.#affected;
-    if (!destinations.all) {
-      for (const id of destinations.ids) {
-        const resource = resources.get(id);
-        if (resource !== undefined && (type === "SITETOSITE" || resource.type === type)) yield resource;
-      }
-      return;
+    const found: CompiledResource[] = [];
+    let unpaid = 0;
+    for (const candidate of destinations.all ? resources.values() : destinations.ids) {
+      const resource = typeof candidate === "string" ? resources.get(candidate) : candidate;
+      if (resource !== undefined && (type === "SITETOSITE" || resource.type === type)) found.push(resource);
+      unpaid += 1;
+      if (unpaid < entriesAtOnce) continue;
+      yield unpaid * entryCost;
+      unpaid = 0;
     }
-    for (const resource of resources.values()) if (type === "SITETOSITE" || resource.type === type) yield resource;
+    return found;
   }
 
   #partsOf(
@@ -269,13 +304,14 @@ function isChanged(byChange: readonly ChangedSubjects[]): boolean {
 }
 
 /** Adds the changes about each resource of a chain. */
-function addClasses(
+function* addClasses(
   byId: Map<string, readonly ChangedSubjects[]>,
   comparison: ChainComparison,
   areSites: boolean,
-): void {
+): Work<void> {
   const base = asSites(comparison.baseChanges(), areSites);
   for (const [index, { resources }] of comparison.chain.classes.entries()) {
+    yield (1 + resources.length) * entryCost;
     const own = comparison.changesOf(index);
     const byChange = own === undefined ? base : asSites(own, areSites);
     if (!isChanged(byChange)) continue;

@@ -4,8 +4,10 @@ import type { DeviceFacts, UserFacts } from "../model/facts.ts";
 import { devicesOfUsers } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
+import { entriesAtOnce, entryCost, type Work } from "../work.ts";
 import type { AccessSubject } from "./access-difference.ts";
 import type { Scope } from "./affected-access.ts";
+import { sortingIds } from "./sort-ids.ts";
 import type { ComparedSubject, PrincipalState } from "./subject-group.ts";
 import { subjectFingerprintA, subjectFingerprintB } from "./subject-tally.ts";
 
@@ -28,15 +30,30 @@ export class ComparedSubjects {
   ];
   readonly #areGroupsSame: boolean;
 
-  /** @param users all users that the comparison evaluates */
-  constructor(before: Model, after: Model, users: Scope) {
+  private constructor(
+    before: Model,
+    after: Model,
+    userIds: readonly string[],
+    devices: readonly [ReadonlyMap<string, readonly CompiledDevice[]>, ReadonlyMap<string, readonly CompiledDevice[]>],
+  ) {
     this.#before = before;
     this.#after = after;
-    this.#userIds = users.all ? allUserIds(before, after) : [...users.ids].sort();
-    const ids = users.all ? undefined : users.ids;
-    const devices = devicesOfUsers(after.devices, ids);
-    this.#devices = [before.devices === after.devices ? devices : devicesOfUsers(before.devices, ids), devices];
+    this.#userIds = userIds;
+    this.#devices = devices;
     this.#areGroupsSame = before.groups === after.groups;
+  }
+
+  /**
+   * Finds the subjects, as work that can be suspended between some of them.
+   *
+   * @param users all users that the comparison evaluates
+   */
+  static *finding(before: Model, after: Model, users: Scope): Work<ComparedSubjects> {
+    const userIds = users.all ? yield* allUserIds(before, after) : yield* sortingIds(users.ids);
+    const ids = users.all ? undefined : users.ids;
+    const devices = yield* devicesOfUsers(after.devices, ids);
+    const former = before.devices === after.devices ? devices : yield* devicesOfUsers(before.devices, ids);
+    return new ComparedSubjects(before, after, userIds, [former, devices]);
   }
 
   /** The subjects of each user in turn, starting with the user without a device. */
@@ -165,19 +182,29 @@ function withDevice(
 const sortedUsers = new WeakMap<Table<CompiledUser>, readonly string[]>();
 
 /** The ids of the users in either model, in order. */
-function allUserIds(before: Model, after: Model): readonly string[] {
-  const ids = sortedUserIds(after.users);
+function* allUserIds(before: Model, after: Model): Work<readonly string[]> {
+  const ids = yield* sortedUserIds(after.users);
   if (before.users === after.users) return ids;
   const gone: string[] = [];
-  for (const { facts } of before.users.values()) if (after.users.get(facts.id) === undefined) gone.push(facts.id);
-  return gone.length === 0 ? ids : [...ids, ...gone].sort();
+  let unpaid = 0;
+  for (const { facts } of before.users.values()) {
+    if (after.users.get(facts.id) === undefined) gone.push(facts.id);
+    unpaid += 1;
+    if (unpaid < entriesAtOnce) continue;
+    yield unpaid * entryCost;
+    unpaid = 0;
+  }
+  return gone.length === 0 ? ids : yield* sortingIds([...ids, ...gone]);
 }
 
-function sortedUserIds(users: Table<CompiledUser>): readonly string[] {
-  let ids = sortedUsers.get(users);
-  if (ids === undefined) {
-    ids = Array.from(users.values(), ({ facts }) => facts.id).sort();
-    sortedUsers.set(users, ids);
-  }
+function* sortedUserIds(users: Table<CompiledUser>): Work<readonly string[]> {
+  const known = sortedUsers.get(users);
+  if (known !== undefined) return known;
+  const ids = yield* sortingIds(idsOf(users));
+  sortedUsers.set(users, ids);
   return ids;
+}
+
+function* idsOf(users: Table<CompiledUser>): Iterable<string> {
+  for (const { facts } of users.values()) yield facts.id;
 }

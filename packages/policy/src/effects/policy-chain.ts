@@ -2,6 +2,7 @@ import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Model } from "../model/model.ts";
+import { entriesAtOnce, entryCost, type Work, yieldAfter } from "../work.ts";
 import { mayAllow, sourceCertainty } from "./access-level.ts";
 import { ByteColumn, IntColumn, NumberLists } from "./columns.ts";
 import { allowBit, beforeSide, denyBit, doneBit, onSides } from "./level-states.ts";
@@ -86,23 +87,37 @@ export interface ChainParts {
   readonly circumstances: KnownCircumstances;
 }
 
-export function policyChain(parts: ChainParts): PolicyChain {
-  const entries = parts.policies.flatMap((merged) => chainEntries(merged, parts));
-  const classes = destinationClasses(entries, parts.resources);
+/** Builds a chain, as work that can be suspended between some policies and resources. */
+export function* policyChain(parts: ChainParts): Work<PolicyChain> {
+  const entries: ChainEntry[] = [];
+  let unpaid = 0;
+  for (const merged of parts.policies) {
+    const more = yield* chainEntries(merged, parts);
+    for (const entry of more) entries.push(entry);
+    unpaid += (1 + more.length) * entryCost;
+    if (unpaid < yieldAfter) continue;
+    yield unpaid;
+    unpaid = 0;
+  }
+  const classes = yield* destinationClasses(entries, parts.resources);
+  const certainBits = ByteColumn.from(entries, ({ certainBits }) => certainBits);
+  const ruleScopes = ByteColumn.from(entries, ({ rule }) => {
+    if (rule === undefined) return ruleScope.none;
+    return inputsOf(rule).device ? ruleScope.device : ruleScope.user;
+  });
+  const everywhere = ByteColumn.from(entries, (entry) => (entry.everywhere ? 1 : 0));
+  yield entries.length * entryCost;
   return {
     entries,
-    certainBits: ByteColumn.from(entries, ({ certainBits }) => certainBits),
-    ruleScopes: ByteColumn.from(entries, ({ rule }) => {
-      if (rule === undefined) return ruleScope.none;
-      return inputsOf(rule).device ? ruleScope.device : ruleScope.user;
-    }),
-    everywhere: ByteColumn.from(entries, ({ everywhere }) => (everywhere ? 1 : 0)),
-    ...bySources(
+    certainBits,
+    ruleScopes,
+    everywhere,
+    ...(yield* bySources(
       entries,
       (id) => parts.before.groups.get(id) !== undefined || parts.after.groups.get(id) !== undefined,
-    ),
+    )),
     classes,
-    ...namedClasses(entries, classes),
+    ...(yield* namedClasses(entries, classes)),
     destinationCount: parts.resources === undefined ? 1 : parts.resources.length,
     fallbackBits: parts.fallbackBits,
   };
@@ -129,7 +144,7 @@ export function outcomeBits(policy: CompiledPolicy, certainty: Certainty): numbe
 }
 
 /** No entry for a policy that never qualifies, one per resource if its rule reads the resource, otherwise one. */
-function chainEntries({ policy, sides }: MergedPolicy, parts: ChainParts): readonly ChainEntry[] {
+function* chainEntries({ policy, sides }: MergedPolicy, parts: ChainParts): Work<readonly ChainEntry[]> {
   const { resources } = parts;
   const { facts } = policy;
   const source = sourceCertainty(policy, parts.circumstances);
@@ -148,20 +163,28 @@ function chainEntries({ policy, sides }: MergedPolicy, parts: ChainParts): reado
     resource: undefined,
   };
   if (resources === undefined || customRule === undefined || !inputsOf(customRule).resource) return [entry];
+  yield resources.length * entryCost;
+  const named = facts.allResources ? undefined : new Set(facts.resources);
   return resources
-    .filter(({ facts: { id } }) => facts.allResources || facts.resources.includes(id))
+    .filter(({ facts: { id } }) => named === undefined || named.has(id))
     .map((resource) => ({ ...entry, everywhere: false, resource }));
 }
 
 /** @param isGroup whether a group exists; a policy for a missing group applies to nobody */
-function bySources(entries: readonly ChainEntry[], isGroup: (id: string) => boolean) {
+function* bySources(entries: readonly ChainEntry[], isGroup: (id: string) => boolean) {
   const forAnyone: number[] = [];
   const forAnyGroup: number[] = [];
   const forAnyDevice: number[] = [];
   const byUser = new Map<string, number[]>();
   const byGroup = new Map<string, number[]>();
   const byDevice = new Map<string, number[]>();
+  let unpaid = 0;
   for (const [position, { policy }] of entries.entries()) {
+    unpaid += (1 + policy.sourceCount) * entryCost;
+    if (unpaid >= yieldAfter) {
+      yield unpaid;
+      unpaid = 0;
+    }
     if (policy.forAnyone) {
       forAnyone.push(position);
       continue;
@@ -179,14 +202,20 @@ interface MutableClass extends DestinationClass {
   readonly resources: CompiledResource[];
 }
 
-function destinationClasses(
+function* destinationClasses(
   entries: readonly ChainEntry[],
   resources: readonly CompiledResource[] | undefined,
-): readonly DestinationClass[] {
+): Work<readonly DestinationClass[]> {
   const unnamed: MutableClass = { positions: [], resources: [] };
   if (resources === undefined) return [unnamed];
   const positionsById = new Map<string, number[]>();
+  let unpaid = 0;
   for (const [position, { policy, everywhere, resource }] of entries.entries()) {
+    unpaid += (1 + policy.facts.resources.length) * entryCost;
+    if (unpaid >= yieldAfter) {
+      yield unpaid;
+      unpaid = 0;
+    }
     if (everywhere) continue;
     if (resource !== undefined) append(positionsById, resource.facts.id, position);
     else for (const id of new Set(policy.facts.resources)) append(positionsById, id, position);
@@ -195,6 +224,11 @@ function destinationClasses(
   const byKey = new Map<string, MutableClass>();
   for (const resource of resources) {
     const positions = positionsById.get(resource.facts.id);
+    unpaid += (1 + (positions?.length ?? 0)) * entryCost;
+    if (unpaid >= yieldAfter) {
+      yield unpaid;
+      unpaid = 0;
+    }
     if (positions === undefined) {
       unnamed.resources.push(resource);
       continue;
@@ -212,12 +246,13 @@ function destinationClasses(
   return classes;
 }
 
-function namedClasses(entries: readonly ChainEntry[], classes: readonly DestinationClass[]) {
+function* namedClasses(entries: readonly ChainEntry[], classes: readonly DestinationClass[]) {
   const classSizes = new IntColumn(classes.length);
   const namedDestinations = new IntColumn(entries.length);
   const lists = entries.map((): number[] => []);
   for (const [index, { positions, resources }] of classes.entries()) {
     classSizes.set(index, resources.length);
+    if (index % entriesAtOnce === 0) yield entriesAtOnce * entryCost;
     for (const position of positions) {
       lists[position]?.push(index);
       namedDestinations.add(position, resources.length);

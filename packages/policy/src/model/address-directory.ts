@@ -1,7 +1,7 @@
 import { parseAddressText } from "@gatehouse/addresses/address-text";
 import { addressWidth, type IpAddress, type IpVersion } from "@gatehouse/addresses/ip-address";
 import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
-import { recordCost, recordsAtOnce, type Work } from "../work.ts";
+import { finish, recordCost, recordsAtOnce, type Work } from "../work.ts";
 import type { ResourceFacts, TransportProtocol } from "./facts.ts";
 import { Table } from "./table.ts";
 
@@ -67,12 +67,28 @@ export class AddressDirectory {
 
   /** A directory without the resources in `before` and with those in `after`. */
   with(before: Iterable<ResourceFacts>, after: Iterable<ResourceFacts>): AddressDirectory {
+    return finish(this.changing(before, after));
+  }
+
+  /** Like `with`, as work that can be suspended between some resources. */
+  *changing(before: Iterable<ResourceFacts>, after: Iterable<ResourceFacts>): Work<AddressDirectory> {
     const changed = new Changes(this.#directories);
+    let addresses = 0;
     for (const resource of before) {
       for (const key of addressKeysOf(resource)) changed.remove(key, resource.id);
+      addresses += resource.addresses.length;
+      if (addresses < recordsAtOnce) continue;
+      yield addresses * recordCost;
+      addresses = 0;
     }
-    for (const resource of after) changed.addAll(resource);
-    return new AddressDirectory(changed.applied());
+    for (const resource of after) {
+      changed.addAll(resource);
+      addresses += resource.addresses.length;
+      if (addresses < recordsAtOnce) continue;
+      yield addresses * recordCost;
+      addresses = 0;
+    }
+    return new AddressDirectory(yield* changed.applying());
   }
 
   /** The entries of the most specific address that matches a host name: the name itself, or the longest wildcard. */
@@ -170,20 +186,20 @@ class Changes {
     return { host: Table.ofMap(this.#hosts), wildcard: Table.ofMap(this.#wildcards), v4: rangesOf(4), v6: rangesOf(6) };
   }
 
-  applied(): Directories {
+  *applying(): Work<Directories> {
     const { host, wildcard, v4, v6 } = this.#directories;
     return {
-      host: host.with(withoutEmpty(this.#hosts)),
-      wildcard: wildcard.with(withoutEmpty(this.#wildcards)),
-      v4: this.#appliedRanges(4, v4),
-      v6: this.#appliedRanges(6, v6),
+      host: yield* host.changing(withoutEmpty(this.#hosts)),
+      wildcard: yield* wildcard.changing(withoutEmpty(this.#wildcards)),
+      v4: yield* this.#applyingRanges(4, v4),
+      v6: yield* this.#applyingRanges(6, v6),
     };
   }
 
-  #appliedRanges(version: IpVersion, directories: Directories["v4"]): Directories["v4"] {
+  *#applyingRanges(version: IpVersion, directories: Directories["v4"]): Work<Directories["v4"]> {
     const changed = [...directories];
     for (const [length, entries] of this.#ranges[version]) {
-      const directory = (changed[length] ?? Table.empty).with(withoutEmpty(entries));
+      const directory = yield* (changed[length] ?? Table.empty).changing(withoutEmpty(entries));
       changed[length] = directory.size === 0 ? undefined : directory;
     }
     return changed;

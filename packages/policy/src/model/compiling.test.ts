@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { finish, recordCost, referenceCost, type Work } from "../work.ts";
 import { AddressDirectory } from "./address-directory.ts";
-import type { PolicyFacts } from "./facts.ts";
-import { compiling } from "./model.ts";
+import type { FactChange, PolicyFacts, TenantFacts } from "./facts.ts";
+import { compile, compiling, updating } from "./model.ts";
 import { PolicyList } from "./policy-list.ts";
 import { Table } from "./table.ts";
 
@@ -42,34 +42,68 @@ function costsOf(work: Work<unknown>): readonly number[] {
   return costs;
 }
 
-test("a large model is compiled in short steps", () => {
-  const work = compiling({
-    users: ids.map((id) => ({
-      id,
-      email: `${id}@example.com`,
-      firstName: "Ada",
-      lastName: "Ahrens",
-      status: "active",
-      attributes: {},
-      groups: [],
-    })),
+const facts: TenantFacts = {
+  users: ids.map((id) => ({
+    id,
+    email: `${id}@example.com`,
+    firstName: "Ada",
+    lastName: "Ahrens",
+    status: "active",
+    attributes: {},
     groups: [],
-    devices: [],
+  })),
+  groups: [],
+  devices: [],
+  gateways: [],
+  resources: ids.map((id, index) => ({
+    id,
+    name: id,
+    type: "PRIVATE",
+    loadBalancingMode: "MANUAL",
+    addresses: [{ address: `host-${index}.example.com`, protocols: [{ protocol: "TCP" }] }],
     gateways: [],
-    resources: ids.map((id, index) => ({
-      id,
-      name: id,
-      type: "PRIVATE",
-      loadBalancingMode: "MANUAL",
-      addresses: [{ address: `host-${index}.example.com`, protocols: [{ protocol: "TCP" }] }],
-      gateways: [],
-    })),
-    rules: [],
-    policies: ids.map((id) => policyOf(id, { allUsers: true, resources: [id] })),
-  });
+  })),
+  rules: [],
+  policies: ids.map((id) => policyOf(id, { allUsers: true, resources: [id] })),
+};
+
+test("a large model is compiled in short steps", () => {
+  const work = compiling(facts);
   const costs = costsOf(work);
   expect(costs.length).toBeGreaterThan(count / 20);
   expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce);
+});
+
+test.each<[string, readonly FactChange[]]>([
+  ["all users", facts.users.map((user) => ({ kind: "user", facts: { ...user, firstName: "Bea" } }))],
+  ["all resources", facts.resources.map((resource) => ({ kind: "resource", facts: { ...resource, name: "New" } }))],
+  ["500 policies", ids.slice(0, 500).map((id) => ({ kind: "policy", facts: policyOf(id, { name: "New" }) }))],
+  ["a policy with 3,000 resources", [{ kind: "policy", facts: policyOf(ids[0] ?? "", { resources: ids }) }]],
+  [
+    "a policy with 500 users and 100 resources",
+    [{ kind: "policy", facts: policyOf(ids[0] ?? "", { users: ids.slice(0, 500), resources: ids.slice(0, 100) }) }],
+  ],
+  ["the order of all policies", [{ kind: "policy-order", type: "PRIVATE", ids: ids.toReversed() }]],
+])("a change of %s updates a model in short steps", (_, changes) => {
+  const costs = costsOf(updating(compile(facts), changes));
+  expect(costs.length).toBeGreaterThan(count / 100);
+  expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce);
+});
+
+test("a table is merged in short steps, and keeps the order of its entries", () => {
+  const table = Table.of(ids.map((id, index) => [id, index] as const));
+  const changes = new Map<string, number | undefined>(ids.slice(0, 2_000).map((id, index) => [id, -index]));
+  changes.set(ids[5] ?? "", undefined).set("new", 1);
+  const steps = table.changing(changes);
+  const costs: number[] = [];
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) costs.push(step.value);
+  expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce);
+  expect(costs.length).toBeGreaterThan(5);
+  const expected = ids.flatMap((_id, index) => (index === 5 ? [] : [index < 2_000 ? -index : index]));
+  expect([...step.value.values()]).toEqual([...expected, 1]);
+  expect(step.value.size).toBe(count);
+  expect(table.get(ids[5] ?? "")).toBe(5);
 });
 
 test.each(["PRIVATE", "INTERNET"] as const)(

@@ -41,9 +41,9 @@ export function* compiling(facts: TenantFacts): Work<Model> {
   }
   return {
     users,
-    groups: byId(facts.groups),
+    groups: yield* compilingTable(facts.groups, (group) => [group.id, group]),
     devices,
-    gateways: byId(facts.gateways),
+    gateways: yield* compilingTable(facts.gateways, (gateway) => [gateway.id, gateway]),
     resources,
     rules,
     policies: policyLists((type) => lists.get(type) ?? PolicyList.of(type, [])),
@@ -67,55 +67,73 @@ export function* compilingTable<Facts, Value>(
 
 /** Applies changes in order. The result equals a model compiled from the new facts. */
 export function update(model: Model, changes: readonly FactChange[]): Model {
+  return finish(updating(model, changes));
+}
+
+/** Updates a model like `update`, as work that can be suspended between some records. */
+export function* updating(model: Model, changes: readonly FactChange[]): Work<Model> {
   let updated = model;
   for (let start = 0; start < changes.length; ) {
     const kind = changes[start]?.kind;
     let end = start + 1;
     while (end < changes.length && changes[end]?.kind === kind) end += 1;
-    updated = withChangesOfKind(updated, changes.slice(start, end));
+    updated = yield* withChangesOfKind(updated, changes.slice(start, end));
     start = end;
   }
   return updated;
 }
 
 /** Applies changes of one kind. Each change of a table copies its overlay, so a table is changed once. */
-function withChangesOfKind(model: Model, changes: readonly FactChange[]): Model {
+function* withChangesOfKind(model: Model, changes: readonly FactChange[]): Work<Model> {
   const kind = changes[0]?.kind;
   switch (kind) {
     case undefined:
       return model;
     case "policy":
-    case "policy-order":
-      return changes.reduce(withPolicyChange, model);
-    case "user":
-      return { ...model, users: model.users.with(entriesOf(changes, kind, (user) => new CompiledUser(user))) };
-    case "group":
-      return { ...model, groups: model.groups.with(entriesOf(changes, kind, (group) => group)) };
-    case "device":
-      return {
-        ...model,
-        devices: model.devices.with(entriesOf(changes, kind, (device) => new CompiledDevice(device))),
-      };
-    case "gateway":
-      return { ...model, gateways: model.gateways.with(entriesOf(changes, kind, (gateway) => gateway)) };
+    case "policy-order": {
+      let changed = model;
+      for (const change of changes) changed = yield* withPolicyChange(changed, change);
+      return changed;
+    }
+    case "user": {
+      const users = yield* entriesOf(changes, kind, (user) => new CompiledUser(user));
+      return { ...model, users: yield* model.users.changing(users) };
+    }
+    case "group": {
+      const groups = yield* entriesOf(changes, kind, (group) => group);
+      return { ...model, groups: yield* model.groups.changing(groups) };
+    }
+    case "device": {
+      const devices = yield* entriesOf(changes, kind, (device) => new CompiledDevice(device));
+      return { ...model, devices: yield* model.devices.changing(devices) };
+    }
+    case "gateway": {
+      const gateways = yield* entriesOf(changes, kind, (gateway) => gateway);
+      return { ...model, gateways: yield* model.gateways.changing(gateways) };
+    }
     case "resource":
-      return withResources(
-        model,
-        entriesOf(changes, kind, (resource) => resource),
-      );
-    case "rule":
-      return { ...model, rules: model.rules.with(entriesOf(changes, kind, (rule) => new CompiledRule(rule))) };
+      return yield* withResources(model, yield* entriesOf(changes, kind, (resource) => resource));
+    case "rule": {
+      const rules = yield* entriesOf(changes, kind, (rule) => new CompiledRule(rule));
+      return { ...model, rules: yield* model.rules.changing(rules) };
+    }
   }
 }
 
 /** The last value of each changed record of a kind; undefined for a deleted one. */
-function entriesOf<Kind extends keyof FactsByKind, Value>(
+function* entriesOf<Kind extends keyof FactsByKind, Value>(
   changes: readonly FactChange[],
   kind: Kind,
   compiled: (facts: FactsByKind[Kind]) => Value,
-): ReadonlyMap<string, Value | undefined> {
+): Work<ReadonlyMap<string, Value | undefined>> {
   const entries = new Map<string, Value | undefined>();
+  let unpaid = 0;
   for (const change of changes) {
+    if (unpaid === recordsAtOnce) {
+      yield unpaid * recordCost;
+      unpaid = 0;
+    }
+    unpaid += 1;
     if (change.kind !== kind) continue;
     if ("gone" in change) entries.set(change.gone, undefined);
     else if ("facts" in change) entries.set(change.facts.id, compiled(change.facts as FactsByKind[Kind])); // facts of this kind
@@ -123,18 +141,23 @@ function entriesOf<Kind extends keyof FactsByKind, Value>(
   return entries;
 }
 
-function withPolicyChange(model: Model, change: FactChange): Model {
+function* withPolicyChange(model: Model, change: FactChange): Work<Model> {
   if (change.kind === "policy-order") {
-    const list = model.policies[change.type].inOrder(change.ids);
+    const list = yield* model.policies[change.type].ordering(change.ids);
     return { ...model, policies: { ...model.policies, [change.type]: list } };
   }
   if (change.kind !== "policy") return model;
-  if ("gone" in change) return { ...model, policies: policyLists((type) => model.policies[type].without(change.gone)) };
+  if ("gone" in change) {
+    const lists = new Map<PolicyType, PolicyList>();
+    for (const type of policyTypes) lists.set(type, yield* model.policies[type].removing(change.gone));
+    return { ...model, policies: policyLists((type) => lists.get(type) ?? model.policies[type]) };
+  }
   const { facts } = change;
-  return { ...model, policies: { ...model.policies, [facts.type]: model.policies[facts.type].withPolicy(facts) } };
+  const list = yield* model.policies[facts.type].adding(facts);
+  return { ...model, policies: { ...model.policies, [facts.type]: list } };
 }
 
-function withResources(model: Model, entries: ReadonlyMap<string, ResourceFacts | undefined>): Model {
+function* withResources(model: Model, entries: ReadonlyMap<string, ResourceFacts | undefined>): Work<Model> {
   const before: ResourceFacts[] = [];
   const after: ResourceFacts[] = [];
   const compiled = new Map<string, CompiledResource | undefined>();
@@ -143,16 +166,13 @@ function withResources(model: Model, entries: ReadonlyMap<string, ResourceFacts 
     if (former !== undefined) before.push(former.facts);
     if (facts !== undefined) after.push(facts);
     compiled.set(id, facts === undefined ? undefined : new CompiledResource(facts));
+    if (compiled.size % recordsAtOnce === 0) yield recordsAtOnce * recordCost;
   }
   return {
     ...model,
-    resources: model.resources.with(compiled),
-    addresses: model.addresses.with(before, after),
+    resources: yield* model.resources.changing(compiled),
+    addresses: yield* model.addresses.changing(before, after),
   };
-}
-
-function byId<Facts extends { readonly id: string }>(facts: readonly Facts[]): Table<Facts> {
-  return Table.of(facts.map((item) => [item.id, item]));
 }
 
 function policyLists(listOf: (type: PolicyType) => PolicyList): Model["policies"] {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { finish } from "../work.ts";
 import type { PolicyFacts } from "./facts.ts";
 import { PolicyList } from "./policy-list.ts";
 
@@ -33,7 +34,7 @@ test("policies move to the requested order, one at a time or all at once", () =>
           const [moved = ""] = order.splice(step.from, 1);
           order.splice(step.to, 0, moved);
         }
-        list = list.inOrder([...order, ...last]);
+        list = finish(list.ordering([...order, ...last]));
         expect(list.policies.map(({ facts }) => facts.id)).toEqual([...order, ...last]);
         expect(list.anywhere.policies.map(({ facts }) => facts.id)).toEqual(order);
         const ranks = list.policies.map(({ rank }) => rank);
@@ -46,6 +47,6 @@ test("policies move to the requested order, one at a time or all at once", () =>
 test("a default policy stays last, whatever the requested order", () => {
   const list = PolicyList.of("INTERNET", [policy("a"), policy("b"), policy("default", true)]);
   for (const order of ["default a b", "a default b", "b default a"]) {
-    expect(list.inOrder(order.split(" ")).policies.at(-1)?.facts.id).toBe("default");
+    expect(finish(list.ordering(order.split(" "))).policies.at(-1)?.facts.id).toBe("default");
   }
 });

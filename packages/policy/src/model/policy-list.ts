@@ -1,5 +1,5 @@
 import type { PolicyType } from "@gatehouse/contract/records/policy";
-import { finish, recordCost, recordsAtOnce, referenceCost, type Work } from "../work.ts";
+import { copyCost, entryCost, finish, recordCost, recordsAtOnce, referenceCost, type Work } from "../work.ts";
 import { CompiledPolicy, indexOfRank, replaced } from "./compiled-policy.ts";
 import type { PolicyFacts } from "./facts.ts";
 import { nextGeneration } from "./generation.ts";
@@ -96,35 +96,39 @@ export class PolicyList {
   }
 
   /** Adds or replaces a policy. A new policy comes last, before the default policy. */
-  withPolicy(facts: PolicyFacts): PolicyList {
+  *adding(facts: PolicyFacts): Work<PolicyList> {
     const before = this.find(facts.id);
     const rank = facts.isDefault ? lastRank : (before?.rank ?? this.#nextRank());
-    return this.#replaced(before, new CompiledPolicy(facts, rank));
+    return yield* this.#replacing(before, new CompiledPolicy(facts, rank));
   }
 
-  without(id: string): PolicyList {
+  *removing(id: string): Work<PolicyList> {
     const before = this.find(id);
-    return before === undefined ? this : this.#replaced(before, undefined);
+    return before === undefined ? this : yield* this.#replacing(before, undefined);
   }
 
   /** @param ids all policies of the type, in the order of evaluation */
-  inOrder(ids: readonly string[]): PolicyList {
+  *ordering(ids: readonly string[]): Work<PolicyList> {
+    yield ids.length * entryCost;
     const one = onlyMoved(this.policies, ids);
     if (one !== undefined) {
       const { policy, previous, next } = one;
       const rank = between(previous?.rank, next?.rank);
-      if (rank !== undefined) return this.#replaced(policy, undefined).#replaced(undefined, policy.withRank(rank));
+      if (rank !== undefined) {
+        return yield* (yield* this.#replacing(policy, undefined)).#replacing(undefined, policy.withRank(rank));
+      }
     }
     const byId = new Map(this.policies.map((policy) => [policy.facts.id, policy]));
     const wanted = ids.flatMap((id) => {
       const policy = byId.get(id);
       return policy === undefined || policy.facts.isDefault ? [] : [policy];
     });
+    yield ids.length * entryCost;
     const unmoved = longestRun(wanted);
-    if (wanted.length - unmoved.size > maxMoved) return this.#reordered(wanted);
-    const moved = wanted.filter((policy) => !unmoved.has(policy));
+    if (wanted.length - unmoved.size > maxMoved) return yield* this.#reordering(wanted);
     // Remove all moved policies before the first insertion, so that two policies never have the same rank.
-    let list = moved.reduce<PolicyList>((rest, policy) => rest.#replaced(policy, undefined), this);
+    let list: PolicyList = this;
+    for (const policy of wanted) if (!unmoved.has(policy)) list = yield* list.#replacing(policy, undefined);
     let previous: number | undefined;
     for (const [index, policy] of wanted.entries()) {
       if (unmoved.has(policy)) {
@@ -133,8 +137,8 @@ export class PolicyList {
       }
       const next = wanted.slice(index + 1).find((later) => unmoved.has(later))?.rank;
       const rank = between(previous, next);
-      if (rank === undefined) return this.#reordered(wanted);
-      list = list.#replaced(undefined, policy.withRank(rank));
+      if (rank === undefined) return yield* this.#reordering(wanted);
+      list = yield* list.#replacing(undefined, policy.withRank(rank));
       previous = rank;
     }
     return list;
@@ -145,35 +149,45 @@ export class PolicyList {
     return last === undefined ? 0 : Math.floor(last.rank) + 1;
   }
 
-  #reordered(wanted: readonly CompiledPolicy[]): PolicyList {
-    const left = this.policies.filter((policy) => !wanted.includes(policy));
-    return PolicyList.of(
+  *#reordering(wanted: readonly CompiledPolicy[]): Work<PolicyList> {
+    const listed = new Set(wanted);
+    const left = this.policies.filter((policy) => !listed.has(policy));
+    return yield* PolicyList.compiling(
       this.type,
       [...wanted, ...left].map(({ facts }) => facts),
     );
   }
 
-  #replaced(before: CompiledPolicy | undefined, after: CompiledPolicy | undefined): PolicyList {
+  /** A list without `before` and with `after`, as work that can be suspended between two of their resources. */
+  *#replacing(before: CompiledPolicy | undefined, after: CompiledPolicy | undefined): Work<PolicyList> {
     const [was, is] = [before, after].map((policy) =>
       policy !== undefined && isEvaluated(policy) ? policy : undefined,
     );
     const everywhere = [was, is].map((policy) => (policy?.facts.allResources === true ? policy : undefined));
     const oldIds = new Set(was === undefined ? [] : resourcesOf(was));
     const newIds = new Set(is === undefined ? [] : resourcesOf(is));
-    const byResource = [...new Set([...oldIds, ...newIds])].map((id): [string, SourceIndex | undefined] => {
+    const sources = (was?.sourceCount ?? 0) + (is?.sourceCount ?? 0);
+    let unpaid = recordCost + this.policies.length * copyCost + sources * referenceCost;
+    const byResource: [string, SourceIndex | undefined][] = [];
+    for (const id of new Set([...oldIds, ...newIds])) {
       const index = this.byResource.get(id) ?? SourceIndex.empty;
-      const changed = index.with(oldIds.has(id) ? was : undefined, newIds.has(id) ? is : undefined);
-      return [id, changed.policies.length === 0 ? undefined : changed];
-    });
+      const changed = yield* index.changing(oldIds.has(id) ? was : undefined, newIds.has(id) ? is : undefined);
+      byResource.push([id, changed.policies.length === 0 ? undefined : changed]);
+      unpaid += recordCost + index.policies.length * copyCost;
+      if (unpaid < recordsAtOnce * recordCost) continue;
+      yield unpaid;
+      unpaid = 0;
+    }
+    yield unpaid;
     return new PolicyList({
       type: this.type,
       policies: replaced(this.policies, before, after),
       everywhere:
         everywhere[0] === undefined && everywhere[1] === undefined
           ? this.everywhere
-          : this.everywhere.with(everywhere[0], everywhere[1]),
-      byResource: this.byResource.with(byResource),
-      anywhere: this.type === "INTERNET" ? this.anywhere.with(was, is) : this.anywhere,
+          : yield* this.everywhere.changing(everywhere[0], everywhere[1]),
+      byResource: yield* this.byResource.changing(byResource),
+      anywhere: this.type === "INTERNET" ? yield* this.anywhere.changing(was, is) : this.anywhere,
     });
   }
 }

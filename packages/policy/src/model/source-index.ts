@@ -1,4 +1,4 @@
-import { finish, recordCost, recordsAtOnce, referenceCost, type Work } from "../work.ts";
+import { copyCost, recordCost, recordsAtOnce, referenceCost, type Work } from "../work.ts";
 import { type CompiledPolicy, replaced } from "./compiled-policy.ts";
 import { nextGeneration } from "./generation.ts";
 import { anyoneHash, hasHash, type Source } from "./source.ts";
@@ -52,21 +52,20 @@ export class SourceIndex {
     this.#parts = parts;
   }
 
-  /** @param policies in order of rank */
-  static of(policies: Policies): SourceIndex {
-    return finish(SourceIndex.compiling(policies));
-  }
-
-  /** Like `of`, as work that can be suspended between two policies. */
+  /**
+   * Indexes policies, as work that can be suspended between two of them.
+   *
+   * @param policies in order of rank
+   */
   static *compiling(policies: Policies): Work<SourceIndex> {
     return new SourceIndex(policies, areFew(policies) ? undefined : yield* compilingParts(policies));
   }
 
   /** An index without `before` and with `after`. Either may be undefined. */
-  with(before: CompiledPolicy | undefined, after: CompiledPolicy | undefined): SourceIndex {
+  *changing(before: CompiledPolicy | undefined, after: CompiledPolicy | undefined): Work<SourceIndex> {
     const policies = replaced(this.policies, before, after);
-    if (this.#parts === undefined || areFew(policies)) return SourceIndex.of(policies);
-    return new SourceIndex(policies, partsWith(this.#parts, before, after));
+    if (this.#parts === undefined || areFew(policies)) return yield* SourceIndex.compiling(policies);
+    return new SourceIndex(policies, yield* changingParts(this.#parts, before, after));
   }
 
   /** Policies that apply to every source, in order of rank. */
@@ -144,7 +143,11 @@ function append(lists: Map<string, CompiledPolicy[]>, id: string, policy: Compil
   else list.push(policy);
 }
 
-function partsWith(parts: Parts, before: CompiledPolicy | undefined, after: CompiledPolicy | undefined): Parts {
+function* changingParts(
+  parts: Parts,
+  before: CompiledPolicy | undefined,
+  after: CompiledPolicy | undefined,
+): Work<Parts> {
   const listed = (belongs: (policy: CompiledPolicy) => boolean) =>
     [before, after].map((policy) => (policy !== undefined && belongs(policy) ? policy : undefined)) as [
       CompiledPolicy | undefined,
@@ -154,24 +157,34 @@ function partsWith(parts: Parts, before: CompiledPolicy | undefined, after: Comp
     const [old, next] = listed(belongs);
     return old === undefined && next === undefined ? list : replaced(list, old, next);
   };
-  const named = (table: Table<Policies>, names: (policy: CompiledPolicy) => ReadonlySet<string>) => {
-    const [old, next] = listed(({ forAnyone }) => !forAnyone);
+  const [old, next] = listed(({ forAnyone }) => !forAnyone);
+  const named = function* (
+    table: Table<Policies>,
+    names: (policy: CompiledPolicy) => ReadonlySet<string>,
+  ): Work<Table<Policies>> {
     const ids = new Set([...(old === undefined ? [] : names(old)), ...(next === undefined ? [] : names(next))]);
-    return table.with(
-      [...ids].map((id) => {
-        const without = old !== undefined && names(old).has(id) ? old : undefined;
-        const withOne = next !== undefined && names(next).has(id) ? next : undefined;
-        const list = replaced(table.get(id) ?? none, without, withOne);
-        return [id, list.length === 0 ? undefined : list];
-      }),
-    );
+    const lists: [string, Policies | undefined][] = [];
+    let spent = 0;
+    for (const id of ids) {
+      const without = old !== undefined && names(old).has(id) ? old : undefined;
+      const withOne = next !== undefined && names(next).has(id) ? next : undefined;
+      const former = table.get(id) ?? none;
+      const list = replaced(former, without, withOne);
+      lists.push([id, list.length === 0 ? undefined : list]);
+      spent += 2 * referenceCost + former.length * copyCost;
+      if (spent < recordsAtOnce * recordCost) continue;
+      yield spent;
+      spent = 0;
+    }
+    yield spent;
+    return yield* table.changing(lists);
   };
   return {
     anyone: flag(parts.anyone, ({ forAnyone }) => forAnyone),
     anyGroup: flag(parts.anyGroup, ({ forAnyone, facts }) => !forAnyone && facts.allGroups),
     anyDevice: flag(parts.anyDevice, ({ forAnyone, facts }) => !forAnyone && facts.allDevices),
-    byUser: named(parts.byUser, ({ users }) => users),
-    byGroup: named(parts.byGroup, ({ groups }) => groups),
-    byDevice: named(parts.byDevice, ({ devices }) => devices),
+    byUser: yield* named(parts.byUser, ({ users }) => users),
+    byGroup: yield* named(parts.byGroup, ({ groups }) => groups),
+    byDevice: yield* named(parts.byDevice, ({ devices }) => devices),
   };
 }

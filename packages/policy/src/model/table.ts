@@ -1,3 +1,4 @@
+import { entriesAtOnce, entryCost, finish, type Work } from "../work.ts";
 import { nextGeneration } from "./generation.ts";
 
 /**
@@ -39,25 +40,51 @@ export class Table<Value> {
 
   /** @param changes new values by key; undefined removes the key */
   with(changes: Iterable<readonly [key: string, value: Value | undefined]>): Table<Value> {
+    return finish(this.changing(changes));
+  }
+
+  /** Like `with`, as work that can be suspended between some entries. */
+  *changing(changes: Iterable<readonly [key: string, value: Value | undefined]>): Work<Table<Value>> {
     const changed = new Map(this.#changed);
     let { size } = this;
+    let unpaid = changed.size;
     for (const [key, value] of changes) {
       const before = changed.has(key) ? changed.get(key) : this.#base.get(key);
       size += (value === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
       changed.set(key, value);
+      unpaid += 1;
+      if (unpaid < entriesAtOnce) continue;
+      yield unpaid * entryCost;
+      unpaid = 0;
     }
     // After this many changes, merge the overlay into a new base. The copy then costs little per change.
     if (changed.size <= Math.max(64, Math.sqrt(this.#base.size) * 10)) return new Table(this.#base, changed, size);
-    const base = new Map(this.#base);
-    for (const [key, value] of changed) {
-      if (value === undefined) base.delete(key);
-      else base.set(key, value);
-    }
-    return new Table(base, new Map(), size);
+    return new Table(yield* merging(this.#base, changed), new Map(), size);
   }
 
   *values(): IterableIterator<Value> {
     for (const [key, value] of this.#base) if (!this.#changed.has(key)) yield value;
     for (const value of this.#changed.values()) if (value !== undefined) yield value;
   }
+}
+
+/** Copies a map with changes. The copy of a large map takes longer than a time slice. */
+function* merging<Value>(
+  base: ReadonlyMap<string, Value>,
+  changed: ReadonlyMap<string, Value | undefined>,
+): Work<ReadonlyMap<string, Value>> {
+  const merged = new Map<string, Value>();
+  let unpaid = 0;
+  for (const entries of [base, changed]) {
+    for (const [key, value] of entries) {
+      // A changed entry keeps its place.
+      const current = entries === base && changed.has(key) ? changed.get(key) : value;
+      if (current !== undefined) merged.set(key, current);
+      unpaid += 1;
+      if (unpaid < entriesAtOnce) continue;
+      yield unpaid * entryCost;
+      unpaid = 0;
+    }
+  }
+  return merged;
 }

@@ -1,5 +1,6 @@
 /** Several commands of one caller in one transaction, each of which sees the changes of the previous ones. */
 import type { ErrorCode } from "@gatehouse/contract/errors";
+import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "./app-error.ts";
 import { type Change, type Origin, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
@@ -141,9 +142,9 @@ export class CommandBatch {
   /**
    * Reads the data for the access impact of the commands so far.
    *
-   * @returns a function that computes the impact after the transaction has ended
+   * @returns computes the impact in slices, after the transaction has ended
    */
-  readImpact(): Promise<() => AccessChange> {
+  readImpact(): Promise<Work<AccessChange>> {
     return this.#impact.preview(this.tx, this.changes);
   }
 

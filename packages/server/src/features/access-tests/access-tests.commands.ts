@@ -104,8 +104,8 @@ async function requireThatHolds(
   impact: AccessImpact,
   row: queries.AccessTestRow,
 ): Promise<void> {
-  const preview = await impact.preview(tx, []);
-  const { model } = preview().after;
+  const { after } = await call.evaluateAlways(await impact.preview(tx, []));
+  const { model } = after;
   const result = await call.evaluateAlways(checkingExpectation(model, expectationOf(row)));
   if (result.holds || result.missing !== undefined) return;
   throw new AppError("access_tests_broken", {

@@ -3,6 +3,8 @@ import { newId } from "../ids.ts";
 import { serializeEntries } from "./audit.queries.ts";
 import { entryHash } from "./chain.ts";
 import { newEntry } from "./entry.ts";
+import type { RecordLine } from "./record-lines.ts";
+import { csvRows, lineParts } from "./write-export.ts";
 
 const origin = { actor: { type: "system", name: "Test" }, operation: "test", requestId: "r", at: new Date() } as const;
 /** About 1 ms. */
@@ -59,4 +61,29 @@ test("a small command has one chunk, with the hash of each entry and a part of t
   expect(chunks).toHaveLength(1);
   expect(hashes).toEqual(Buffer.concat(few.map((entry) => entryHash(entry))));
   expect(JSON.parse(changes)).toEqual(few.map(({ target: { type, id } }) => ({ type, id, change: "created" })));
+});
+
+test("an export serializes its entries in short stretches, with the text of one stretch", () => {
+  const event = {
+    id: newId(),
+    position: 1,
+    createdAt: new Date(0).toISOString(),
+    generation: 1,
+    actor: { type: "system", name: "Test" },
+    operation: "test",
+    target: { type: "group", id: newId() },
+    requestId: "r",
+    after: { items: Array.from({ length: 20_000 }, (_, index) => ({ name: `Item "${index}"`, left: undefined })) },
+  } as const;
+  const line: RecordLine = { type: "event", event };
+  const [lineCosts, rowCosts]: [number[], number[]] = [[], []];
+  const serializing = lineParts(line);
+  let step = serializing.next();
+  for (; step.done !== true; step = serializing.next()) lineCosts.push(step.value);
+  expect(step.value.join("")).toBe(`${JSON.stringify(line)}\n`);
+  expect(Math.max(...lineCosts)).toBeLessThan(longestStretch);
+  const rows = csvRows(Array.from({ length: 100 }, () => ({ ...event, after: { text: "x".repeat(20_000) } })));
+  for (let row = rows.next(); row.done !== true; row = rows.next()) rowCosts.push(row.value);
+  expect(rowCosts).toHaveLength(100);
+  expect(Math.max(...rowCosts)).toBeLessThan(longestStretch);
 });

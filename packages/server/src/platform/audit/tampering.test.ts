@@ -70,6 +70,7 @@ function exported(tenantId = tenant.id): AsyncIterable<string> {
     filters: [],
     signer,
     now: new Date(),
+    evaluate: (work) => server.runner.evaluator.decide(tenantId, work),
   });
 }
 

@@ -1,7 +1,9 @@
 /** Writes an audit record as text in bounded memory: verifiable NDJSON, or CSV for spreadsheets. */
 import { createHash } from "node:crypto";
 import type { Event } from "@gatehouse/contract/records/event";
+import type { Work } from "@gatehouse/policy/work";
 import { stringify } from "csv-stringify/sync";
+import { isSmall, jsonParts } from "../json-slices.ts";
 import type { Filter } from "../list-query.ts";
 import { chainStart, lastPositionOf } from "./chain.ts";
 import { readRecord, type TenantReader } from "./read-record.ts";
@@ -12,6 +14,9 @@ import type { AuditKeyHandover, AuditSigner, ChainPosition } from "./signatures.
 /** The approximate number of characters per piece of text. */
 const pieceLength = 65_536;
 const rowsAtOnce = 100;
+/** Characters that are serialized and hashed in a unit of rule cost. */
+const charactersOfUnit = 10;
+const lineCost = 100;
 
 export interface ExportOptions {
   readonly tenantId: string;
@@ -21,6 +26,8 @@ export interface ExportOptions {
   /** The keys that signed before. */
   readonly handovers?: readonly AuditKeyHandover[];
   readonly now: Date;
+  /** Serializes in slices: an entry can have megabytes, and a fast reader never makes the export wait. */
+  readonly evaluate: <Result>(work: Work<Result>) => Promise<Result>;
 }
 
 /**
@@ -28,7 +35,7 @@ export interface ExportOptions {
  * through the last one, with every seal between them, so that it can still be verified.
  */
 export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<string> {
-  const { tenantId, read, filters, signer, handovers = [], now } = options;
+  const { tenantId, read, filters, signer, handovers = [], now, evaluate } = options;
   const complete = filters.length === 0;
   const matching = complete ? undefined : await read((tx) => readGenerations(tx, filters));
   const nothing = !complete && matching === undefined;
@@ -52,13 +59,13 @@ export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<stri
   };
   const content = createHash("sha256");
   const end = { place: from, events: 0 };
-  const lineText = (line: RecordLine | HeadLine) => {
-    const text = `${JSON.stringify(line)}\n`;
-    content.update(text);
-    return text;
+  const lineText = async (line: RecordLine | HeadLine) => {
+    const parts = await evaluate(lineParts(line));
+    for (const part of parts) content.update(part);
+    return parts.join("");
   };
-  let piece = lineText(head);
-  if (after === undefined && stub !== undefined) piece += lineText({ type: "stub", ...stub });
+  let piece = await lineText(head);
+  if (after === undefined && stub !== undefined) piece += await lineText({ type: "stub", ...stub });
   if (!nothing) {
     const range = { after: from, throughGeneration: matching?.last, filters, oneSnapshot: false };
     for await (const line of readRecord(read, range)) {
@@ -67,7 +74,7 @@ export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<stri
         if (line.firstPosition > end.place.position + 1) await requireUnpruned(read, end.place);
         end.place = { position: lastPositionOf(line), generation: line.generation, hash: line.hash };
       }
-      piece += lineText(line);
+      piece += await lineText(line);
       if (piece.length < pieceLength) continue;
       yield piece;
       piece = "";
@@ -76,6 +83,14 @@ export async function* ndjsonExport(options: ExportOptions): AsyncGenerator<stri
   const signed = signer.sign("export", tenantId, end.place, now, content.digest("hex"));
   const last = { type: "end", ...signed, events: end.events };
   yield `${piece}${JSON.stringify(last as EndLine)}\n`; // signatures of exports have a contentHash
+}
+
+/** The text of a line, in parts. */
+export function* lineParts(line: RecordLine | HeadLine): Work<readonly string[]> {
+  if (!isSmall(line)) return [...(yield* jsonParts(line)), "\n"];
+  const text = `${JSON.stringify(line)}\n`;
+  yield lineCost + text.length / charactersOfUnit;
+  return [text];
 }
 
 function placeOf({ position, generation, hash }: ChainPosition): ChainPosition {
@@ -117,8 +132,23 @@ function csvText(rows: readonly (readonly unknown[])[]): string {
   return stringify([...rows], { record_delimiter: "windows", escape_formulas: true });
 }
 
+/** The rows of some entries, one by one. */
+export function* csvRows(events: readonly Event[]): Work<readonly string[]> {
+  const rows: string[] = [];
+  for (const event of events) {
+    const row = csvText([Object.values(csvColumns).map((column) => column(event))]);
+    rows.push(row);
+    yield lineCost + (2 * row.length) / charactersOfUnit;
+  }
+  return rows;
+}
+
 /** All matching entries without seals: for spreadsheets, not for verification. */
-export async function* csvExport({ read, filters }: Pick<ExportOptions, "read" | "filters">): AsyncGenerator<string> {
+export async function* csvExport({
+  read,
+  filters,
+  evaluate,
+}: Pick<ExportOptions, "read" | "filters" | "evaluate">): AsyncGenerator<string> {
   yield csvText([Object.keys(csvColumns)]);
   let after = 0;
   for (;;) {
@@ -126,7 +156,14 @@ export async function* csvExport({ read, filters }: Pick<ExportOptions, "read" |
     const events = await read((tx) => readEntries(tx, filters, from, noEnd, rowsAtOnce));
     const last = events.at(-1);
     if (last === undefined) return;
-    yield csvText(events.map((event) => Object.values(csvColumns).map((column) => column(event))));
+    let piece = "";
+    for (const row of await evaluate(csvRows(events))) {
+      piece += row;
+      if (piece.length < pieceLength) continue;
+      yield piece;
+      piece = "";
+    }
+    if (piece !== "") yield piece;
     if (events.length < rowsAtOnce) return;
     after = last.position;
   }

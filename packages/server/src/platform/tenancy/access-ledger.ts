@@ -1,6 +1,7 @@
 /** The effect of commands on access. The platform knows only this interface; features/access implements it. */
 import type { TargetType } from "@gatehouse/contract/event-types";
 import type { FactChange } from "@gatehouse/policy/model/facts";
+import type { Work } from "@gatehouse/policy/work";
 import type { Change } from "../change.ts";
 import type { TenantModel } from "./tenant-models.ts";
 import type { TenantTx } from "./tenant-tx.ts";
@@ -36,9 +37,9 @@ export interface AccessImpact {
    * Reads the state before and after the changes of a transaction so far, like `evaluate`.
    *
    * @param changes the changes that the transaction recorded; without any, both states are equal
-   * @returns computes the states; it may take a while and needs no transaction
+   * @returns computes the states in slices; it needs no transaction
    */
-  preview(tx: TenantTx, changes: readonly Change[]): Promise<() => AccessChange>;
+  preview(tx: TenantTx, changes: readonly Change[]): Promise<Work<AccessChange>>;
 }
 
 /** @throws AppError if the command is refused */

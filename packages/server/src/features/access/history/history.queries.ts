@@ -164,7 +164,7 @@ export function readHistoryAt(tx: TenantTx, generation: number): Promise<readonl
 }
 
 /** Serializes versions to JSON arrays of limited size, one by one. */
-export function* serializeVersions(versions: readonly HistoryVersion[]): Work<readonly string[]> {
+export function* serializeVersions(versions: Iterable<HistoryVersion>): Work<readonly string[]> {
   const chunks: string[] = [];
   let rows: string[] = [];
   let characters = 0;

@@ -1,4 +1,5 @@
 import { compile } from "@gatehouse/policy/model/model";
+import { finish } from "@gatehouse/policy/work";
 import { expect, test } from "vitest";
 import type { HistoryRow } from "./history.queries.ts";
 import { changesOfHistory, factsOfHistory } from "./history.ts";
@@ -24,9 +25,11 @@ const row = (facts: object) =>
 test("a device from before tags and sessions existed has none, in the order of the live facts", () => {
   const { tags: _tags, agent: _agent, session: _session, ...before } = live;
   const now = { ...live, session: null };
-  const facts = factsOfHistory([row(before)]);
+  const facts = finish(factsOfHistory([row(before)]));
   expect(JSON.stringify(facts.devices)).toBe(JSON.stringify([{ ...now, sessionEndsAt: null }]));
-  expect(JSON.stringify(changesOfHistory([row(before)]))).toBe(JSON.stringify([{ kind: "device", facts: now }]));
+  expect(JSON.stringify(finish(changesOfHistory([row(before)])))).toBe(
+    JSON.stringify([{ kind: "device", facts: now }]),
+  );
   expect(compile(facts).devices.get(live.id)?.facts.tags).toEqual([]);
 });
 
@@ -39,9 +42,12 @@ test.each([
     unknown
   >;
   const now = { ...live, tags: ["build"], [missing]: value, sessionEndsAt: 1_000 };
-  expect(JSON.stringify(changesOfHistory([row(before)]))).toBe(JSON.stringify([{ kind: "device", facts: now }]));
+  expect(JSON.stringify(finish(changesOfHistory([row(before)])))).toBe(
+    JSON.stringify([{ kind: "device", facts: now }]),
+  );
 });
 
 test("a past device has no end of its session", () => {
-  expect(factsOfHistory([row({ ...live, sessionEndsAt: 1_000 })]).devices).toEqual([{ ...live, sessionEndsAt: null }]);
+  const facts = finish(factsOfHistory([row({ ...live, sessionEndsAt: 1_000 })]));
+  expect(facts.devices).toEqual([{ ...live, sessionEndsAt: null }]);
 });

@@ -1,21 +1,34 @@
 /** Converts fact changes to versions of a history, and versions to changes and facts. Pure. */
 import { policyTypes } from "@gatehouse/contract/records/policy";
 import type { DeviceFacts, FactChange, PolicyFacts, TenantFacts } from "@gatehouse/policy/model/facts";
+import { entriesAtOnce, entryCost, type Work } from "@gatehouse/policy/work";
 import type { HistoryRow, HistoryVersion } from "./history.queries.ts";
 
-/** The order within one generation: deletions first, policy orders last, because they list existing policies. */
-const stepOf = (change: FactChange) => (change.kind === "policy-order" ? 2 : "gone" in change ? 0 : 1);
+/** The cost of a version, in rule-cost units. */
+const rowCost = 5 * entryCost;
+const rowsAtOnce = entriesAtOnce / 5;
 
-/** @param rows in the order of their generations */
-export function changesOfHistory(rows: readonly HistoryRow[]): readonly FactChange[] {
+/**
+ * The changes that versions describe, as work that can be suspended between some of them. Within one generation,
+ * deletions come first, and policy orders last, because they list existing policies.
+ *
+ * @param rows in the order of their generations
+ */
+export function* changesOfHistory(rows: readonly HistoryRow[]): Work<readonly FactChange[]> {
   const changes: FactChange[] = [];
   for (let start = 0; start < rows.length; ) {
     const { generation } = rows[start] as HistoryRow; // the index is in range
-    const next = rows.findIndex((row, index) => index > start && row.generation !== generation);
-    const end = next === -1 ? rows.length : next;
-    const together = rows.slice(start, end).map(changeOf);
-    for (const change of together.sort((a, b) => stepOf(a) - stepOf(b))) changes.push(change);
-    start = end;
+    const written: FactChange[] = [];
+    const orders: FactChange[] = [];
+    for (; rows[start]?.generation === generation; start += 1) {
+      const change = changeOf(rows[start] as HistoryRow); // the index is in range
+      if (change.kind === "policy-order") orders.push(change);
+      else if ("gone" in change) changes.push(change);
+      else written.push(change);
+      if (start % rowsAtOnce === rowsAtOnce - 1) yield rowsAtOnce * rowCost;
+    }
+    for (const change of written) changes.push(change);
+    for (const change of orders) changes.push(change);
   }
   return changes;
 }
@@ -51,24 +64,42 @@ function pastDevice(row: HistoryRow): DeviceFacts {
   return { ...facts, sessionEndsAt: null };
 }
 
-/** A change as the history stores it. */
-export function versionOf(change: FactChange): HistoryVersion {
+/** Changes as the history stores them. */
+export function* versionsOf(changes: readonly FactChange[]): Iterable<HistoryVersion> {
+  for (const change of changes) yield versionOf(change);
+}
+
+function versionOf(change: FactChange): HistoryVersion {
   if (change.kind === "policy-order") return { kind: change.kind, record: change.type, facts: change.ids };
   if ("gone" in change) return { kind: change.kind, record: change.gone, facts: undefined };
   return { kind: change.kind, record: change.facts.id, facts: change.facts };
 }
 
-/** @param rows the latest version of each existing record at a generation */
-export function factsOfHistory(rows: readonly HistoryRow[]): TenantFacts {
-  const kept = <Facts>(kind: string) => rows.flatMap((row) => (row.kind === kind ? [row.facts as Facts] : [])); // rows of this kind
+/**
+ * The facts that versions describe, as work that can be suspended between some of them.
+ *
+ * @param rows the latest version of each existing record at a generation
+ */
+export function* factsOfHistory(rows: readonly HistoryRow[]): Work<TenantFacts> {
+  const byKind = new Map<string, object[]>();
+  for (const [index, row] of rows.entries()) {
+    const { kind } = row;
+    const value = kind === "policy" || kind === "policy-order" ? row : kind === "device" ? pastDevice(row) : row.facts;
+    const list = byKind.get(kind);
+    // A row of an existing record has facts.
+    if (list === undefined) byKind.set(kind, [value as object]);
+    else list.push(value as object);
+    if (index % rowsAtOnce === rowsAtOnce - 1) yield rowsAtOnce * rowCost;
+  }
+  const kept = <Facts>(kind: string) => (byKind.get(kind) ?? []) as Facts[]; // rows of this kind
   return {
     users: kept("user"),
     groups: kept("group"),
-    devices: rows.filter(({ kind }) => kind === "device").map(pastDevice),
+    devices: kept("device"),
     gateways: kept("gateway"),
     resources: kept("resource"),
     rules: kept("rule"),
-    policies: orderedPolicies(rows),
+    policies: orderedPolicies(kept("policy"), kept("policy-order")),
   };
 }
 
@@ -76,18 +107,16 @@ export function factsOfHistory(rows: readonly HistoryRow[]): TenantFacts {
  * The order of policies. The last stored order lists the policies that existed then. Later policies follow it in the
  * order of their creation: a command that creates more than one policy stores the order.
  */
-function orderedPolicies(rows: readonly HistoryRow[]): readonly PolicyFacts[] {
-  const policies = rows.filter(({ kind }) => kind === "policy");
+function orderedPolicies(policies: readonly HistoryRow[], orders: readonly HistoryRow[]): readonly PolicyFacts[] {
   const positions = new Map<string, number>();
-  for (const { kind, facts } of rows) {
-    if (kind === "policy-order")
-      for (const [index, id] of (facts as readonly string[]).entries()) positions.set(id, index); // ids
+  for (const { facts } of orders) {
+    for (const [index, id] of (facts as readonly string[]).entries()) positions.set(id, index); // ids
   }
-  const positionOf = ({ record }: HistoryRow) => positions.get(record) ?? Number.POSITIVE_INFINITY;
-  const inOrder = policies.sort((a, b) =>
-    positionOf(a) === positionOf(b) ? a.firstGeneration - b.firstGeneration : positionOf(a) - positionOf(b),
+  const placed = policies.map((row) => ({ row, position: positions.get(row.record) ?? Number.POSITIVE_INFINITY }));
+  placed.sort((a, b) =>
+    a.position === b.position ? a.row.firstGeneration - b.row.firstGeneration : a.position - b.position,
   );
-  const facts = inOrder.map((row) => row.facts as PolicyFacts); // rows of this kind
+  const facts = placed.map(({ row }) => row.facts as PolicyFacts); // rows of this kind
   return policyTypes.flatMap((type) => {
     const ofType = facts.filter((policy) => policy.type === type);
     return [...ofType.filter(({ isDefault }) => !isDefault), ...ofType.filter(({ isDefault }) => isDefault)];

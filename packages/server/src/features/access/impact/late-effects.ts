@@ -12,7 +12,7 @@ import { empty } from "../../../platform/outcome.ts";
 import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readHistoryAt, readHistoryOf } from "../history/history.queries.ts";
-import { changesOfHistory, factsOfHistory } from "../history/history.ts";
+import { changesOfHistory } from "../history/history.ts";
 import { type PendingEffect, readPendingEffects, storeLateEffect } from "../history/late-effects.queries.ts";
 import { CachedModel } from "../models/cached-model.ts";
 import { effectSummary } from "./effect-summary.ts";
@@ -79,14 +79,13 @@ export class LateEffects {
     const [past, versions] = await this.#read(tenantId, (tx) =>
       Promise.all([readHistoryAt(tx, generation - 1), readHistoryOf(tx, generation)]),
     );
-    const building = CachedModel.building(generation - 1, factsOfHistory(past));
-    const before = await this.#options.evaluator.decide(tenantId, building);
-    const changes = changesOfHistory(versions);
-    const after = before.with(generation, changes);
     await this.#complete(
       tenantId,
       generation,
       (function* (): Work<EffectSummary> {
+        const before = yield* CachedModel.buildingPast(generation - 1, past);
+        const changes = yield* changesOfHistory(versions);
+        const after = yield* before.changing(generation, changes);
         const difference = yield* comparingAccess(before.model, after.model, changes, {});
         return yield* effectSummary(difference, before.model, after.model, []);
       })(),

@@ -2,6 +2,7 @@ import type { EffectSummary } from "@gatehouse/contract/records/effect";
 import { accessLevel } from "@gatehouse/policy/effects/access-level";
 import type { TenantFacts } from "@gatehouse/policy/model/facts";
 import { compile, type Model } from "@gatehouse/policy/model/model";
+import { finish } from "@gatehouse/policy/work";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AppError } from "../../../platform/app-error.ts";
@@ -38,7 +39,7 @@ function read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<
 }
 
 const factsAt = async (tenantId: string, generation: number) =>
-  factsOfHistory(await read(tenantId, (tx) => readHistoryAt(tx, generation)));
+  finish(factsOfHistory(await read(tenantId, (tx) => readHistoryAt(tx, generation))));
 
 /**
  * Facts in canonical order, without ids of deleted records, which have no effect, and without states of gateways, which
@@ -212,6 +213,28 @@ describe("a write that can change access", () => {
     expect(await effectOf(applied.headers["gatehouse-event"])).toMatchObject({ generation, gained: { pairs: 0 } });
     const live = await read(tenant.id, readAllFacts);
     expect(comparable(await factsAt(tenant.id, generation))).toEqual(comparable(live.facts));
+  });
+
+  test("of thousands of records is computed in short steps, from the history and from all facts", async () => {
+    const other = await server.newTenant();
+    const impact = await server.runner.ledger.open(other.id);
+    const groups = Array.from({ length: 2_100 }, (_, index) => ({ name: `Group ${index}` }));
+    const { body: document } = await other.client.get("/tenants/configuration");
+    const applied = { ...document, groups: [...document.groups, ...groups] };
+    expect((await other.client.post("/tenants/configuration/apply", applied)).status).toBe(200);
+    const settings = { type: "tenant-settings", id: other.id, after: {} } as const;
+    // The base has none of the groups. Settings name no facts, so all of them are compared.
+    const scope = { kind: "tenant", tenantId: other.id } as const;
+    const tx = (query: TenantTx["query"]) => ({ tenantId: other.id, query });
+    const work = await server.database.dryRun(scope, ({ query }) => impact.preview(tx(query), [settings]));
+    const costs: number[] = [];
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) costs.push(step.value);
+    expect(costs.length).toBeGreaterThan(100);
+    expect(Math.max(...costs)).toBeLessThanOrEqual(20_000);
+    const { before, after, changes } = step.value;
+    expect([before, after].map(({ model }) => model.groups.size)).toEqual([2_101, 2_101]);
+    expect(changes).toEqual([]);
   });
 
   test("of configurations that create and delete everything keeps a history equal to the live state", async () => {

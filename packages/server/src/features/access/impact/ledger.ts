@@ -6,7 +6,7 @@ import type { AccessDifference } from "@gatehouse/policy/effects/access-differen
 import { comparingAccess } from "@gatehouse/policy/effects/compare-access";
 import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
-import type { Work } from "@gatehouse/policy/work";
+import { entryCost, recordCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
 import type { Change } from "../../../platform/change.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
@@ -26,7 +26,7 @@ import {
   storeEffect,
   storeVersions,
 } from "../history/history.queries.ts";
-import { changesOfHistory, versionOf } from "../history/history.ts";
+import { changesOfHistory, versionsOf } from "../history/history.ts";
 import { storePendingEffect } from "../history/late-effects.queries.ts";
 import { type CachedModel, kindOfRows } from "../models/cached-model.ts";
 import {
@@ -37,7 +37,7 @@ import {
   readNamedFacts,
   readPolicyOrder,
 } from "../models/facts.queries.ts";
-import { factsFinder, factsOf } from "../models/model-facts.ts";
+import { factsFinder, listing, listingFacts } from "../models/model-facts.ts";
 import type { ModelStore } from "../models/model-store.ts";
 import { namedByChanges } from "../models/named-facts.ts";
 import type { AccessGuard, JudgeEffect } from "./access-guard.ts";
@@ -96,10 +96,10 @@ export class Ledger implements AccessLedger {
     const { models, evaluator, lateEffects } = this.#options;
     const { tenantId } = tx;
     const { unitsBeforeCommit } = evaluator;
-    const { before, after, changes } = previewed();
+    const evaluate = <Result>(work: Work<Result>) => evaluateWithin(tx, evaluator, work);
+    const { before, after, changes } = await evaluate(previewed);
     const { generation } = before;
     const comparison = new Comparison(comparingAccess(before.model, after.model, changes, anyCircumstances));
-    const evaluate = <Result>(work: Work<Result>) => evaluateWithin(tx, evaluator, work);
     await evaluator.decideUpTo(tenantId, comparison.work(), unitsBeforeCommit);
     const brokenTests = await judge({
       before,
@@ -114,7 +114,7 @@ export class Ledger implements AccessLedger {
       ? await evaluator.decideUpTo(tenantId, summarizing, unitsBeforeCommit)
       : ({ stopped: true } as const);
     const summary = "result" in summarized ? summarized.result : pendingSummary(brokenTests);
-    const versions = await evaluate(serializeVersions(changes.map(versionOf)));
+    const versions = await evaluate(serializeVersions(versionsOf(changes)));
     // All but the last part are stored now: the statements at the end are sent without a pause.
     for (const part of versions.slice(0, -1)) await storeVersions(tx, generation + 1, part);
     return {
@@ -137,7 +137,7 @@ export class Ledger implements AccessLedger {
 /** The results of the queries of an evaluation. */
 interface BegunEvaluation {
   readonly base: CachedModel;
-  readonly previewed: () => ModelChange;
+  readonly previewed: Work<ModelChange>;
   /** The number of effects that were stored after the base. */
   readonly written: number;
   readonly judge: JudgeEffect;
@@ -199,76 +199,92 @@ interface ModelChange extends AccessChange {
   readonly after: CachedModel;
 }
 
-/** Locks first: the queries after the lock see everything that was committed before. */
-async function preview(tx: TenantTx, base: CachedModel, recorded: readonly Change[]): Promise<() => ModelChange> {
+/**
+ * Locks first: the queries after the lock see everything that was committed before.
+ *
+ * @returns computes the models, as work that can be suspended between some records
+ */
+async function preview(tx: TenantTx, base: CachedModel, recorded: readonly Change[]): Promise<Work<ModelChange>> {
   const [generation, past, left] = await Promise.all([
     lockGeneration(tx),
     readHistoryAfter(tx, base.generation),
     readLeft(tx, recorded),
   ]);
-  return () => {
-    const before = generation === base.generation ? base : base.with(generation, changesOfHistory(past));
-    const changes = left(before);
-    return { before, after: before.with(generation + 1, changes), changes };
-  };
+  return (function* (): Work<ModelChange> {
+    const before =
+      generation === base.generation ? base : yield* base.changing(generation, yield* changesOfHistory(past));
+    const changes = yield* left(before);
+    return { before, after: yield* before.changing(generation + 1, changes), changes };
+  })();
 }
 
-/**
- * Starts the queries for the facts that a command left. Returns a function that compares them with the previous facts.
- */
-async function readLeft(
-  tx: TenantTx,
-  recorded: readonly Change[],
-): Promise<(before: CachedModel) => readonly FactChange[]> {
+/** Compares the facts that a command left with the previous facts. */
+type ComparingFacts = (before: CachedModel) => Work<readonly FactChange[]>;
+
+/** Starts the queries for the facts that a command left. */
+async function readLeft(tx: TenantTx, recorded: readonly Change[]): Promise<ComparingFacts> {
   const named = namedByChanges(recorded);
   if (named === undefined) {
     const { facts } = await readAllFacts(tx);
-    return (before) => differenceTo(before, facts);
+    return (before) => differencesToAll(before, facts);
   }
   const { reordered, regrouped, ...ids } = named;
   const [facts, positions] = await Promise.all([readNamedFacts(tx, ids, regrouped), readPolicyOrder(tx, reordered)]);
-  return (before) => withOrders(before, differences(before, facts, ids), positions);
+  return function* (before) {
+    return yield* withOrders(before, yield* differences(before, facts, ids), positions);
+  };
 }
 
 /** The differences of the records that a command named. */
-function differences(before: CachedModel, facts: FactRows, ids: NamedFacts): readonly FactChange[] {
+function* differences(before: CachedModel, facts: FactRows, ids: NamedFacts): Work<readonly FactChange[]> {
   const find = factsFinder(before.model);
   const gone: FactChange[] = [];
   const changed: FactChange[] = [];
+  let unpaid = 0;
   for (const [rows, kind] of Object.entries(kindOfRows) as [keyof FactRows, keyof FactsByKind][]) {
     const present = new Set<string>();
     for (const row of facts[rows]) {
       present.add(row.id);
       if (!haveSameFacts(row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of a kind are its facts
+      unpaid += recordCost;
+      if (unpaid < recordsAtOnce * recordCost) continue;
+      yield unpaid;
+      unpaid = 0;
     }
-    for (const id of ids[rows]) if (!present.has(id) && find(kind, id) !== undefined) gone.push({ kind, gone: id });
+    for (const id of ids[rows]) {
+      if (!present.has(id) && find(kind, id) !== undefined) gone.push({ kind, gone: id });
+      unpaid += 2 * entryCost;
+      if (unpaid < recordsAtOnce * recordCost) continue;
+      yield unpaid;
+      unpaid = 0;
+    }
   }
   return [...gone, ...changed];
 }
 
 /** The differences of all records. */
-function differenceTo(before: CachedModel, facts: FactRows): readonly FactChange[] {
-  const former = factsOf(before.model);
-  const idsOf = (records: readonly { readonly id: string }[]) => records.map(({ id }) => id);
+function* differencesToAll(before: CachedModel, facts: FactRows): Work<readonly FactChange[]> {
+  const former = yield* listingFacts(before.model);
+  const idsOf = (records: readonly { readonly id: string }[]) => listing(records, ({ id }) => id);
   const ids: NamedFacts = {
-    users: idsOf(former.users),
-    groups: idsOf(former.groups),
-    devices: idsOf(former.devices),
-    gateways: idsOf(former.gateways),
-    resources: idsOf(former.resources),
-    rules: idsOf(former.rules),
-    policies: idsOf(former.policies),
+    users: yield* idsOf(former.users),
+    groups: yield* idsOf(former.groups),
+    devices: yield* idsOf(former.devices),
+    gateways: yield* idsOf(former.gateways),
+    resources: yield* idsOf(former.resources),
+    rules: yield* idsOf(former.rules),
+    policies: yield* idsOf(former.policies),
   };
-  return withOrders(before, differences(before, facts, ids), facts.policies);
+  return yield* withOrders(before, yield* differences(before, facts, ids), facts.policies);
 }
 
 /** Stores the order of a type if new policies are not at the end, or if there is more than one. */
-function withOrders(
+function* withOrders(
   before: CachedModel,
   changes: readonly FactChange[],
   positions: readonly PolicyPosition[],
-): readonly FactChange[] {
-  const ordered = before.inOrder(changes, positions);
+): Work<readonly FactChange[]> {
+  const ordered = yield* before.ordering(changes, positions);
   const find = factsFinder(before.model);
   const newOfType = new Map<PolicyType, number>();
   for (const change of changes) {

@@ -1,13 +1,15 @@
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
 import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
-import { compiling, compilingTable, type Model, update } from "@gatehouse/policy/model/model";
+import { compiling, compilingTable, type Model, updating } from "@gatehouse/policy/model/model";
 import type { Table } from "@gatehouse/policy/model/table";
-import { finish, type Work } from "@gatehouse/policy/work";
+import { entryCost, finish, recordCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
 import { changesSince, reloadAbove } from "../../../platform/projection/changed-records.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
+import type { HistoryRow } from "../history/history.queries.ts";
+import { factsOfHistory } from "../history/history.ts";
 import type { ChangedFacts, FactRows, PolicyPosition } from "./facts.queries.ts";
-import { changedFacts } from "./model-facts.ts";
+import { changingFacts } from "./model-facts.ts";
 
 /** The kinds of facts by type of record. Other types do not affect decisions, or only through these types. */
 export const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {
@@ -56,6 +58,11 @@ export class CachedModel implements TenantModel {
     return new CachedModel(generation, model, usersByEmail, resourcesByName);
   }
 
+  /** Like `building`, from the latest version of each existing record at the generation. */
+  static *buildingPast(generation: number, rows: readonly HistoryRow[]): Work<CachedModel> {
+    return yield* CachedModel.building(generation, yield* factsOfHistory(rows));
+  }
+
   userIdOf(email: string): string | undefined {
     return this.#usersByEmail.get(emailKey(email));
   }
@@ -65,11 +72,11 @@ export class CachedModel implements TenantModel {
   }
 
   /**
-   * The model after changes.
+   * The model after changes, as work that can be suspended between some of them.
    *
    * @returns undefined if outbox entries are missing, or change so much that everything must be read again
    */
-  after({ generation, entries, facts, positions }: ChangedFacts): CachedModel | undefined {
+  *following({ generation, entries, facts, positions }: ChangedFacts): Work<CachedModel | undefined> {
     // A generation without an outbox entry changed something unknown.
     if (generation === undefined || entries.length !== generation - this.generation) return undefined;
     const changed = changesSince(this.generation, entries);
@@ -79,9 +86,15 @@ export class CachedModel implements TenantModel {
 
     const changes: FactChange[] = [];
     const present = new Set<string>();
+    let unpaid = 0;
     for (const [rows, kind] of Object.entries(kindOfRows) as [keyof FactRows, keyof FactsByKind][]) {
       for (const row of facts[rows]) {
         present.add(`${kind} ${row.id}`);
+        unpaid += 1;
+        if (unpaid === recordsAtOnce) {
+          yield unpaid * recordCost;
+          unpaid = 0;
+        }
         // Rows of these kinds are read if they may have changed.
         if (rows === "resources" && haveSameFacts(row, this.model.resources.get(row.id)?.facts)) continue;
         if (rows === "devices" && haveSameFacts(row, this.model.devices.get(row.id)?.facts)) continue;
@@ -93,7 +106,7 @@ export class CachedModel implements TenantModel {
       const kind = kindOfType[type];
       if (kind !== undefined && !present.has(`${kind} ${id}`)) gone.push({ kind, gone: id });
     }
-    return this.with(generation, this.inOrder([...gone, ...changes], positions));
+    return yield* this.changing(generation, yield* this.ordering([...gone, ...changes], positions));
   }
 
   /**
@@ -101,33 +114,48 @@ export class CachedModel implements TenantModel {
    *
    * @param positions all policies of the types whose order may have changed, in their order
    */
-  inOrder(changes: readonly FactChange[], positions: readonly PolicyPosition[]): readonly FactChange[] {
+  *ordering(changes: readonly FactChange[], positions: readonly PolicyPosition[]): Work<readonly FactChange[]> {
     if (positions.length === 0) return changes;
     const ofPolicies = changes.filter(({ kind }) => kind === "policy" || kind === "policy-order");
-    return [...changes, ...newOrders(update(this.model, ofPolicies), positions)];
+    return [...changes, ...(yield* newOrders(yield* this.#withPolicies(ofPolicies), positions))];
+  }
+
+  /** The model after changes of policies. Many policies are compiled again, because each change copies their list. */
+  *#withPolicies(changes: readonly FactChange[]): Work<Model> {
+    return changes.length > reloadAbove
+      ? yield* compiling(yield* changingFacts(this.model, changes))
+      : yield* updating(this.model, changes);
   }
 
   /**
-   * The model of a later generation.
+   * The model of a later generation, as work that can be suspended between some changes.
    *
    * @param changes in their order
    */
-  with(generation: number, changes: readonly FactChange[]): CachedModel {
-    if (changes.length > reloadAbove) return CachedModel.of(generation, changedFacts(this.model, changes));
-    const model = update(this.model, changes);
+  *changing(generation: number, changes: readonly FactChange[]): Work<CachedModel> {
+    if (changes.length > reloadAbove) {
+      return yield* CachedModel.building(generation, yield* changingFacts(this.model, changes));
+    }
+    const model = yield* updating(this.model, changes);
     const users = changes.flatMap(idOf("user"));
     const resources = changes.flatMap(idOf("resource"));
     return new CachedModel(
       generation,
       model,
-      renamed(
+      yield* renaming(
         this.#usersByEmail,
         users,
         (id, of) => nameIn(of.users.get(id)?.facts.email, emailKey),
         this.model,
         model,
       ),
-      renamed(this.#resourcesByName, resources, (id, of) => of.resources.get(id)?.facts.name, this.model, model),
+      yield* renaming(
+        this.#resourcesByName,
+        resources,
+        (id, of) => of.resources.get(id)?.facts.name,
+        this.model,
+        model,
+      ),
     );
   }
 }
@@ -149,13 +177,13 @@ function idOf(kind: keyof FactsByKind) {
 }
 
 /** A name can move from one record to another, so all old names are removed before new ones are added. */
-function renamed(
+function* renaming(
   table: Table<string>,
   ids: readonly string[],
   nameOf: (id: string, model: Model) => string | undefined,
   before: Model,
   after: Model,
-): Table<string> {
+): Work<Table<string>> {
   const changes = new Map<string, string | undefined>();
   for (const id of ids) {
     const name = nameOf(id, before);
@@ -165,11 +193,13 @@ function renamed(
     const name = nameOf(id, after);
     if (name !== undefined) changes.set(name, id);
   }
-  return changes.size === 0 ? table : table.with(changes);
+  yield ids.length * 2 * entryCost;
+  return changes.size === 0 ? table : yield* table.changing(changes);
 }
 
 /** Orders of policies that differ from the model's. */
-function newOrders(model: Model, positions: ChangedFacts["positions"]): readonly FactChange[] {
+function* newOrders(model: Model, positions: ChangedFacts["positions"]): Work<readonly FactChange[]> {
+  yield positions.length * entryCost;
   const byType = new Map<PolicyType, string[]>();
   for (const { id, type } of positions) push(byType, type, id);
   return policyTypes.flatMap((type): FactChange[] => {

@@ -1,4 +1,5 @@
 /** Compares the records that decide access with the state that their latest audited change left. */
+import { finish } from "@gatehouse/policy/work";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readHistoryAt } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
@@ -25,7 +26,7 @@ const nouns: Readonly<Record<keyof FactRows, string>> = {
 export async function compareLiveFacts(tx: TenantTx): Promise<readonly string[]> {
   const { facts, generation } = await readAllFacts(tx);
   const rows = await readHistoryAt(tx, generation ?? 0);
-  const history = factsOfHistory(rows);
+  const history = finish(factsOfHistory(rows));
   // Versions from before rules read sessions do not contain them.
   const withoutSession = new Set(
     rows.flatMap((row) => (row.kind === "device" && !("session" in (row.facts ?? {})) ? [row.record] : [])),

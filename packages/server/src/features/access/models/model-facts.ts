@@ -2,6 +2,7 @@
 import { policyTypes } from "@gatehouse/contract/records/policy";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
+import { entriesAtOnce, entryCost, type Work } from "@gatehouse/policy/work";
 
 /** Returns a function that finds the facts of a record in a model. */
 export function factsFinder(model: Model): (kind: keyof FactsByKind, id: string) => object | undefined {
@@ -29,51 +30,73 @@ export function factsFinder(model: Model): (kind: keyof FactsByKind, id: string)
   };
 }
 
-/** All facts of a model. */
-export function factsOf(model: Model): TenantFacts {
+/** All facts of a model, as work that can be suspended between some of them. */
+export function* listingFacts(model: Model): Work<TenantFacts> {
   return {
-    users: Array.from(model.users.values(), ({ facts }) => facts),
-    groups: [...model.groups.values()],
-    devices: Array.from(model.devices.values(), ({ facts }) => facts),
-    gateways: [...model.gateways.values()],
-    resources: Array.from(model.resources.values(), ({ facts }) => facts),
-    rules: Array.from(model.rules.values(), ({ facts }) => facts),
+    users: yield* listing(model.users.values(), ({ facts }) => facts),
+    groups: yield* listing(model.groups.values(), (group) => group),
+    devices: yield* listing(model.devices.values(), ({ facts }) => facts),
+    gateways: yield* listing(model.gateways.values(), (gateway) => gateway),
+    resources: yield* listing(model.resources.values(), ({ facts }) => facts),
+    rules: yield* listing(model.rules.values(), ({ facts }) => facts),
     policies: policyTypes.flatMap((type) => model.policies[type].policies.map(({ facts }) => facts)),
   };
 }
 
+/** Converts each item, as work that can be suspended between some of them. */
+export function* listing<Item, Result>(items: Iterable<Item>, resultOf: (item: Item) => Result): Work<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) {
+    results.push(resultOf(item));
+    if (results.length % entriesAtOnce === 0) yield entriesAtOnce * entryCost;
+  }
+  return results;
+}
+
 /** The facts of a model after changes, in order. Like `update` for each change, but faster for many of them. */
-export function changedFacts(model: Model, changes: readonly FactChange[]): TenantFacts {
-  const before = factsOf(model);
+export function* changingFacts(model: Model, changes: readonly FactChange[]): Work<TenantFacts> {
+  const before = yield* listingFacts(model);
   const byKind: { readonly [Kind in keyof FactsByKind]: Map<string, FactsByKind[Kind]> } = {
-    user: byId(before.users),
-    group: byId(before.groups),
-    device: byId(before.devices),
-    gateway: byId(before.gateways),
-    resource: byId(before.resources),
-    rule: byId(before.rules),
-    policy: byId(before.policies),
+    user: yield* indexing(before.users),
+    group: yield* indexing(before.groups),
+    device: yield* indexing(before.devices),
+    gateway: yield* indexing(before.gateways),
+    resource: yield* indexing(before.resources),
+    rule: yield* indexing(before.rules),
+    policy: yield* indexing(before.policies),
   };
+  let unpaid = 0;
   for (const change of changes) {
+    unpaid += 1;
     if (change.kind === "policy-order") {
       const { policy } = byKind;
       const inOrder = change.ids.flatMap((id) => policy.get(id) ?? []);
       for (const { id } of inOrder) policy.delete(id);
       for (const facts of inOrder) policy.set(facts.id, facts);
+      unpaid += 3 * change.ids.length;
     } else if ("gone" in change) byKind[change.kind].delete(change.gone);
     else (byKind[change.kind] as Map<string, object>).set(change.facts.id, change.facts); // a fact of this kind
+    if (unpaid < entriesAtOnce) continue;
+    yield unpaid * entryCost;
+    unpaid = 0;
   }
+  const same = <Facts>(facts: Facts) => facts;
   return {
-    users: [...byKind.user.values()],
-    groups: [...byKind.group.values()],
-    devices: [...byKind.device.values()],
-    gateways: [...byKind.gateway.values()],
-    resources: [...byKind.resource.values()],
-    rules: [...byKind.rule.values()],
-    policies: [...byKind.policy.values()],
+    users: yield* listing(byKind.user.values(), same),
+    groups: yield* listing(byKind.group.values(), same),
+    devices: yield* listing(byKind.device.values(), same),
+    gateways: yield* listing(byKind.gateway.values(), same),
+    resources: yield* listing(byKind.resource.values(), same),
+    rules: yield* listing(byKind.rule.values(), same),
+    policies: yield* listing(byKind.policy.values(), same),
   };
 }
 
-function byId<Facts extends { readonly id: string }>(facts: readonly Facts[]): Map<string, Facts> {
-  return new Map(facts.map((item) => [item.id, item]));
+function* indexing<Facts extends { readonly id: string }>(facts: readonly Facts[]): Work<Map<string, Facts>> {
+  const index = new Map<string, Facts>();
+  for (const item of facts) {
+    index.set(item.id, item);
+    if (index.size % entriesAtOnce === 0) yield entriesAtOnce * entryCost;
+  }
+  return index;
 }

@@ -9,6 +9,7 @@ import { reportLoad, reportStatus } from "../../../testing/network-rows.queries.
 import { makeId, unique } from "../../../testing/operations/test-records.ts";
 import { TestClock } from "../../../testing/test-clock.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { CachedModel } from "./cached-model.ts";
 import { ModelStore } from "./model-store.ts";
 
 let server: TestServer;
@@ -207,4 +208,19 @@ test("refreshes gateway loads of cached models without a new generation", async 
   expect(store.tenants).toEqual([tenant.id]);
   await store.refreshLoads();
   expect(await store.current(tenant.id)).toBe(after);
+});
+
+test("a change of thousands of records yields, and gives the model of the new facts", () => {
+  const count = 2_500;
+  const groups = Array.from({ length: count }, (_, index) => ({ id: `g${index}`, name: `Group ${index}` }));
+  const facts = { users: [], groups, devices: [], gateways: [], resources: [], rules: [], policies: [] };
+  const changes = groups.map((group) => ({ kind: "group" as const, facts: { ...group, name: `New ${group.name}` } }));
+  const work = CachedModel.of(1, facts).changing(2, changes);
+  const costs: number[] = [];
+  let step = work.next();
+  for (; step.done !== true; step = work.next()) costs.push(step.value);
+  expect(costs.length).toBeGreaterThan(20);
+  expect(Math.max(...costs)).toBeLessThanOrEqual(20_000);
+  expect([...step.value.model.groups.values()]).toEqual(changes.map((change) => change.facts));
+  expect(step.value.generation).toBe(2);
 });

@@ -120,13 +120,21 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     for (const { tenantId, gatewayId, load, roundTripTimeMs } of loads) {
       const facts = this.#entries.get(tenantId)?.cached?.model.gateways.get(gatewayId);
       if (facts === undefined || (facts.load === load && facts.roundTripTimeMs === roundTripTimeMs)) continue;
-      const own = changes.get(tenantId) ?? [];
-      changes.set(tenantId, [...own, { kind: "gateway", facts: { ...facts, load, roundTripTimeMs } }]);
+      const change: FactChange = { kind: "gateway", facts: { ...facts, load, roundTripTimeMs } };
+      const own = changes.get(tenantId);
+      if (own === undefined) changes.set(tenantId, [change]);
+      else own.push(change);
     }
-    for (const [tenantId, own] of changes) {
-      const entry = this.#entries.get(tenantId);
-      if (entry?.cached !== undefined) entry.cached = entry.cached.with(entry.cached.generation, own);
-    }
+    for (const [tenantId, own] of changes) await this.#changeLoads(tenantId, own);
+  }
+
+  async #changeLoads(tenantId: string, changes: readonly FactChange[]): Promise<void> {
+    const entry = this.#entries.get(tenantId);
+    const cached = entry?.cached;
+    if (entry === undefined || cached === undefined) return;
+    const changed = await this.#options.evaluator.decide(tenantId, cached.changing(cached.generation, changes));
+    // The next refresh repeats the changes if another model was cached meanwhile.
+    if (entry.cached === cached) entry.cached = changed;
   }
 
   /** Drops models that were not used lately. */
@@ -154,10 +162,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
 
   async #load(tenantId: string, entry: Entry): Promise<void> {
     const { cached } = entry;
-    const next =
-      cached === undefined
-        ? undefined
-        : cached.after(await this.#read(tenantId, (tx) => readChangedFacts(tx, cached.generation)));
+    const next = cached === undefined ? undefined : await this.#follow(tenantId, cached);
     if (next !== undefined) {
       this.loads.changes += 1;
       entry.cached = next;
@@ -169,6 +174,11 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     const building = CachedModel.building(generation ?? Number.POSITIVE_INFINITY, facts);
     entry.cached = await this.#options.evaluator.decide(tenantId, building);
     this.#makeRoom();
+  }
+
+  async #follow(tenantId: string, cached: CachedModel): Promise<CachedModel | undefined> {
+    const changed = await this.#read(tenantId, (tx) => readChangedFacts(tx, cached.generation));
+    return this.#options.evaluator.decide(tenantId, cached.following(changed));
   }
 
   #read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {

@@ -36,7 +36,9 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
   };
   const reordered = new Set<string>();
   const regrouped = new Set<string>();
-  for (const change of changes) {
+  const count = () => Object.values(ids).reduce((sum, { size }) => sum + size, 0);
+  for (const [index, change] of changes.entries()) {
+    if (index % reloadAbove === 0 && count() > reloadAbove) return undefined;
     const { type, id, before, after } = change;
     const rows = rowsOfType[type];
     if (rows !== undefined) ids[rows].add(id);
@@ -58,8 +60,7 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
     if (type === "user" && groupsIn(before) !== groupsIn(after)) regrouped.add(id);
     if (type === "policy" && mayMoveOthers(before, after)) reordered.add(id);
   }
-  const count = Object.values(ids).reduce((sum, { size }) => sum + size, 0);
-  if (count > reloadAbove) return undefined;
+  if (count() > reloadAbove) return undefined;
   const { users, groups, devices, gateways, resources, rules, policies } = ids;
   return {
     users: [...users],

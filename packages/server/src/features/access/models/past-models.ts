@@ -1,7 +1,6 @@
 import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import type { HistoryRow } from "../history/history.queries.ts";
-import { factsOfHistory } from "../history/history.ts";
 import { CachedModel } from "./cached-model.ts";
 
 /** The number of cached models, for callers that read several pages. */
@@ -49,8 +48,8 @@ export class PastModels {
   }
 
   async #load(tenantId: string, generation: number, read: () => Promise<readonly HistoryRow[]>): Promise<TenantModel> {
-    const facts = factsOfHistory(await read());
-    const model = await this.#evaluator.decide(tenantId, CachedModel.building(generation, facts));
+    const rows = await read();
+    const model = await this.#evaluator.decide(tenantId, CachedModel.buildingPast(generation, rows));
     this.#cached.set(`${tenantId} ${generation}`, model);
     for (const oldest of this.#cached.keys()) {
       if (this.#cached.size <= mostCached) break;
