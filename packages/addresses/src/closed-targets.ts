@@ -6,9 +6,18 @@ import { DEVICE_POOL, nonRoutableBlocks } from "./special-purpose.ts";
 
 /**
  * Metadata services of clouds outside link-local space. They give credentials of the machine to each program on it:
- * Azure, Oracle, AWS and Google.
+ * Azure, Oracle (two), AWS, Google, Scaleway, Akamai and Alibaba.
  */
-const metadataServices = ["168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::254/128"];
+const metadataServices = [
+  "168.63.129.16/32",
+  "192.0.0.192/32",
+  "fd00:c1::a9fe:a9fe/128",
+  "fd00:ec2::/32",
+  "fd20:ce::254/128",
+  "fd00:42::42/128",
+  "fd00:a9fe:a9fe::1/128",
+  "fd00:100::100:200/128",
+];
 
 /**
  * Unspecified, loopback, link-local, multicast and reserved addresses, the shared address space of tunnels, and

@@ -19,6 +19,9 @@ import { startTestServer, type TestServer, type TestTenant, testMasterKey } from
 import { type TenantReport, type VerifyAuditOptions, verifyRecords } from "./verify-audit.ts";
 
 const log = createLog("silent");
+/** The errors in the server's log. */
+const errors: Readonly<Record<string, unknown>>[] = [];
+const serverLog = createLog("error", { write: (line) => void errors.push(JSON.parse(line)) });
 let folder: string;
 let own: TestDatabase;
 let owner: pg.Client;
@@ -33,8 +36,12 @@ const start = (database: TestDatabase) =>
     settings: {
       auditHeadsFile: path.join(folder, headsFileName),
       audit: { checkpointSeconds: 86_400, retentionDays: undefined },
+      log: serverLog,
+      metrics: true,
     },
   });
+/** The samples of the alert's metric. */
+const alarm = async () => /^gatehouse_audit_contradictions.*$/gm.exec((await server.metrics?.text()) ?? "")?.[0];
 const sign = () => server.tasks.get("audit-checkpoints")?.runNow();
 const sql = async (text: string, ...values: unknown[]) => (await owner.query(text, values)).rows;
 
@@ -277,8 +284,14 @@ test.each(edits)("edit $name is found, and the running server does not sign it",
     expect((await problemsOf({ live: true }, empty)).length > 0).toBe(alone);
     if (contradicting.has(Number.parseInt(name, 10))) {
       const before = await sql("SELECT position, hash FROM audit_checkpoints WHERE tenant_id = $1", tenant.id);
+      expect(await alarm()).toBe("gatehouse_audit_contradictions 0");
+      errors.length = 0;
       await sign();
       expect(await sql("SELECT position, hash FROM audit_checkpoints WHERE tenant_id = $1", tenant.id)).toEqual(before);
+      expect(await alarm()).toBe("gatehouse_audit_contradictions 1");
+      const message = "audit record contradicts its signed head; refusing to sign it; run gatehouse audit verify";
+      const logged = { msg: message, tenantId: tenant.id, position: 9, reason: expect.stringMatching(/signed|gone/) };
+      expect(errors).toContainEqual(expect.objectContaining(logged));
       const contradicted = server.runner.audit.guard.contradictions.map(({ tenantId }) => tenantId);
       expect(contradicted).toEqual([tenant.id]);
       if (!name.startsWith("13")) {
@@ -291,6 +304,11 @@ test.each(edits)("edit $name is found, and the running server does not sign it",
     await backup.restore();
   }
   expect(await problemsOf({ live: true })).toEqual([]);
+  // The alert ends once the record matches its signed head again.
+  if (contradicting.has(Number.parseInt(name, 10))) {
+    await sign();
+    expect(await alarm()).toBe("gatehouse_audit_contradictions 0");
+  }
 });
 
 describe("records that changed without an entry are found with --live:", () => {

@@ -5,8 +5,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DeviceFolder } from "@gatehouse/device/configuration/device-folder";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { runHere } from "../testing/run-here.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { waitLimitMs } from "../../../../test/wait-limit.ts";
+import { CommandHere, runHere } from "../testing/run-here.ts";
 
 const device = "01980000-0000-7000-8000-000000000001";
 const user = "01980000-0000-7000-8000-000000000002";
@@ -36,12 +37,15 @@ describe("gatehouse device", () => {
   let requests: SentRequest[];
   /** Prefixes of calls that fail. */
   let failing: string[];
+  /** Answers wait for this. */
+  let answered: Promise<void>;
 
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "gatehouse-device-"));
     state = path.join(folder, "state");
     requests = [];
     failing = [];
+    answered = Promise.resolve();
     server = createServer(async (request, response) => {
       const [status, answer] = await answerTo(request);
       response.writeHead(status, { "content-type": status < 400 ? "application/json" : "application/problem+json" });
@@ -67,6 +71,7 @@ describe("gatehouse device", () => {
       idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
       body: text === "" ? undefined : JSON.parse(text),
     });
+    await answered;
     if (failing.some((prefix) => call.startsWith(prefix))) {
       const problem = { type: "about:blank", title: "Conflict", status: 409, detail: "Not today.", code: "conflict" };
       return [409, { ...problem, instance: "/", requestId: "r-1" }];
@@ -110,6 +115,24 @@ describe("gatehouse device", () => {
     const privateKey = await new DeviceFolder(state).privateKey();
     expect(JSON.stringify(requests) + output + kept).not.toContain(privateKey);
     expect(output).not.toContain("gatehouse_device_secret");
+  });
+
+  test.each([
+    ["an API key", () => [...ann, ...withKey()]],
+    ["an enrolment key", () => ["--key-file", path.join(folder, "key"), "--url", url, "--state-folder", state]],
+    ["a sign-in", () => ["--url", url, "--state-folder", state]],
+  ])("enrol with %s shows which server it waits for", async (_, args) => {
+    await writeFile(path.join(folder, "key"), `gatehouse_enrolkey_${"0".repeat(49)}`, { mode: 0o600 });
+    let answer = (): void => undefined;
+    answered = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const command = new CommandHere(["device", "enrol", ...args()]);
+    await vi.waitUntil(() => command.log !== "" && requests.length > 0, { timeout: waitLimitMs });
+    // The server has not answered yet.
+    expect(command.log).toBe(`Connecting to ${url} …\n`);
+    answer();
+    await command.exited();
   });
 
   test("enrol reports an existing enrolment without calling the API", async () => {

@@ -218,6 +218,36 @@ describe("DNS for devices", () => {
     expect(events.filter((event) => event.startsWith("asked"))).toHaveLength(100);
   });
 
+  test("sends few queries while a device asks for 10,000 names in 0.8 s, and few afterwards", async () => {
+    const { ask, server, events, clock } = serverWith([], { echoes: true });
+    const queries = () => events.filter((event) => event.startsWith("asked")).length;
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const replies: ReturnType<typeof ask>[] = [];
+    for (let batch = 0; batch < 200; batch++) {
+      for (let index = 0; index < 50; index++) replies.push(ask(`${index}.${batch}.internal.example.com`));
+      await turn();
+      clock.pass(4);
+    }
+    const inBurst = queries();
+    let isAnswered = false;
+    const all = Promise.all(replies).then(() => {
+      isAnswered = true;
+    });
+    for (; !isAnswered; clock.pass(1)) await turn();
+    await all;
+    const perSecond: number[] = [];
+    for (let second = 0; second < 150; second++) {
+      const before = queries();
+      clock.pass(1_000);
+      await server.refresh();
+      perSecond.push(queries() - before);
+    }
+    // docs/benchmarks.md shows these figures: 115, 230 and 460.
+    expect(inBurst).toBeLessThanOrEqual(116);
+    expect(Math.max(...perSecond)).toBeLessThanOrEqual(250);
+    expect(perSecond.reduce((sum, queried) => sum + queried, 0)).toBeLessThanOrEqual(500);
+  });
+
   test("resolves names again only while devices use them", async () => {
     const { ask, server, events, clock, used } = serverWith([record]);
     const asked = () => events.filter((event) => event === "asked A git.internal.example.com").length;

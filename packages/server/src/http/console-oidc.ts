@@ -24,6 +24,8 @@ export interface ConsoleOidcOptions {
 
 /** Exchanges with providers at the same time: anybody can start one, and each sends requests. */
 const maxExchanges = 50;
+/** The same for one tenant, so that its slow provider leaves exchanges to the other tenants. */
+const maxTenantExchanges = 10;
 /** Longer tickets, cookies and callbacks are refused unread. */
 const maxLength = 8_192;
 /** Longer Cookie headers are ignored. They contain a session, a ceremony and an ID token. */
@@ -39,6 +41,8 @@ const attributes = { httpOnly: true, sameSite: "lax", path: "/" } as const;
 
 export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, limits }: ConsoleOidcOptions): void {
   let exchanges = 0;
+  /** The exchanges of each tenant that has any. */
+  const ofTenants = new Map<string, number>();
   visit("/console/oidc/:tenantId/:providerId", async (request, reply, where) => {
     const { ticket, confirm, return: page } = request.query as Readonly<Record<string, unknown>>; // any query
     const session = confirm === undefined ? undefined : await sessionToConfirm(request, where.tenantId);
@@ -180,13 +184,21 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
       const { tenantId, providerId } = request.params as { readonly tenantId: string; readonly providerId: string };
       if (!isUuid(tenantId) || !isUuid(providerId)) return sendPage(reply, 404, notThere);
       if (request.url.length > maxLength) return sendPage(reply, 401, refused);
-      if (exchanges >= maxExchanges) return sendPage(reply.header("Retry-After", "5"), 503, busy);
+      const tenant = tenantId.toLowerCase();
+      const ofTenant = ofTenants.get(tenant) ?? 0;
+      if (exchanges >= maxExchanges || ofTenant >= maxTenantExchanges) {
+        return sendPage(reply.header("Retry-After", "5"), 503, busy);
+      }
       exchanges += 1;
+      ofTenants.set(tenant, ofTenant + 1);
       try {
         const userAgent = request.headers["user-agent"];
         return await perform({ tenantId, providerId, requestId: request.id, address: request.ip, userAgent });
       } finally {
         exchanges -= 1;
+        const left = (ofTenants.get(tenant) ?? 0) - 1;
+        if (left > 0) ofTenants.set(tenant, left);
+        else ofTenants.delete(tenant);
       }
     });
   }

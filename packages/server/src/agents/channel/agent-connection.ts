@@ -8,6 +8,12 @@ import { type FrameChecks, FrameReader } from "./frame-reader.ts";
 /** No agent has a reason to send more frames than this at once, or per second in the long run. */
 const frameBurst = 200;
 const framesPerSecond = 20;
+/**
+ * The same in characters. The longest message fits into the burst, in parts. A thousand peers in each heartbeat are
+ * about 16 Ki per second.
+ */
+const characterBurst = 2 * 1024 * 1024;
+const charactersPerSecond = 64 * 1024;
 /** The most unsent data of an agent that does not read, in bytes. */
 const maxBufferedBytes = 8 * 1024 * 1024;
 /**
@@ -80,6 +86,7 @@ export class AgentConnection<
   #queue: string[] = [];
   #isSending = false;
   #frameCredit = frameBurst;
+  #characterCredit = characterBurst;
   #creditedAt: number;
   #isClosed = false;
   readonly version: LinkVersion;
@@ -113,12 +120,13 @@ export class AgentConnection<
     return this.greeting.phase === "hello" || this.greeting.phase === "proof";
   }
 
-  /** Counts a frame. @returns whether the agent sends too many */
-  isFlooding(now: number): boolean {
-    const earned = (Math.max(0, now - this.#creditedAt) * framesPerSecond) / 1_000;
-    this.#frameCredit = Math.min(frameBurst, this.#frameCredit + earned) - 1;
+  /** Counts a frame. @param length in characters @returns whether the agent sends too many, or too much */
+  isFlooding(now: number, length: number): boolean {
+    const seconds = Math.max(0, now - this.#creditedAt) / 1_000;
+    this.#frameCredit = Math.min(frameBurst, this.#frameCredit + seconds * framesPerSecond) - 1;
+    this.#characterCredit = Math.min(characterBurst, this.#characterCredit + seconds * charactersPerSecond) - length;
     this.#creditedAt = now;
-    return this.#frameCredit < 0;
+    return this.#frameCredit < 0 || this.#characterCredit < 0;
   }
 
   /** Sends a message. A long one is sent in parts, one after the other, so that short messages can go in between. */

@@ -152,7 +152,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   #received(connection: Connection, text: string): void {
     if (connection.isClosed) return;
     const now = this.#now();
-    if (connection.isFlooding(now)) {
+    if (connection.isFlooding(now, text.length)) {
       this.#end(connection);
       return;
     }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { generateToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { linkedReplicas, listen } from "../../testing/linked-replicas.ts";
 import { make, makeId, publicKey, unique } from "../../testing/operations/test-records.ts";
 import { SimulatedDevice } from "../../testing/simulated-device.ts";
@@ -378,20 +379,36 @@ describe("nobody is let in", () => {
     expect(await stranger.json()).toMatchObject({ code: "invalid_device_token" });
   });
 
-  test("after failing too often from one address", async () => {
+  test("after failing too often from one address, except with a valid token or a key in use", async () => {
     const limited = await startTestServer({
       settings: { rateLimits: { perMinute: 0, authFailures: 3, shared: false } },
     });
-    const { device } = await newDevice(await listen(limited));
-    const { token } = device;
-    device.token = `gatehouse_device_${"0".repeat(49)}`;
-    for (let count = 0; count < 3; count += 1) expect(await device.connect()).toBe(401);
-    expect(await device.connect()).toBe(429);
-    device.token = `gatehouse_device_${"0".repeat(48)}`;
-    expect(await device.connect()).toBe(429);
-    // Failures of others behind the address do not lock out an agent with a valid token.
-    device.token = token;
-    expect(await device.connect()).toBe(101);
+    const url = await listen(limited);
+    const { device } = await newDevice(url);
+    const { gateway } = await replicas.newGateway({ url });
+    const apiKey = limited.client(replicas.tenant.key);
+    const listGroups = async () => (await apiKey.get("/tenants/groups")).status;
+    expect(await listGroups()).toBe(200);
+    for (const [agent, prefix] of [
+      [device, "gatehouse_device_"],
+      [gateway, "gatehouse_gateway_"],
+    ] as const) {
+      const { token } = agent;
+      agent.token = `${prefix}${"0".repeat(49)}`;
+      // The failures of the device's token count for the gateway's address as well.
+      for (let count = 0; count < 3 && agent === device; count += 1) expect(await agent.connect()).toBe(401);
+      expect(await agent.connect()).toBe(429);
+      agent.token = `${prefix}${"0".repeat(48)}`;
+      expect(await agent.connect()).toBe(429);
+      // Failures of others behind the address do not lock out an agent with a valid token.
+      agent.token = token;
+      expect(await agent.connect()).toBe(101);
+      await until("it is served", () => agent.content !== undefined);
+    }
+    expect(await limited.client(generateToken(tokenPrefixes.apiKey)).get("/tenants/groups")).toMatchObject({
+      status: 429,
+    });
+    expect(await listGroups()).toBe(200);
     await limited.close();
   });
 });
@@ -411,6 +428,13 @@ describe("who breaks the protocol is let go", () => {
       "too many frames",
       (device) => {
         for (let count = 0; count < 400; count += 1) device.heartbeat();
+      },
+    ],
+    [
+      "more data than any agent has to send",
+      (device) => {
+        const heartbeat = JSON.stringify({ type: "heartbeat", sequence: 1, gateways: [] });
+        for (let count = 0; count < 12; count += 1) device.sendText(heartbeat + " ".repeat(200 * 1024));
       },
     ],
   ])("%s", async (_what, misbehave) => {

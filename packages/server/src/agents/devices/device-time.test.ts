@@ -274,3 +274,36 @@ describe("the connection of a device ends", () => {
     await until("it is closed", () => device.closes.length === 1);
   });
 });
+
+test("after an outage of the control plane, no device is told that there are no gateways", async () => {
+  await connected();
+  await server.links.flush();
+  const { reconnectMs: _, ...links } = settings.gatewayLinks;
+  const returning = { ...settings, gatewayLinks: links };
+  const told: (string | undefined)[] = [];
+  for (let outage = 1; outage <= 20; outage += 1) {
+    device.cut();
+    clock.advance(outage * 31_000);
+    const returned = await startTestServer({ clock, connection: own.connection, settings: returning });
+    await returned.links.detectSilence();
+    device.url = await returned.listen();
+    const { sent } = device;
+    // The device connects before its gateways.
+    await device.connect({ uses: null });
+    await until("it is sent its routes", () => device.sent > sent);
+    told.push(device.routeTo(block));
+    for (let waited = 0; waited < 40_000; waited += 8_000) {
+      clock.advance(8_000);
+      await returned.links.detectSilence();
+      await beat(device);
+      told.push(device.routeTo(block));
+    }
+    if (outage === 20) {
+      clock.advance(8_000);
+      await returned.links.detectSilence();
+      await until("gateways that do not return are gone", () => device.routeTo(block) === undefined);
+    }
+    await returned.close();
+  }
+  expect(new Set(told)).toEqual(new Set([ids[0]]));
+});

@@ -29,12 +29,17 @@ async function grantAccess(gatewayId: string) {
   return { resourceId: resource.body.id as string, policyId: policy.body.id as string };
 }
 
+const rowOf = (id: string) => linkRowOf(replicas.server, replicas.tenant.id, id);
+
 /** Whether the applied configuration of the gateway is recorded. */
 async function isApplied(id: string, { envelope }: SimulatedGateway): Promise<boolean> {
-  return (
-    envelope !== undefined &&
-    (await linkRowOf(replicas.server, replicas.tenant.id, id))?.applied_root === envelope.header.root
-  );
+  return envelope !== undefined && (await rowOf(id))?.applied_root === envelope.header.root;
+}
+
+/** Cuts the link of a gateway, and waits until a replica has noticed it. */
+async function cut(id: string, gateway: SimulatedGateway): Promise<void> {
+  gateway.cut();
+  await until("that is noticed", async () => (await rowOf(id))?.disconnected_at !== null);
 }
 
 const statusOf = async (id: string) => (await replicas.client.get(`/tenants/gateways/${id}`)).body.status;
@@ -77,7 +82,7 @@ test("a change on another replica is sent", async () => {
   await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
   await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
   await until("it is recorded", async () => {
-    const row = await linkRowOf(replicas.server, replicas.tenant.id, id);
+    const row = await rowOf(id);
     return row?.applied_root === gateway.envelope?.header.root && row?.wanted_root === row?.applied_root;
   });
 });
@@ -102,11 +107,7 @@ describe("a gateway that comes back", () => {
     await grantAccess(id);
     await gateway.connect();
     await until("it is recorded", () => isApplied(id, gateway));
-    gateway.cut();
-    await until(
-      "that is noticed",
-      async () => (await linkRowOf(replicas.server, replicas.tenant.id, id))?.disconnected_at !== null,
-    );
+    await cut(id, gateway);
     for (const url of [replicas.url, replicas.otherUrl]) {
       const { seen } = gateway;
       gateway.url = url;
@@ -114,10 +115,7 @@ describe("a gateway that comes back", () => {
       await gateway.connect();
       gateway.heartbeat();
       await until("it is answered", () => gateway.answers.length > length);
-      await until(
-        "it is the present one",
-        async () => (await linkRowOf(replicas.server, replicas.tenant.id, id))?.disconnected_at === null,
-      );
+      await until("it is the present one", async () => (await rowOf(id))?.disconnected_at === null);
       expect(gateway.seen).toMatchObject({ wholes: seen.wholes, differences: seen.differences });
     }
   });
@@ -277,7 +275,7 @@ test("the handshakes of a gateway set devices to Online", async () => {
   const shown = (await replicas.client.get(`/tenants/devices/${device.id}`)).body;
   expect(shown).toMatchObject({ status: "Online", lastConnection: new Date(at).toISOString() });
   expect(shown.user.lastConnection).toBe(shown.lastConnection);
-  expect(await linkRowOf(replicas.server, replicas.tenant.id, id)).toMatchObject({ load: 0.25 });
+  expect(await rowOf(id)).toMatchObject({ load: 0.25 });
 });
 
 test("reports on devices that are not peers are ignored, and handshakes in the future count as now", async () => {
@@ -344,16 +342,19 @@ describe("a write with ?wait=applied", () => {
   });
 
   test("does not report or wait for gateways that it does not concern", async () => {
-    const [connected, never, silent] = [await newGateway(), await newGateway(), await newGateway()];
-    const [grant, , slow] = [
-      await grantAccess(connected.id),
-      await grantAccess(never.id),
-      await grantAccess(silent.id),
+    const [connected, never, silent, gone] = [
+      await newGateway(),
+      await newGateway(),
+      await newGateway(),
+      await newGateway(),
     ];
-    for (const { gateway } of [connected, silent]) {
+    const [grant, slow] = [await grantAccess(connected.id), await grantAccess(silent.id)];
+    for (const { id } of [never, gone]) await grantAccess(id);
+    for (const { gateway } of [connected, silent, gone]) {
       await gateway.connect();
       await until("the configuration arrives", () => Object.keys(rulesOf(gateway)).length === 1);
     }
+    await cut(gone.id, gone.gateway);
     silent.gateway.verdict = () => undefined;
     await replicas.client.patch(`/tenants/policies/${slow?.policyId}/deactivate`);
     await until("the change is sent", async () => {
@@ -412,11 +413,7 @@ describe("a write with ?wait=applied", () => {
       await gateway.connect();
       await until("it is recorded", () => isApplied(id, gateway));
     }
-    gone.gateway.cut();
-    await until(
-      "that is noticed",
-      async () => (await linkRowOf(replicas.server, replicas.tenant.id, gone.id))?.disconnected_at !== null,
-    );
+    await cut(gone.id, gone.gateway);
     silent.gateway.verdict = () => undefined;
     refusing.gateway.verdict = () => "not_applied";
     await replicas.client.must.patch(`/tenants/policies/${grants[0]?.policyId}/deactivate`);

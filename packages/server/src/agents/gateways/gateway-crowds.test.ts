@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { linkRowOf, makeGateways } from "../../testing/link-rows.queries.ts";
 import { make, unique } from "../../testing/operations/test-records.ts";
+import { SimulatedKey } from "../../testing/simulated-agent.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
@@ -149,18 +150,45 @@ describe("connections without a hello", () => {
     });
   });
 
-  test("are limited per address", async () => {
-    const limits = { pendingPerAddress: 6 };
-    const small = await startTestServer({ settings: { gatewayLinks: { limits } } });
-    const smallUrl = await small.app.listen({ host: "127.0.0.1", port: 0 });
+  test("are limited to 64 per address, counted for all tokens together", async () => {
+    const byDefault = await startTestServer();
     const tenant = await server.newTenant();
-    const gateways = await crowd(tenant.id, 7);
-    for (const gateway of gateways) gateway.url = smallUrl;
+    const gateways = await crowd(tenant.id, 65);
+    const defaultUrl = await byDefault.listen();
+    for (const gateway of gateways) gateway.url = defaultUrl;
     const silents: SimulatedGateway[] = [];
     for (const gateway of gateways) silents.push(await silent(gateway));
-    await until("the last is closed", () => silents.at(-1)?.isOpen === false);
-    expect(silents.map(({ isOpen }) => isOpen)).toEqual([true, true, true, true, true, true, false]);
-    await small.close();
+    const last = silents.at(-1);
+    await until("the last is closed", () => last?.closes.length !== 0);
+    expect(last?.closes).toEqual([1013]);
+    expect(silents.slice(0, -1).every(({ isOpen }) => isOpen)).toBe(true);
+    await byDefault.close();
+  });
+
+  /** Frames of exactly this many bytes on the wire, of which the last one is the given text. */
+  function framesOfBytes(total: number, last: string): string[] {
+    const bytesOf = (text: string) => text.length + (text.length < 126 ? 6 : 8); // with the masked header of a client
+    const part = JSON.stringify({ type: "part", index: 0, isLast: false, text: "" });
+    const rest = total - bytesOf(last) - 8;
+    return [part + " ".repeat(rest - part.length), last];
+  }
+
+  test("can send exactly 64 KiB", async () => {
+    const tenant = await server.newTenant();
+    const [within, beyond] = await crowd(tenant.id, 2);
+    if (within === undefined || beyond === undefined) throw new Error("two were made");
+    const key = new SimulatedKey();
+    for (const [agent, bytes] of [
+      [within, 64 * 1024],
+      [beyond, 64 * 1024 + 1],
+    ] as const) {
+      agent.useKey(key);
+      await agent.open();
+      const hello = { type: "hello", agentVersion: "0.1.0", publicKey: key.publicKey, enforces: null, format: 1 };
+      for (const frame of framesOfBytes(bytes, JSON.stringify(hello))) agent.sendText(frame);
+    }
+    await until("one is challenged, and the other is cut", () => within.challenges.length + beyond.closes.length > 1);
+    expect(beyond.closes).toEqual([1006]);
   });
 
   test("are cut after 64 KiB, in one frame or in many", async () => {

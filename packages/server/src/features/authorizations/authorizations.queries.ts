@@ -1,3 +1,4 @@
+import { formatIpAddress, parseIpAddress } from "@gatehouse/addresses/ip-address";
 import type { EnrollingMachine } from "../../http/authorization-server.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
@@ -110,9 +111,17 @@ const pruneRequests = statement<never, [before: Date]>(
   "authorizations.prune_requests",
   "DELETE FROM device_requests WHERE expires_at < $1",
 );
-const countRequests = statement<{ total: number; here: number }, [addressGroup: string]>(
-  "authorizations.count_requests",
-  `SELECT count(*)::int AS total, count(*) FILTER (WHERE address_group = $1)::int AS here FROM device_requests`,
+/** Groups of IPv4 addresses are in no network. The CASE keeps other groups from the conversion. */
+const countRequests = statement<
+  { total: number; here: number; nearby: number },
+  [addressGroup: string, network: string | null]
+>(
+  "authorizations.count_pending",
+  `SELECT count(*)::int AS total, count(*) FILTER (WHERE address_group = $1)::int AS here,
+     count(*) FILTER (
+       WHERE CASE WHEN $2::text IS NOT NULL AND address_group LIKE '%:%' THEN address_group::inet << $2::inet END
+     )::int AS nearby
+   FROM device_requests`,
 );
 const insertRequest = statement<
   never,
@@ -202,7 +211,10 @@ export async function countFailedAttempts(tx: TenantTx, userId: string, since: D
 
 export interface RequestBounds {
   readonly total: number;
+  /** From an IPv4 address, or a /64 of IPv6. */
   readonly fromAddress: number;
+  /** From a /48 of IPv6, which one customer can have. */
+  readonly fromNetwork: number;
 }
 
 /** Stores a request, unless too many are pending. Deletes expired ones. */
@@ -216,8 +228,9 @@ export function storeDeviceRequest(
   const json = device === null ? null : JSON.stringify(device);
   return database.transaction({ kind: "operator" }, async ({ query }) => {
     await query(pruneRequests, now);
-    const [counts] = await query(countRequests, request.addressGroup);
-    if (counts === undefined || counts.total >= bounds.total || counts.here >= bounds.fromAddress) return false;
+    const [counts] = await query(countRequests, request.addressGroup, networkOf(request.addressGroup));
+    if (counts === undefined || counts.total >= bounds.total) return false;
+    if (counts.here >= bounds.fromAddress || counts.nearby >= bounds.fromNetwork) return false;
     await query(
       insertRequest,
       deviceCodeHash,
@@ -233,6 +246,13 @@ export function storeDeviceRequest(
     );
     return true;
   });
+}
+
+/** The /48 of an IPv6 address; null for other addresses. */
+function networkOf(address: string): string | null {
+  const parsed = parseIpAddress(address);
+  if (parsed?.version !== 6) return null;
+  return `${formatIpAddress({ version: 6, bits: (parsed.bits >> 80n) << 80n })}/48`;
 }
 
 /** Makes an approved request pending again, because its enrolment failed. */

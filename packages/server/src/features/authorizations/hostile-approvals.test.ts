@@ -1,8 +1,10 @@
 /** Hostile approvals of devices, codes of enrolments, and enrolment keys that end while servers present them. */
+import { randomBytes } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { makeId, publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
 import { activeUser, personClient, signInAs } from "../../testing/signed-in-person.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { storeDeviceRequest } from "./authorizations.queries.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -175,4 +177,32 @@ describe("an enrolment key that ends while servers present it", () => {
     const { body: stored } = await tenant.client.get(`/tenants/enrolment-keys/${key.id}`);
     if (stored.code === undefined) expect(stored.uses).toBe(enrolled);
   });
+});
+
+test("few codes are pending for a /48 of IPv6, so that one customer cannot take all of them", async () => {
+  const number = 0x1000 | (randomBytes(2).readUInt16BE() & 0xefff);
+  const [block, other] = [number, number ^ 1].map((part) => `2001:db8:${part.toString(16)}`);
+  const bounds = { total: 10_000, fromAddress: 2, fromNetwork: 3 };
+  const store = (addressGroup: string) =>
+    storeDeviceRequest(
+      server.database,
+      {
+        deviceCodeHash: randomBytes(32),
+        userCodeHash: randomBytes(32),
+        oauthClient: "gatehouse-device",
+        machine: "Laptop",
+        address: addressGroup,
+        addressGroup,
+        maxAge: null,
+        device: null,
+        expiresAt: new Date(Date.now() + 600_000),
+      },
+      new Date(),
+      bounds,
+    );
+  expect(await store("unknown")).toBe(true);
+  const stored = [await store(`${block}:1::`), await store(`${block}:1::`), await store(`${block}:1::`)];
+  expect(stored).toEqual([true, true, false]);
+  expect([await store(`${block}:2::`), await store(`${block}:ffff::`)]).toEqual([true, false]);
+  expect(await store(`${other}:1::`)).toBe(true);
 });

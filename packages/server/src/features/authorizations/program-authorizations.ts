@@ -73,7 +73,7 @@ const pollSeconds = 5;
 /** A program that asks earlier by less than this is not too fast, in milliseconds. */
 const pollToleranceMs = 500;
 /** Pending device codes at most: anyone can ask for one. */
-const requestBounds = { total: 10_000, fromAddress: 50 };
+const requestBounds = { total: 10_000, fromAddress: 50, fromNetwork: 500 };
 /** Unknown codes that a person may enter within `guessWindowMs`. */
 const maxGuesses = 10;
 const guessWindowMs = 10 * 60_000;

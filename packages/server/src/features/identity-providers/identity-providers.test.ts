@@ -1,6 +1,8 @@
+import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { HostileProvider } from "../../testing/hostile-provider.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { until } from "../../testing/until.ts";
 
 const publicUrl = "http://localhost:8080";
 let server: TestServer;
@@ -296,6 +298,25 @@ describe("a sign-in", () => {
     ];
     const replies = await Promise.all(urls.map((url) => visit(url)));
     for (const { statusCode, body } of replies) expect([statusCode, body]).toEqual([404, replies[0]?.body]);
+  });
+
+  test("at a slow provider leaves exchanges to other tenants", async () => {
+    const slow = await enabledProvider();
+    tenant = await server.newTenant();
+    const other = await enabledProvider();
+    const held: ServerResponse[] = [];
+    hostile.deviations = { answer: (_path, response) => held.push(response) > 0 };
+    const waiting = Array.from({ length: 10 }, () => visit(slow.signInUrl));
+    await until("the provider has the requests", () => held.length === 10);
+    hostile.deviations = {};
+    const busy = await visit(slow.signInUrl);
+    expect([busy.statusCode, busy.headers["retry-after"]]).toEqual([503, "5"]);
+    // Another spelling of the tenant's id does not count separately.
+    expect((await visit(slow.signInUrl.toUpperCase().replace(/^.*OIDC/, "/console/oidc"))).statusCode).toBe(503);
+    expect((await visit(other.signInUrl)).statusCode).toBe(401);
+    for (const response of held) response.destroy();
+    await Promise.all(waiting);
+    expect((await visit(slow.signInUrl)).statusCode).toBe(401);
   });
 
   test("at a provider that does not answer says so", async () => {

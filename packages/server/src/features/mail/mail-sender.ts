@@ -32,19 +32,19 @@ export class MailSender {
     this.#options = options;
   }
 
-  /** Sends all mails that are due, a few of each tenant in turn. */
+  /**
+   * Sends all mails that are due, a few of each tenant in turn. The tenants are read for each turn, so that mails that
+   * are queued meanwhile do not wait for a tenant with thousands.
+   */
   async run(): Promise<void> {
     const { runner, signal } = this.#options;
-    let tenants = await queries.tenantsWithDueMails(runner.database, runner.clock.now());
-    while (tenants.length > 0 && !signal.aborted) {
-      const unfinished: string[] = [];
-      for (const tenantId of tenants) if (await this.#sendSome(tenantId)) unfinished.push(tenantId);
-      tenants = unfinished;
+    const due = () => queries.tenantsWithDueMails(runner.database, runner.clock.now());
+    for (let tenants = await due(); tenants.length > 0 && !signal.aborted; tenants = await due()) {
+      for (const tenantId of tenants) await this.#sendSome(tenantId);
     }
   }
 
-  /** @returns whether the tenant may have more mails that are due */
-  async #sendSome(tenantId: string): Promise<boolean> {
+  async #sendSome(tenantId: string): Promise<void> {
     const { clock } = this.#options.runner;
     const now = clock.now();
     const attemptId = randomUUID();
@@ -53,7 +53,6 @@ export class MailSender {
       queries.claimMails(tx, { now, attemptId, until, limit: mailsAtOnce }),
     );
     await Promise.all(claimed.map((mail) => this.#send(tenantId, attemptId, mail)));
-    return claimed.length === mailsAtOnce;
   }
 
   async #send(tenantId: string, attemptId: string, mail: queries.ClaimedMail): Promise<void> {

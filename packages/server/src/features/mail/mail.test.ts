@@ -11,9 +11,41 @@ import { createDatabase, type TestDatabase } from "../../testing/test-database.t
 import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { VirtualPasskey } from "../../testing/virtual-passkey.ts";
+import { MailSender } from "./mail-sender.ts";
 
 const hourMs = 60 * 60_000;
 const origin = "http://localhost:8080";
+
+test("mails of a tenant do not wait for all mails of another one", async () => {
+  const own = await createDatabase();
+  const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
+  // The server's own sender finds nothing at its start, and then waits for an hour.
+  const settings = { mail: { smtp, from: "gatehouse@example.com", intervalMs: hourMs } };
+  const server = await startTestServer({ connection: own.connection, settings });
+  const invite = async (tenant: TestTenant, emails: readonly string[]) =>
+    tenant.client.must.post(
+      "/tenants/users",
+      emails.map((email) => ({ email, notify: true })),
+    );
+  await invite(
+    await server.newTenant(),
+    Array.from({ length: 30 }, (_, index) => `person-${index}@example.com`),
+  );
+  const other = await server.newTenant();
+  const sent: string[] = [];
+  const send = async ({ to }: { readonly to: string }) => {
+    sent.push(to);
+    if (sent.length === 1) await invite(other, ["ann@example.com"]);
+    return undefined;
+  };
+  const log = createLog("silent");
+  const { signal } = new AbortController();
+  await new MailSender({ runner: server.runner, server: { send }, log, signal }).run();
+  expect(sent).toHaveLength(31);
+  expect(sent.indexOf("ann@example.com")).toBeLessThanOrEqual(10);
+  await server.close();
+  await own.drop();
+});
 
 if (eximProblem !== undefined) console.warn(`Tests of mail are skipped: ${eximProblem}.`);
 

@@ -66,22 +66,25 @@ const moveCursors = statement<never, [tenantId: string, ids: readonly string[], 
   `UPDATE webhooks SET cursor_generation = $3, cursor_event_id = $4
    WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND (cursor_generation, cursor_event_id) < ($3, $4)`,
 );
-const lockDue = statement<{ id: string }, [tenantId: string, now: Date, perWebhook: number]>(
-  "webhook_dispatch.lock_due",
-  // The limit applies per webhook, so that a slow receiver does not delay others.
-  `SELECT due.id FROM webhooks AS webhook
+const lockDue = statement<{ id: string }, [tenantId: string, now: Date, perWebhook: number, perTenant: number]>(
+  "webhook_dispatch.lock_due_of_tenant",
+  // The limits apply per webhook and per tenant, so that slow receivers delay neither others nor other tenants.
+  `WITH held AS (
+     SELECT webhook_id, count(*)::int AS jobs FROM webhook_deliveries
+     WHERE tenant_id = $1 AND status = 'PENDING' AND queued_until > $2 GROUP BY webhook_id)
+   SELECT due.id FROM webhooks AS webhook
+   LEFT JOIN held ON held.webhook_id = webhook.id
    CROSS JOIN LATERAL (
-     SELECT item.id FROM webhook_deliveries AS item
+     SELECT item.id, item.next_attempt_at FROM webhook_deliveries AS item
      WHERE item.tenant_id = webhook.tenant_id AND item.webhook_id = webhook.id AND item.status = 'PENDING'
        AND item.next_attempt_at <= $2 AND (item.queued_until IS NULL OR item.queued_until <= $2)
      ORDER BY item.next_attempt_at, item.id
-     LIMIT greatest(0, $3 - (
-       SELECT count(*) FROM webhook_deliveries AS queued
-       WHERE queued.tenant_id = webhook.tenant_id AND queued.webhook_id = webhook.id AND queued.status = 'PENDING'
-         AND queued.queued_until > $2))
+     LIMIT greatest(0, $3 - coalesce(held.jobs, 0))
      FOR UPDATE SKIP LOCKED
    ) AS due
-   WHERE webhook.tenant_id = $1 AND webhook.active`,
+   WHERE webhook.tenant_id = $1 AND webhook.active
+   ORDER BY coalesce(held.jobs, 0), due.next_attempt_at, due.id
+   LIMIT greatest(0, $4 - (SELECT coalesce(sum(jobs), 0)::int FROM held))`,
 );
 const assignJobs = statement<
   never,
@@ -180,9 +183,19 @@ export async function moveWebhooks(tx: TenantTx, ids: readonly string[], positio
   await tx.query(moveCursors, tx.tenantId, ids, position.generation, position.eventId);
 }
 
-/** Due deliveries that no job holds, so that each webhook has at most `perWebhook` jobs. */
-export async function lockDueDeliveries(tx: TenantTx, now: Date, perWebhook: number): Promise<readonly string[]> {
-  return (await tx.query(lockDue, tx.tenantId, now, perWebhook)).map(({ id }) => id);
+/** The most jobs at the same time, over all replicas. */
+export interface JobLimits {
+  readonly perWebhook: number;
+  readonly perTenant: number;
+}
+
+/** Due deliveries that no job holds, within the limits. Webhooks with fewer jobs take precedence. */
+export async function lockDueDeliveries(
+  tx: TenantTx,
+  now: Date,
+  { perWebhook, perTenant }: JobLimits,
+): Promise<readonly string[]> {
+  return (await tx.query(lockDue, tx.tenantId, now, perWebhook, perTenant)).map(({ id }) => id);
 }
 
 export interface Assignment {

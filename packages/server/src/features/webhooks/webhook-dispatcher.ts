@@ -17,8 +17,8 @@ import * as queries from "./webhook-dispatch.queries.ts";
 
 /** The number of entries that one transaction reads. */
 const entriesAtOnce = 500;
-/** The number of concurrent attempts per webhook, over all replicas. */
-const jobsPerWebhook = 4;
+/** Concurrent attempts, over all replicas. One tenant uses at most half of the attempts of a replica. */
+const jobLimits = { perWebhook: 4, perTenant: 8 };
 /** The time that a job may wait and run before its delivery gets another job, in milliseconds. */
 export const jobTimeoutMs = 120_000;
 /** The retention of the delivery log, in milliseconds. */
@@ -109,7 +109,7 @@ export class WebhookDispatcher {
   async #assign(tenantId: string): Promise<boolean> {
     const now = this.#options.clock.now();
     return this.#inside(tenantId, async (tx) => {
-      const due = await queries.lockDueDeliveries(tx, now, jobsPerWebhook);
+      const due = await queries.lockDueDeliveries(tx, now, jobLimits);
       if (due.length === 0) return false;
       const assigned = due.map((deliveryId) => ({ deliveryId, jobId: newId() }));
       await queries.assignDeliveries(tx, assigned, new Date(now.getTime() + jobTimeoutMs));

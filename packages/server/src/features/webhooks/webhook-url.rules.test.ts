@@ -56,6 +56,8 @@ describe("a URL is refused, with the reason", () => {
     ["https://[64:ff9b::10.0.0.1]/", "names 64:ff9b::a00:1"],
     ["https://[fe80::1]/", "names fe80::1"],
     ["https://[fd00:ec2::254]/", "names fd00:ec2::254"],
+    ["https://168.63.129.16/", "names 168.63.129.16"],
+    ["https://[64:ff9b::168.63.129.16]/", "names 64:ff9b::a83f:8110"],
   ])("%s", (text, message) => {
     const check = checkWebhookUrl(text, none);
     expect(check.ok ? `taken as ${check.url.href}` : check.message).toContain(message);

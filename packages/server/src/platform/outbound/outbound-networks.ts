@@ -1,5 +1,6 @@
 /** The addresses to which Gatehouse can send requests for URLs that a tenant configured. */
 import { isIP } from "node:net";
+import { isClosedTarget } from "@gatehouse/addresses/closed-targets";
 import { addressWidth, parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import { isReachableUnicast } from "@gatehouse/addresses/reachable-unicast";
@@ -27,7 +28,9 @@ export function mayConnect(address: string, secure: boolean, networks: AllowedNe
   if (parsed === undefined) return false;
   const { version, bits } = parsed;
   const range: IpRange = { version, first: bits, prefixLength: addressWidth(version) };
-  return networks.some((network) => rangeContains(network, range)) || (secure && isReachableUnicast(parsed));
+  if (networks.some((network) => rangeContains(network, range))) return true;
+  // Azure's metadata service has a globally reachable address.
+  return secure && isReachableUnicast(parsed) && !isClosedTarget(address);
 }
 
 /** The IP address in the URL's host, in any spelling; undefined for a host name. */
