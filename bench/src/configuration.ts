@@ -12,10 +12,12 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
 import { highestMemory, startChild } from "./child-server.ts";
+import { reportTarget } from "./targets.ts";
 
 const quick = process.argv.includes("--quick");
 const sizes = quick ? { resources: 1_000, policies: 200 } : { resources: 10_000, policies: 2_000 };
 const rounds = quick ? 1 : 3;
+const targets = { applyMs: 2_500, mebibytes: 350, sliceMs: 20 };
 /** The interval at which a command's memory is sampled, in milliseconds. */
 const lookMs = 20;
 const api = "/tenants/configuration";
@@ -42,15 +44,18 @@ async function measure(): Promise<void> {
   const tenants = await Promise.all(
     Array.from({ length: rounds }, (_, round) => makeBenchTenant(announcement, `Tenant ${round}`)),
   );
-  await timed("apply to an empty tenant", tenants, (tenant) => tenant.call("POST", `${api}/apply`, document));
+  const applied = await timed("apply to an empty tenant", tenants, (tenant) =>
+    tenant.call("POST", `${api}/apply`, document),
+  );
   memory("after that");
-  const exports = await timed("export", tenants, (tenant) => tenant.call("GET", api));
+  reportApply(applied);
+  const { results: exports } = await timed("export", tenants, (tenant) => tenant.call("GET", api));
   const exported = exports[0] ?? "";
   print(`  the document: ${(exported.length / 1_048_576).toFixed(1)} MiB as JSON`);
   await timed("plan, unchanged", tenants, (tenant) => tenant.call("POST", `${api}/plan`, exported));
-  const [unchanged = ""] = await timed("apply, unchanged", tenants, (tenant) =>
-    tenant.call("POST", `${api}/apply`, exported),
-  );
+  const {
+    results: [unchanged = ""],
+  } = await timed("apply, unchanged", tenants, (tenant) => tenant.call("POST", `${api}/apply`, exported));
   if (!unchanged.includes('"changes":[]')) throw new Error("an unchanged document changed something");
   memory("at its highest");
 
@@ -90,7 +95,7 @@ function madeUpDocument(): object {
 }
 
 /** Runs a function for each item in sequence, and prints the slowest items. */
-async function timed<T, R>(what: string, items: readonly T[], run: (item: T) => Promise<R>): Promise<readonly R[]> {
+async function timed<T, R>(what: string, items: readonly T[], run: (item: T) => Promise<R>): Promise<Timed<R>> {
   const results: R[] = [];
   let longestMs = 0;
   // Forget the blocks of earlier steps.
@@ -100,8 +105,29 @@ async function timed<T, R>(what: string, items: readonly T[], run: (item: T) => 
     results.push(await run(item));
     longestMs = Math.max(longestMs, performance.now() - startedAt);
   }
-  print(`${what.padEnd(32)} ${(longestMs / 1000).toFixed(2)} s, longest block ${(await longestBlock()).toFixed(1)} ms`);
-  return results;
+  const blockMs = await longestBlock();
+  print(`${what.padEnd(32)} ${(longestMs / 1000).toFixed(2)} s, longest block ${blockMs.toFixed(1)} ms`);
+  return { results, longestMs, blockMs };
+}
+
+interface Timed<R> {
+  readonly results: readonly R[];
+  readonly longestMs: number;
+  /** The longest block of the event loop. */
+  readonly blockMs: number;
+}
+
+function reportApply({ longestMs, blockMs }: Timed<unknown>): void {
+  const [resources, policies] = [sizes.resources, sizes.policies].map((size) => size.toLocaleString("en"));
+  const name = `apply of ${resources} resources and ${policies} policies to an empty tenant`;
+  const { applyMs, mebibytes, sliceMs } = targets;
+  const time = `${(longestMs / 1_000).toFixed(2)} s`;
+  reportTarget({ name, figure: time, target: `≤ ${applyMs / 1_000} s`, isReached: longestMs <= applyMs });
+  const peak = server.memory()?.highest ?? Number.NaN;
+  const isSmall = peak <= mebibytes;
+  reportTarget({ name, figure: `peak ${peak.toFixed(0)} MiB`, target: `≤ ${mebibytes} MiB`, isReached: isSmall });
+  const slice = `longest slice ${blockMs.toFixed(1)} ms`;
+  reportTarget({ name, figure: slice, target: `≤ ${sliceMs} ms`, isReached: blockMs <= sliceMs });
 }
 
 /** The longest block of the server's event loop since the last call, in milliseconds. */

@@ -18,6 +18,9 @@ export interface PreviewFigures {
   readonly groups: number;
 }
 
+/** The name of the change that affects the most users and resources. */
+export const widestChange = "a policy for all users and resources created";
+
 /** The changes of a tenant that are previewed, by kind. */
 function changesOf({ users, groups, resources, policies, rules }: TenantFacts): Readonly<Record<string, FactChange[]>> {
   const [allow, rule] = rules;
@@ -47,7 +50,7 @@ function changesOf({ users, groups, resources, policies, rules }: TenantFacts): 
     "a policy moved to the front": [{ kind: "policy-order", type: "PRIVATE", ids: [typical.id, ...ids] }],
     "a policy deactivated": [{ kind: "policy", facts: { ...typical, active: false } }],
     "a policy for all resources deactivated": [{ kind: "policy", facts: { ...everywhere, active: false } }],
-    "a policy for all users and resources created": [{ kind: "policy", facts: widest }],
+    [widestChange]: [{ kind: "policy", facts: widest }],
     "the same with a rule": [{ kind: "policy", facts: { ...widest, rule: rule.id } }],
     "a user's groups changed": [{ kind: "user", facts: { ...user, groups: named([11, 12], groups) } }],
     "a user deactivated": [{ kind: "user", facts: { ...another, status: "inactive" } }],

@@ -9,12 +9,14 @@ import { startChild } from "./child-server.ts";
 import { addPolicies, makeDirectory, makeQuestions } from "./decisions-tenant.ts";
 import { run } from "./load.ts";
 import { seedFacts } from "./seed-facts.ts";
+import { reportTarget } from "./targets.ts";
 
 const quick = process.argv.includes("--quick");
 const batch = 50;
 /** Different bodies, sent in turn. */
 const bodyCount = 200;
 const seconds = quick ? 3 : 8;
+const targets = { cpuUs: 7, mebibytes: 500 };
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const facts = addPolicies(makeDirectory(), 10_000, 0.2);
@@ -42,10 +44,17 @@ try {
   print(
     `${Math.round(perSecond * batch).toLocaleString("en")} decisions/s; a batch p50 ${p50} ms, p99 ${p99} ms; failures ${failures}`,
   );
-  print(`${((used / decisions) * 1e6).toFixed(1)} µs of the server's processor time for each decision`);
+  const eachUs = (used / decisions) * 1e6;
+  const name = `decisions over HTTP in batches of ${batch}`;
+  print(`${eachUs.toFixed(1)} µs of the server's processor time for each decision`);
+  const isCheap = eachUs <= targets.cpuUs;
+  reportTarget({ name, figure: `${eachUs.toFixed(1)} µs of CPU`, target: `≤ ${targets.cpuUs} µs`, isReached: isCheap });
   const memory = server.memory();
   if (memory !== undefined) {
     print(`the server's memory (RSS): ${memory.now.toFixed(0)} MiB now, ${memory.highest.toFixed(0)} MiB at most`);
+    const isReached = memory.highest <= targets.mebibytes;
+    const figure = `peak ${memory.highest.toFixed(0)} MiB`;
+    reportTarget({ name, figure, target: `≤ ${targets.mebibytes} MiB`, isReached });
   }
 } finally {
   await server.stop();

@@ -26,6 +26,7 @@ function inTurn(requests: readonly object[]): (client: { setRequests(requests: r
 }
 
 const answer: LoadResult = {
+  requests: result.requests.total,
   perSecond: result.requests.average,
   p50: result.latency.p50,
   p99: result.latency.p99,

@@ -17,6 +17,7 @@ export interface Load {
 }
 
 export interface LoadResult {
+  readonly requests: number;
   readonly perSecond: number;
   /** Latencies in milliseconds. */
   readonly p50: number;

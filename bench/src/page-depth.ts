@@ -11,6 +11,7 @@ import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./be
 import { startChild } from "./child-server.ts";
 import { startMeasuredPostgres } from "./measured-postgres.ts";
 import { seedResources } from "./seed.ts";
+import { reportTarget } from "./targets.ts";
 
 const { values: options } = parseArgs({ options: { resources: { type: "string", default: "1000000" } } });
 const resources = Number(options.resources);
@@ -59,8 +60,14 @@ async function compare(tenant: BenchTenant, database: pg.Client, sort: string): 
   const ratio = late.p99 / early.p99;
   print(
     `sort=${sort}: after row 0 ${shown(early)}; after row ${deep.toLocaleString("en")} ${shown(late)}, ` +
-      `${ratio.toFixed(2)} of the first (target: ${target}); offset ${deep.toLocaleString("en")} ${shown(skipped)}`,
+      `${ratio.toFixed(2)} of the first; offset ${deep.toLocaleString("en")} ${shown(skipped)}`,
   );
+  reportTarget({
+    name: `page[after] at row ${deep.toLocaleString("en")} of ${resources.toLocaleString("en")}, sort=${sort}`,
+    figure: `p99 ${ratio.toFixed(2)} times that of the first pages`,
+    target: `≤ ${target}`,
+    isReached: ratio <= target,
+  });
 }
 
 interface Times {

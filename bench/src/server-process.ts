@@ -47,7 +47,8 @@ const profiler = new Session();
 profiler.connect();
 /**
  * Answers with the longest block of the event loop since the last request, in milliseconds. `/profile/start` and
- * `/profile/stop` begin and end a CPU profile, which the latter answers with.
+ * `/profile/stop` begin and end a CPU profile, which the latter answers with. `/memory` answers with the parts of the
+ * memory as Node.js reports them.
  */
 const blocks = createServer(async ({ url: route }, response) => {
   if (route === "/profile/start") {
@@ -56,6 +57,8 @@ const blocks = createServer(async ({ url: route }, response) => {
     response.end();
   } else if (route === "/profile/stop") {
     response.end(JSON.stringify((await profiler.post("Profiler.stop")).profile));
+  } else if (route === "/memory") {
+    response.end(JSON.stringify(process.memoryUsage()));
   } else {
     response.end(String(Math.max(0, delays.max / 1e6 - resolutionMs)));
     delays.reset();

@@ -6,6 +6,7 @@
 import { cpus } from "node:os";
 import { makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
 import { startChild } from "./child-server.ts";
+import { reportTarget } from "./targets.ts";
 
 const quick = process.argv.includes("--quick");
 const users = quick ? 10_000 : 100_000;
@@ -33,14 +34,27 @@ try {
   }
 
   latencies.sort((a, b) => a - b);
-  const at = (share: number) => (latencies[Math.floor(latencies.length * share)] ?? 0).toFixed(0);
+  const at = (share: number) => Math.round(latencies[Math.floor(latencies.length * share)] ?? 0);
+  const perSecond = users / seconds;
   print(
     `Node ${process.version}, ${cpus().length} cores; ${users.toLocaleString("en")} users in batches of ${batch}, ${callers} callers`,
   );
   print(
-    `${(users / seconds).toFixed(0)} users/s (target: ${targets.perSecond.toLocaleString("en")}), ${seconds.toFixed(1)} s in all; ` +
-      `a batch p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (target: ${targets.p99Ms} ms)`,
+    `${perSecond.toFixed(0)} users/s, ${seconds.toFixed(1)} s in all; a batch p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
   );
+  const name = `${users.toLocaleString("en")} users in batches of ${batch}, ${callers} callers`;
+  reportTarget({
+    name,
+    figure: `${perSecond.toFixed(0)}/s`,
+    target: `≥ ${targets.perSecond.toLocaleString("en")}/s`,
+    isReached: perSecond >= targets.perSecond,
+  });
+  reportTarget({
+    name,
+    figure: `p99 ${at(0.99)} ms`,
+    target: `≤ ${targets.p99Ms} ms`,
+    isReached: at(0.99) <= targets.p99Ms,
+  });
   const processor = server.processorSeconds();
   if (processor !== undefined) print(`${((processor * 1e6) / users).toFixed(0)} µs of the server's CPU time per user`);
   const memory = server.memory();

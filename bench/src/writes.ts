@@ -17,6 +17,7 @@ import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./be
 import { Caller } from "./caller.ts";
 import { processorSecondsOfGroup, startChild } from "./child-server.ts";
 import { StatementStatistics } from "./statement-statistics.ts";
+import { reportTarget } from "./targets.ts";
 
 const quick = process.argv.includes("--quick");
 const optionOf = (name: string) =>
@@ -135,6 +136,10 @@ async function measure(): Promise<void> {
         `${load.perform === bareTransaction ? "" : each(before.server, after.server)} | ${each(before.postgres, after.postgres)} | ` +
         `${load.perform === bareTransaction ? "" : (((after.writes ?? Number.NaN) - (before.writes ?? 0)) / load.count).toFixed(1)} |`,
     );
+    if (load.target !== undefined && !Number.isNaN(bare)) {
+      const figure = `${(perSecond / bare).toFixed(3)} of a bare transaction (${perSecond.toFixed(0)}/s)`;
+      reportTarget({ name: load.name, figure, target: `≥ ${load.target}`, isReached: perSecond / bare >= load.target });
+    }
     if (statistics !== undefined) for (const line of await statistics.lines(load.count)) print(line);
   }
 }

@@ -31,6 +31,7 @@ import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracing } from "./platform/telemetry/tracing.ts";
 import { currentState } from "./platform/tenancy/generation.queries.ts";
 import { GenerationReader } from "./platform/tenancy/generation-reader.ts";
+import { SharedSnapshots } from "./platform/tenancy/shared-snapshots.ts";
 import { recordReferences } from "./record-references.ts";
 import type { Reconciler } from "./tasks/reconciler.ts";
 
@@ -213,6 +214,7 @@ function composeCore(
     publicUrl: publicUrl ?? (() => "http://localhost:8080"),
     answers,
     generations,
+    snapshots: new SharedSnapshots(database),
     models,
     evaluator,
     ledger: new Ledger({ models, clock, guard: accessTestGuard, evaluator, lateEffects }),

@@ -53,15 +53,22 @@ async function sendList(operation: Operation, reply: FastifyReply, text: string)
 
 /** Sends an answer that was serialized before. Only lists are answered with 304 (docs/decisions/0007). */
 async function sendPrepared(operation: Operation, reply: FastifyReply, answer: PreparedAnswer): Promise<FastifyReply> {
-  if (answer.version === undefined) {
-    const known = answer.tag ?? contentTag(answer.content());
-    answer.tag = known;
-    reply.header("ETag", known);
-    const isKnown = hasTag(reply.request.headers["if-none-match"], known);
-    if (operation.success.kind === "page" && isKnown) return reply.status(304).send();
-    if (!answer.hasSecrets) return sendEncoded(operation, reply, answer.content(), answer);
-  } else reply.header("ETag", entityTag(answer.version));
-  return reply.header("Content-Type", json).send(answer.content());
+  if (answer.version !== undefined) {
+    reply.header("ETag", entityTag(answer.version));
+    return reply.header("Content-Type", json).send(answer.content());
+  }
+  // Each call of `content` decrypts the secrets, so the tag and the reply share its result.
+  let content: Buffer | undefined;
+  if (answer.tag === undefined) {
+    content = answer.content();
+    answer.tag = contentTag(content);
+  }
+  reply.header("ETag", answer.tag);
+  const isKnown = hasTag(reply.request.headers["if-none-match"], answer.tag);
+  if (operation.success.kind === "page" && isKnown) return reply.status(304).send();
+  content ??= answer.content();
+  if (!answer.hasSecrets) return sendEncoded(operation, reply, content, answer);
+  return reply.header("Content-Type", json).send(content);
 }
 
 /**

@@ -323,10 +323,17 @@ export class Call<O extends Operation> {
     readonly present: (rows: Rows, hold: HoldSecret) => { readonly body: unknown; readonly version?: number };
     readonly until?: (rows: Rows) => number;
   }): Promise<Outcome> {
-    const { runner, batch } = this.#options;
+    const { runner, batch, operation } = this.#options;
     const { load, present, until = () => Number.POSITIVE_INFINITY } = read;
+    // A page sets the planner for its transaction, and takes long enough for a connection of its own.
+    const sharesSnapshot = batch === undefined && operation.success.kind === "record";
     const assemble = async () => {
-      const [state, rows] = await this.read((tx) => Promise.all([readTenantState(tx), load(tx)]));
+      const { state, rows } = sharesSnapshot
+        ? await runner.snapshots.read(this.tenantId, load)
+        : await this.read(async (tx) => {
+            const [state, rows] = await Promise.all([readTenantState(tx), load(tx)]);
+            return { state, rows };
+          });
       if (rows === undefined) throw new AppError("not_found");
       return { state, until: until(rows), answer: PreparedAnswer.of((hold) => present(rows, hold)) };
     };

@@ -27,6 +27,7 @@ import {
   type EvaluateImpact,
 } from "./tenancy/access-ledger.ts";
 import type { GenerationReader } from "./tenancy/generation-reader.ts";
+import type { SharedSnapshots } from "./tenancy/shared-snapshots.ts";
 import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
 import type { TenantModels } from "./tenancy/tenant-models.ts";
 import type { CommandTx, CreatedRecord, TenantTx } from "./tenancy/tenant-tx.ts";
@@ -59,6 +60,8 @@ export interface CommandRunner {
   readonly secrets: Secrets;
   readonly answers: AnswerCache;
   readonly generations: GenerationReader;
+  /** Reads single records for many requests at once. */
+  readonly snapshots: SharedSnapshots;
   readonly models: TenantModels;
   /** Evaluates access, in slices that are shared fairly. */
   readonly evaluator: Evaluator;

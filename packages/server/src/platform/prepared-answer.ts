@@ -88,13 +88,17 @@ export class PreparedAnswer {
   content(): Buffer {
     if (this.#places.length === 0) return this.#bytes;
     const secrets = this.#reveals.map((reveal) => Buffer.from(JSON.stringify(reveal()).slice(1, -1)));
-    const parts: Buffer[] = [];
+    const length = this.#places.reduce((sum, { secret }) => sum + (secrets[secret]?.length ?? 0), this.#bytes.length);
+    const content = Buffer.allocUnsafe(length);
     let start = 0;
+    let written = 0;
     for (const { at, secret } of this.#places) {
-      parts.push(this.#bytes.subarray(start, at), secrets[secret] ?? Buffer.alloc(0));
+      written += this.#bytes.copy(content, written, start, at);
+      written += secrets[secret]?.copy(content, written) ?? 0;
       start = at;
     }
-    return Buffer.concat([...parts, this.#bytes.subarray(start)]);
+    this.#bytes.copy(content, written, start);
+    return content;
   }
 
   /** The compressed content, if it was compressed before. */
