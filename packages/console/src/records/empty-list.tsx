@@ -2,7 +2,7 @@
 import type { Permission } from "@gatehouse/contract/permissions";
 import { Button, Group, Paper, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { usePermission } from "../app/session.ts";
+import { usePermissions } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
 import { GuideLink, type GuidePart } from "./guide-link.tsx";
 
@@ -56,7 +56,9 @@ type EmptyStateProps =
     };
 
 export function EmptyState({ empty: { title, text, action, guide }, isPart = false }: EmptyStateProps) {
-  const canAct = usePermission(action?.permission) && action !== undefined;
+  // The page is still rendered when its session has just ended.
+  const permissions = usePermissions();
+  const canAct = action !== undefined && permissions.includes(action.permission);
   const content = (
     <Stack align={isPart ? "flex-start" : "center"} gap="xs" data-empty-list>
       <Text fw={600}>{title}</Text>
