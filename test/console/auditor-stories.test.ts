@@ -81,8 +81,8 @@ describe.runIf(hasBrowser)("an auditor", () => {
     const { page } = visit;
     await page.route("**/tenants/gateways", (route) => route.fulfill({ json: [] }));
     await visit.open("/overview");
-    await region(visit, "Access tests").getByText("No access tests yet.").waitFor();
-    await region(visit, "Gateways").getByText("No gateways yet.").waitFor();
+    await region(visit, "Access tests").getByText("No access tests yet").waitFor();
+    await region(visit, "Gateways").getByText("No gateways yet").waitFor();
     await offersNothing(visit, "overview");
     await visit.leave();
     const owner = await given.visit();

@@ -16,6 +16,7 @@ warnIfSkipped();
 const creating = [
   "users",
   "groups",
+  "devices",
   "enrolment-keys",
   "gateways",
   "resources",

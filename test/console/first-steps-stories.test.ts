@@ -60,21 +60,21 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     await page.evaluate("globalThis.isSamePage = true");
 
     // The first step is done by keyboard.
-    await steps.getByRole("button", { name: "Gateway online" }).focus();
+    await steps.getByRole("button", { name: "Deploy a gateway" }).focus();
     await page.keyboard.press("Enter");
     await steps.getByRole("textbox", { name: "Name of the gateway" }).waitFor();
     await page.keyboard.type("gateway-1");
     await page.keyboard.press("Enter");
-    await inStep("Gateway online").getByText("Waiting for the gateway to connect").waitFor();
+    await inStep("Deploy a gateway").getByText("Waiting for the gateway to connect").waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await fitsEveryWidth(visit, "gateway");
     await button(visit, "Copy with token").click();
     deployed.push(await deployGateway(await page.evaluate("navigator.clipboard.readText()")));
     await progress(1);
 
-    const address = inStep("Resource").getByRole("textbox", { name: "Address" });
+    const address = inStep("Publish a resource").getByRole("textbox", { name: "Address" });
     await address.fill("https://wiki.internal");
-    await inStep("Resource").getByText("wiki.internal, HTTPS (TCP 443)").waitFor();
+    await inStep("Publish a resource").getByText("wiki.internal, HTTPS (TCP 443)").waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await fitsEveryWidth(visit, "resource");
     await button(visit, "Review").click();
@@ -82,7 +82,7 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     await button(visit, "Publish").click();
     await progress(2);
 
-    const people = inStep("People and a device");
+    const people = inStep("Add people and a device");
     await people.getByRole("button", { name: "Invite users" }).click();
     await people.getByRole("textbox", { name: "Email addresses" }).fill("ann@example.com");
     await button(visit, "Review").click();
@@ -104,7 +104,7 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     });
     await progress(3);
 
-    const policy = inStep("Policy");
+    const policy = inStep("Create a policy");
     await policy.getByRole("switch", { name: "All users" }).check();
     expect(await accessibilityProblems(page)).toEqual([]);
     await fitsEveryWidth(visit, "policy");
@@ -113,7 +113,7 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     await policy.getByRole("button", { name: "Create policy" }).click();
     await progress(5);
 
-    const last = inStep("Try it");
+    const last = inStep("Check access");
     await last.getByText("Allowed", { exact: true }).first().waitFor();
     const path = last.getByRole("region", { name: "Path", exact: true });
     for (const name of ["Access to Wiki", "gateway-1"]) await path.getByText(name).first().waitFor();

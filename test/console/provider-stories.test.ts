@@ -57,7 +57,7 @@ describe.runIf(hasBrowser)("an identity provider", () => {
     await page.getByRole("dialog").getByLabel("Client secret").fill(op.clientSecret);
     await page.getByRole("dialog").getByRole("combobox", { name: "First sign-in" }).click();
     await page.getByRole("option", { name: "Invited people", exact: true }).click();
-    await inDialog(visit, "Create").click();
+    await inDialog(visit, "Add").click();
     await heading(visit, "Login").waitFor();
     await page.getByText("Not tested").waitFor();
     // An untested provider cannot be enabled.

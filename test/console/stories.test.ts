@@ -207,6 +207,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "session-ended");
+    await inDialog(visit, "Use an API key").click();
     await page.locator("input[type=password]").fill(given.owner);
     await button(visit, "Sign in").click();
     await inDialog(visit, "Create").click();

@@ -7,8 +7,9 @@ import "./app/entrance/entrance.css";
 import { GatehouseError } from "@gatehouse/client/errors";
 import { StrictMode } from "react";
 import { createRoot, type Root } from "react-dom/client";
-import { enrolPath } from "./app/entrance/enrol-path.ts";
+import { enrolPath, signedInPath } from "./app/entrance/entrance-paths.ts";
 import { SignInPage } from "./app/entrance/sign-in-page.tsx";
+import { SignedInPage } from "./app/entrance/signed-in-page.tsx";
 import { readSession, type Session } from "./app/session-requests.ts";
 
 /** Set while a session is expected, so that the console loads without waiting for the answer about it. */
@@ -44,6 +45,14 @@ async function start(root: Root): Promise<void> {
   // A failure is reported below, where the console is needed.
   if (isEnrolling || localStorage.getItem(expectedKey) !== null) loadConsole().catch(() => undefined);
   const session = await findSession();
+  if (session && globalThis.location.pathname === signedInPath) {
+    root.render(
+      <StrictMode>
+        <SignedInPage />
+      </StrictMode>,
+    );
+    return;
+  }
   if (session !== null || isEnrolling) {
     await openConsole(root, session);
     return;

@@ -1,3 +1,4 @@
+import { permissions } from "@gatehouse/contract/permissions";
 import { screen, waitFor, within } from "@testing-library/dom";
 import type { UserEvent } from "@testing-library/user-event";
 import { HttpResponse } from "msw";
@@ -37,7 +38,7 @@ describe("signing in", () => {
     await findTitle(t("app.session.title"));
   });
 
-  test("offers passkeys and providers first, and folds the other ways", async () => {
+  test("offers passkeys and providers first, and collapses the other ways", async () => {
     const fromJson = { parseCreationOptionsFromJSON: vi.fn(), parseRequestOptionsFromJSON: vi.fn() };
     vi.stubGlobal("isSecureContext", true);
     vi.stubGlobal("PublicKeyCredential", Object.assign(vi.fn(), fromJson));
@@ -76,11 +77,38 @@ describe("a session that ends while a form is open", () => {
     await click(user, t("common.create"));
     const dialog = await findDialog(t("app.session.ended"));
     expect(mockApi.received("createGroup")).toEqual([]);
+    expect(dialog.queryByLabelText(new RegExp(t("app.session.apiKey")))).toBeNull();
+    await useKey(user);
     await user.click(await keyField());
     await user.paste(validKey);
     await user.click(dialog.getByRole("button", { name: t("app.session.signIn") }));
     await waitFor(() => expect(mockApi.bodies("createGroup")).toMatchObject([{ name: "Engineering" }]));
     await waitFor(() => expect(currentPath()).toMatch(/^\/groups\/0198/));
+  });
+
+  test("opens the provider in a new tab, and continues when the person returns from it", async () => {
+    mockApi.signInPerson(permissions);
+    const path = `/console/oidc/${newId()}/${newId()}`;
+    mockApi.offerProviders([{ name: "Example sign-in", path }]);
+    const user = openConsole("/groups?new=1");
+    await fill(user, t("common.name"), "Engineering");
+    mockApi.endSession();
+    await click(user, t("common.review"));
+    const dialog = await findDialog(t("app.session.ended"));
+    expect(dialog.getByLabelText<HTMLInputElement>(t("signIn.page.organisation")).value).toBe("ann@example.com");
+    await user.click(dialog.getByRole("button", { name: t("signIn.page.findProviders") }));
+    const link = await dialog.findByRole("link", { name: t("signIn.page.provider", { name: "Example sign-in" }) });
+    expect(link.getAttribute("href")).toBe(`${path}?return=%2Fconsole%2Fsigned-in`);
+    expect(link.getAttribute("target")).toBe("_blank");
+    // The tab of the provider is not a part of this test.
+    link.addEventListener("click", (event) => event.preventDefault());
+    await user.click(link);
+    await dialog.findByText(t("app.session.providerTab"));
+    mockApi.signInPerson(permissions);
+    window.dispatchEvent(new Event("focus"));
+    await waitFor(() => expect(screen.queryByText(t("app.session.ended"))).toBeNull());
+    await click(user, t("common.create"));
+    await waitFor(() => expect(mockApi.bodies("createGroup")).toMatchObject([{ name: "Engineering" }]));
   });
 });
 

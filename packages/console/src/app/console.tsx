@@ -7,7 +7,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { type ComponentType, useState } from "react";
 import { t } from "../messages/i18n.ts";
 import { deferred } from "./deferred.tsx";
-import { enrolPath } from "./entrance/enrol-path.ts";
+import { enrolPath } from "./entrance/entrance-paths.ts";
 import { SignInPage } from "./entrance/sign-in-page.tsx";
 import { lazyPage } from "./lazy-page.tsx";
 import { Notices } from "./notices.tsx";

@@ -2,7 +2,7 @@ import { targetTypes } from "@gatehouse/contract/event-types";
 import { operations } from "@gatehouse/contract/operations/all";
 import { QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { expectDeletions, gatherUpdates, pathOfTarget } from "./live-updates.ts";
+import { expectDeletions, followChanges, gatherUpdates, pathOfTarget } from "./live-updates.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -45,4 +45,19 @@ test("the page of a record that is being deleted is not refetched, unless the de
   update.add(event);
   vi.runAllTimers();
   expect(invalidated()).toEqual([record, below, other]);
+});
+
+test("a query follows the changes of the records that it names", () => {
+  const queryClient = new QueryClient();
+  queryClient.setQueryData(["/tenants/access"], {});
+  const [query] = queryClient.getQueryCache().getAll();
+  query?.setOptions({ queryKey: ["/tenants/access"], meta: followChanges("/tenants/policies") });
+  const isInvalidated = () => queryClient.getQueryState(["/tenants/access"])?.isInvalidated;
+  const update = gatherUpdates(queryClient);
+  update.add({ data: JSON.stringify({ target: { type: "webhook" } }) });
+  vi.runAllTimers();
+  expect(isInvalidated()).toBe(false);
+  update.add({ data: JSON.stringify({ target: { type: "policy" } }) });
+  vi.runAllTimers();
+  expect(isInvalidated()).toBe(true);
 });

@@ -82,10 +82,11 @@ export function gatherUpdates(queryClient: QueryClient) {
     paths = new Set();
     // Answers about access take longer to compute. Their pages refetch them at their own pace.
     void queryClient.invalidateQueries({
-      predicate: ({ queryKey }) => {
+      predicate: ({ queryKey, meta }) => {
         const key = String(queryKey[0]);
         if (key.endsWith("/check") || isDeleted(queryKey)) return false;
-        return changed.some((path) => isBelow(key, path));
+        const followed = (meta?.follows ?? []) as readonly string[]; // only followChanges sets it
+        return changed.some((path) => isBelow(key, path) || followed.includes(path));
       },
     });
   };
@@ -98,6 +99,11 @@ export function gatherUpdates(queryClient: QueryClient) {
       clearTimeout(timer);
     },
   };
+}
+
+/** The `meta` of a query that is refetched when records of other paths change, too. */
+export function followChanges(...paths: readonly string[]) {
+  return { follows: paths };
 }
 
 function isBelow(key: string, path: string): boolean {

@@ -1,5 +1,6 @@
 /** Signing in with identity providers: the steps before the browser goes to the provider. */
 import { GatehouseError, type Problem } from "@gatehouse/client/errors";
+import { signedInPath } from "./entrance/entrance-paths.ts";
 import type { Session } from "./session-requests.ts";
 
 /** A provider that a tenant offers. */
@@ -29,6 +30,11 @@ export async function findProviders(name: string): Promise<readonly OfferedProvi
 export function signInPath({ path }: OfferedProvider): string {
   const { pathname, search, hash } = globalThis.location;
   return `${path}?${new URLSearchParams({ return: `${pathname}${search}${hash}` })}`;
+}
+
+/** The address at which a sign-in starts in a tab of its own. The tab then says that it can be closed. */
+export function signInPathOfTab({ path }: OfferedProvider): string {
+  return `${path}?${new URLSearchParams({ return: signedInPath })}`;
 }
 
 /** The address at which the person of the session confirms the own identity; undefined without a provider. */

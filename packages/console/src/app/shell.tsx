@@ -17,7 +17,7 @@ import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { CircleUser, LogOut, Moon, Search, Sun } from "lucide-react";
-import { type ComponentType, useEffect, useState } from "react";
+import { type ComponentType, useEffect, useRef, useState } from "react";
 import { t } from "../messages/i18n.ts";
 import { DemoNotice } from "./demo.tsx";
 import iconUrl from "./icon.svg";
@@ -119,6 +119,10 @@ function usePalette(): readonly [ComponentType | undefined, () => void] {
 }
 
 function Navigation({ pathname }: { readonly pathname: string }) {
+  const current = useRef<HTMLAnchorElement>(null);
+  // The entries of a low window scroll. The page's own one is always in view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigation changes the current entry
+  useEffect(() => current.current?.scrollIntoView?.({ block: "nearest" }), [pathname]);
   const { permissions } = useSession();
   const pageSets = usePageSets();
   return sections.map((section) => {
@@ -144,7 +148,7 @@ function Navigation({ pathname }: { readonly pathname: string }) {
               label={title}
               leftSection={<Icon size={18} aria-hidden />}
               active={active}
-              {...(active ? { "aria-current": "page" as const } : {})}
+              {...(active ? { "aria-current": "page" as const, ref: current } : {})}
               style={{ borderRadius: "var(--mantine-radius-md)" }}
             />
           );

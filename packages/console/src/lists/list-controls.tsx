@@ -31,12 +31,12 @@ export function ListControls<Row extends { readonly id: string }>(props: ListCon
   const shown = showsAdvanced || isAdvancedUsed ? filters : filters.filter(({ isAdvanced }) => isAdvanced !== true);
   return (
     <Group align="flex-end" justify="space-between" gap="sm" wrap="nowrap">
-      <Group align="center" gap="sm" flex={1}>
+      <Group align="center" gap="sm" flex={1} className="list-filters">
         {search !== undefined && (
           <TextInput
             type="search"
-            aria-label={t("lists.searchBy", { field: search.label.toLowerCase() })}
-            placeholder={search.label}
+            aria-label={formatSearch(search.label)}
+            placeholder={formatSearch(search.label)}
             leftSection={<Search size={16} aria-hidden />}
             value={text}
             onChange={({ currentTarget: { value } }) => {
@@ -65,6 +65,11 @@ export function ListControls<Row extends { readonly id: string }>(props: ListCon
       </Group>
     </Group>
   );
+}
+
+/** Such as "Search by name or URL". */
+function formatSearch(label: string): string {
+  return t("lists.searchBy", { field: `${label.slice(0, 1).toLowerCase()}${label.slice(1)}` });
 }
 
 interface FilterInputProps<Row> {
@@ -101,7 +106,6 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
           tabIndex: 0,
         }}
         radius="xl"
-        style={{ flex: "0 1 170px" }}
         miw={130}
       />
     );

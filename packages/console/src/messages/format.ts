@@ -62,7 +62,9 @@ export function formatRelativeTime(at: string, now: number): string {
   let distance = (Date.parse(at) - now) / 1000;
   if (Math.abs(distance) < 45) return t("common.justNow");
   for (const [size, unit] of units) {
-    if (Math.abs(distance) < size) return relativeTimes.format(Math.round(distance), unit);
+    const rounded = Math.round(distance);
+    // 59.6 seconds are a minute.
+    if (Math.abs(rounded) < size) return relativeTimes.format(rounded, unit);
     distance /= size;
   }
   return formatDate(at);

@@ -40,6 +40,7 @@ describe("formats", () => {
 
   test.each([
     ["2026-03-03T09:29:50Z", "just now"],
+    ["2026-03-03T09:29:00.400Z", "1 minute ago"],
     ["2026-03-03T09:25:00Z", "5 minutes ago"],
     ["2026-03-02T09:00:00Z", "yesterday"],
     ["2026-03-05T09:30:00Z", "in 2 days"],

@@ -2,7 +2,7 @@
 import type { Permission } from "@gatehouse/contract/permissions";
 import { Button, Group, Paper, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { usePermission } from "../app/session.ts";
+import { usePermissions } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
 import { GuideLink, type GuidePart } from "./guide-link.tsx";
 
@@ -14,11 +14,26 @@ export interface EmptyList {
   readonly guide: GuidePart;
 }
 
+/** An empty list in a panel. Its first record may come without an action, or be explained by the text alone. */
+export interface EmptyPart {
+  readonly title: string;
+  readonly text: string;
+  readonly action?: EmptyAction | EmptyButton | undefined;
+  readonly guide?: GuidePart;
+}
+
 interface EmptyAction {
   readonly label: string;
   /** The address of a page or of a form, such as `/groups?new=1`. */
   readonly to: string;
   /** Required for the action. Without the permission, the list offers only the guide. */
+  readonly permission: Permission;
+}
+
+/** An action of the panel itself, such as opening its form. */
+interface EmptyButton {
+  readonly label: string;
+  readonly run: () => void;
   readonly permission: Permission;
 }
 
@@ -29,30 +44,37 @@ export const createPolicy: EmptyAction = {
   permission: "policies:write",
 };
 
-interface EmptyStateProps {
-  readonly empty: EmptyList;
-  /** Whether the list is a part of a panel, which has a frame of its own. */
-  readonly isPart?: boolean;
-}
+type EmptyStateProps =
+  | {
+      readonly empty: EmptyList;
+      readonly isPart?: false;
+    }
+  | {
+      readonly empty: EmptyPart;
+      /** Whether the list is a part of a panel, which has a frame of its own. */
+      readonly isPart: true;
+    };
 
 export function EmptyState({ empty: { title, text, action, guide }, isPart = false }: EmptyStateProps) {
-  const canAct = usePermission(action.permission);
+  // The page is still rendered when its session has just ended.
+  const permissions = usePermissions();
+  const canAct = action !== undefined && permissions.includes(action.permission);
   const content = (
     <Stack align={isPart ? "flex-start" : "center"} gap="xs" data-empty-list>
       <Text fw={600}>{title}</Text>
       <Text c="dimmed" ta={isPart ? "start" : "center"} maw={isPart ? 640 : 480}>
         {text}
       </Text>
-      <Group gap="md" mt={4} justify={isPart ? "flex-start" : "center"}>
-        {canAct && (
-          <Button component={Link} to={action.to} size={isPart ? "xs" : "sm"}>
-            {action.label}
-          </Button>
-        )}
-        <Text size="sm" component="span">
-          <GuideLink to={guide} />
-        </Text>
-      </Group>
+      {(canAct || guide !== undefined) && (
+        <Group gap="md" mt={4} justify={isPart ? "flex-start" : "center"}>
+          {canAct && <Action action={action} isPart={isPart} />}
+          {guide !== undefined && (
+            <Text size="sm" component="span">
+              <GuideLink to={guide} />
+            </Text>
+          )}
+        </Group>
+      )}
     </Stack>
   );
   if (isPart) return content;
@@ -60,5 +82,24 @@ export function EmptyState({ empty: { title, text, action, guide }, isPart = fal
     <Paper withBorder p="xl">
       {content}
     </Paper>
+  );
+}
+
+interface ActionProps {
+  readonly action: EmptyAction | EmptyButton;
+  readonly isPart: boolean;
+}
+
+/** In a panel, the page has its own primary action. */
+function Action({ action, isPart }: ActionProps) {
+  const look = isPart ? ({ size: "xs", variant: "default" } as const) : {};
+  return "to" in action ? (
+    <Button component={Link} to={action.to} {...look}>
+      {action.label}
+    </Button>
+  ) : (
+    <Button onClick={action.run} {...look}>
+      {action.label}
+    </Button>
   );
 }

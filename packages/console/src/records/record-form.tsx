@@ -206,7 +206,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
               error !== undefined && <ProblemNotice error={error} />
             )}
             <DiscardNotice unsaved={unsaved} />
-            <Group justify="flex-end">
+            <Group justify="flex-end" className="form-actions">
               <Button variant="default" onClick={unsaved.leave}>
                 {t("common.cancel")}
               </Button>

@@ -19,7 +19,9 @@ export function RelativeTime({ at, never = t("common.never") }: RelativeTimeProp
   }
   return (
     <Tooltip label={formatDateTime(at)} events={{ hover: true, focus: true, touch: true }}>
-      <time dateTime={at}>{formatRelativeTime(at, Date.now())}</time>
+      <time dateTime={at} className="one-line">
+        {formatRelativeTime(at, Date.now())}
+      </time>
     </Tooltip>
   );
 }

@@ -1,4 +1,4 @@
-/** Whether the form of a record is open. The address can open it (`?edit=1`). */
+/** Whether a form of a record is open. The address can open it (by default `?edit=1`), also while the page is shown. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 
@@ -7,15 +7,15 @@ interface Disclosure {
   readonly close: () => void;
 }
 
-export function useEditing(): readonly [boolean, Disclosure] {
+export function useEditing(key = "edit"): readonly [boolean, Disclosure] {
   const search = useSearch({ strict: false }) as Readonly<Record<string, string>>; // the router parses every value as a string
   const navigate = useNavigate();
-  const [isOpen, setOpen] = useState(search.edit === "1");
+  const [isOpen, setOpen] = useState(false);
   const close = () => {
     setOpen(false);
-    if (search.edit !== undefined) {
-      void navigate({ to: ".", search: { ...search, edit: undefined } as never, replace: true, resetScroll: false });
+    if (search[key] !== undefined) {
+      void navigate({ to: ".", search: { ...search, [key]: undefined } as never, replace: true, resetScroll: false });
     }
   };
-  return [isOpen, { open: () => setOpen(true), close }];
+  return [isOpen || search[key] === "1", { open: () => setOpen(true), close }];
 }

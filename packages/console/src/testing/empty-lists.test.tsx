@@ -1,6 +1,6 @@
 /** Every empty list says what its records are for, offers one action, and links to a part of a guide that exists. */
 import { rolePermissions } from "@gatehouse/contract/permissions";
-import { screen, within } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../messages/i18n.ts";
 import { pageSets } from "../pages/all.ts";
@@ -23,7 +23,7 @@ interface Case {
 const cases: readonly Case[] = [
   { path: "/users", action: "/users?new=1" },
   { path: "/groups", action: "/groups?new=1" },
-  { path: "/devices", action: "/users?new=1" },
+  { path: "/devices", action: "/devices?new=1" },
   { path: "/device-approvals", action: "/settings", reads: true },
   { path: "/device-sessions", action: "/devices", reads: true },
   { path: "/enrolment-keys", action: "/enrolment-keys?new=1" },
@@ -87,6 +87,38 @@ describe("the empty list of", () => {
       .getAllByRole("link")
       .filter((link) => link !== guide);
     expect(actions.map(hrefOf)).toEqual(reads ? [action] : []);
+  });
+});
+
+/** Pages of records without other records, and the least number of panels that are empty then. */
+const panels: readonly (readonly [path: string, least: number])[] = [
+  ["users", 4],
+  ["groups", 1],
+  ["devices", 2],
+  ["gateways", 1],
+  ["resources", 2],
+  ["addresses", 1],
+  ["protocols", 1],
+  ["admission-rules", 1],
+  ["roles", 1],
+];
+
+describe("the empty panels of", () => {
+  test.each(panels)("%s explain themselves", async (path, least) => {
+    openConsole(`/${path}/${newId()}`);
+    await waitFor(() =>
+      expect(document.querySelectorAll("main [data-empty-list]").length).toBeGreaterThanOrEqual(least),
+    );
+    for (const panel of document.querySelectorAll("main [data-empty-list]")) {
+      const [title, text] = [...panel.querySelectorAll(":scope > p")].map((part) => part.textContent ?? "");
+      expect(title).toMatch(/[^.]$/);
+      expect(text).toMatch(/^\p{Lu}.{20,}\.$/u);
+      for (const link of panel.querySelectorAll("a[href*='/guides/']")) {
+        const [, name = "", section = ""] = /^\/guides\/([\w-]+)#(.+)$/.exec(hrefOf(link) ?? "") ?? [];
+        const headings = (await readGuide(name as GuideName)).matchAll(/^#+ (.+)$/gm); // an unknown name fails
+        expect([...headings].map(([, heading = ""]) => headingId(heading))).toContain(section);
+      }
+    }
   });
 });
 

@@ -140,7 +140,7 @@ export const admissionRules = {
   },
   noun: "admission rules",
   policies: "Policies ({{count, number}})",
-  policiesEmpty: "No policy uses this rule yet.",
+  policiesEmpty: "A rule takes effect in policies. Select it in the first policy that needs its conditions.",
   problems: {
     age: "Enter a number greater than 0.",
     count_one: "{{count, number}} condition is not complete.",

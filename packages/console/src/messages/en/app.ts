@@ -66,6 +66,7 @@ export const app = {
     ended: "Your session has ended",
     endedText:
       "Sign in again to continue with {{tenant}}. Your input is still here, and interrupted requests continue after you sign in.",
+    providerTab: "The sign-in opens in a new tab. This dialog closes once you have signed in there.",
     showKey: "Show key",
     signIn: "Sign in",
     text: "Sign in with your passkey, or through your organisation.",

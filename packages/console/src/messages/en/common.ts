@@ -1,6 +1,7 @@
 /** Words that many areas use. */
 export const common = {
   actions: "Actions",
+  add: "Add",
   cancel: "Cancel",
   close: "Close",
   copied: "Copied",

@@ -6,7 +6,7 @@ export const configuration = {
     difference: "Difference to the tenant",
     document: "Document (JSON)",
     done: "Configuration applied",
-    file: "Read a file",
+    file: "Open file",
     note: "{{created, number}} records are created, {{updated, number}} updated and {{deleted, number}} deleted, in one transaction.",
     notAnObject: "The document must be a JSON object.",
     notJson: "This is not JSON: {{reason}}",

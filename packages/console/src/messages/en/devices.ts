@@ -1,5 +1,11 @@
 export const devices = {
   activation: "Activation",
+  add: {
+    copyPage: "Copy address for the owner",
+    label: "Add device",
+    link: "A person who cannot sign in yet needs an enrolment link first.",
+    text: "The owner of a device adds it: on the page “My access and devices”, or with the device agent.",
+  },
   approval: {
     approve: "Approve",
     approved: "Device approved",
@@ -27,7 +33,7 @@ export const devices = {
     title: "Delete device {{name}}?",
   },
   empty: {
-    text: "Invite a user first. The agent on the user's device creates a key pair and enrols the device. Enrolled devices appear here automatically.",
+    text: "The owner of a device adds it on the own page, or with the device agent. Enrolled devices appear here automatically.",
     title: "No devices yet",
   },
   fields: {
@@ -48,7 +54,8 @@ export const devices = {
   noun: "devices",
   otherApp: "None: another WireGuard app",
   posture: "Posture",
-  postureEmpty: "The device has not reported its posture.",
+  postureEmpty: "No posture yet",
+  postureEmptyText: "The device agent reports facts such as disk encryption. Admission rules can require them.",
   reactivate: {
     done: "Device reactivated",
     label: "Reactivate",
@@ -63,7 +70,8 @@ export const devices = {
   },
   routes: {
     blocks: "Routed blocks",
-    empty: "The device has no access, so it gets no routes.",
+    empty: "The device gets routes to the resources that policies allow. Nothing allows it access now.",
+    emptyTitle: "No routes",
     gateway: "Gateway",
     names: "Resolved names",
     title: "Routes",

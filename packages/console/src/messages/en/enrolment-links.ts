@@ -9,7 +9,9 @@ export const enrolmentLinks = {
   created: "Enrolment link for {{name}}",
   createdDone: "Enrolment link created",
   createdText: "The user registers a passkey with this link, once, within seven days.",
-  empty: "No links. A link lets the user register a passkey.",
+  createFor: "Create enrolment link",
+  empty: "No enrolment links yet",
+  emptyText: "With a link, the user registers a passkey and can then sign in.",
   link: "Link",
   mail: "Mail",
   mailDelayed: "The latest mail to this user was not accepted yet",
@@ -30,6 +32,7 @@ export const enrolmentLinks = {
     text_other:
       "To let the {{count, number}} people sign in, create a link for each. The CSV file contains the links and codes. Anyone who has the file can use them.",
   },
+  person: "Owner of the device",
   qr: "QR code of the link",
   revoke: "Revoke",
   revoked: "Link revoked",

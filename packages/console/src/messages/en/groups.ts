@@ -18,16 +18,24 @@ export const groups = {
     title: "No groups yet",
   },
   fields: {
-    deviceSessionLifetime: "Lifetime of device sessions (minutes)",
+    deviceSessionLifetime: "Device session lifetime",
+
     deviceSessionLifetimeHelp:
       "How long devices of members are trusted after a sign-in: 15 minutes to a year. The shortest lifetime of the tenant and of the user's groups applies. Empty: no limit by this group.",
+    deviceSessionLifetimeMinutes: "Device session lifetime (minutes)",
     idpMapping: "Identity provider groups",
     idpMappingHelp: "Users who sign in with one of these groups become members.",
     maxDevices: "Device limit per member",
     roles: "Roles for members",
   },
-  members: "Members ({{count, number}})",
-  membersEmpty: "No members yet. Add users to the group on their own pages, or when you invite them.",
+  members: {
+    add: "Add members",
+    addTitle: "Add members to {{name}}",
+    empty: "No members yet",
+    emptyText:
+      "Members get the access and the roles of the group. Add users, or choose the group when you invite them.",
+    title: "Members ({{count, number}})",
+  },
   minutes_one: "{{count, number}} minute",
   minutes_other: "{{count, number}} minutes",
   noSessionLifetime: "No limit by this group",

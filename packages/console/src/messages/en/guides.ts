@@ -1,5 +1,12 @@
 /** The guides: documents that the console shows. */
 export const guides = {
+  groups: {
+    automation: "Automation",
+    network: "Network and access",
+    people: "People and devices",
+    server: "The server",
+    start: "First steps",
+  },
   names: {
     access: "Access: previews, tests and decisions",
     "access-impact": "How the access effect is computed",

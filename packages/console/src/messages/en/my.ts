@@ -100,7 +100,10 @@ export const my = {
     update: "Update file",
     updateLabel: "Update file for {{name}}",
   },
-  keySession: "This session represents the API key {{name}}. Sign in as a person to see your devices and your access.",
+  keySession: {
+    text: "An API key has no devices. Sign out, and sign in as a person to see your access and your devices.",
+    title: "You are signed in with the API key {{name}}",
+  },
   missing: {
     condition: {
       device: "Your device does not meet a condition of your organisation.",

@@ -29,7 +29,7 @@ export const protocols = {
   noun: "protocols",
   predefined: "Every tenant has this protocol. You cannot change or delete it.",
   resources: "Resources with this protocol ({{count, number}})",
-  resourcesEmpty: "No resources yet. Select the protocol for an address of a resource.",
+  resourcesEmpty: "An address accepts the protocols that are selected for it. Publish a resource with this protocol.",
   searchLabel: "Name or port",
   title: "Protocols",
 } as const;

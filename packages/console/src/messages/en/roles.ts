@@ -18,7 +18,8 @@ export const roles = {
   noun: "roles",
   permissions: "Permissions",
   permissionsCount: "{{count, number}} of {{total, number}}",
-  permissionsEmpty: "No permissions. Users with only this role cannot administer anything.",
+  permissionsEmpty: "No permissions",
+  permissionsEmptyText: "Users with only this role use the network and cannot administer anything.",
   revoke: {
     done: "Role removed",
     label: "Remove",
@@ -33,7 +34,7 @@ export const roles = {
     assignment: "Assignment",
     change: "Action",
     direct: "Direct",
-    empty: "No users yet. Assign the role to the first user.",
+    empty: "Users get the permissions of the role. Assign it to the first user, or to a group.",
     more_one: "{{count, number}} more user is not shown. <a>Show all</a>",
     more_other: "{{count, number}} more users are not shown. <a>Show all</a>",
     title: "Users",

@@ -69,10 +69,10 @@ export const signIn = {
     user: "User",
   },
   log: {
-    empty: { text: "Attempts to sign in to this tenant appear here.", title: "No sign-ins" },
+    empty: { text: "Attempts to sign in to this tenant appear here.", title: "No sign-ins yet" },
     failed: "Failed",
     noun: "sign-ins",
-    searchLabel: "Search by user",
+    searchLabel: "User",
     succeeded: "Succeeded",
     title: "Sign-in log",
   },
@@ -109,6 +109,11 @@ export const signIn = {
     name: "Passkey name",
     unsupported:
       "Passkeys do not work here. Browsers require HTTPS, or the name localhost, and a recent version. API keys and recovery codes work.",
+  },
+  signedIn: {
+    open: "Open the console here",
+    text: "Close this tab and return to your work. Its page continues by itself.",
+    title: "You are signed in",
   },
   stepUp: {
     confirm: "Confirm with passkey",

@@ -13,7 +13,9 @@ export const users = {
     title: "API keys that the user created",
   },
   attributes: {
-    empty: "No attributes. Admission rules can refer to attributes such as department, title or country.",
+    add: "Add attributes",
+    empty: "No attributes yet",
+    emptyText: "Attributes describe a user, such as department, title or country. Admission rules can refer to them.",
     title: "Attributes",
   },
   bulk: {
@@ -43,7 +45,7 @@ export const users = {
     title: "Delete user {{name}}?",
   },
   devices: {
-    empty: "No devices yet. The device agent enrols a device.",
+    empty: "After signing in, the user adds a device with the device agent or with any WireGuard app.",
     title: "Devices",
   },
   edit: "Edit {{name}}",
@@ -94,7 +96,7 @@ export const users = {
       invalid: "{{email}} is not an email address",
       missing: "no email address",
     },
-    readFile: "Read a CSV file",
+    readFile: "Open CSV file",
     refused: "{{email}}: {{reason}}",
     rolesHelp: "Allow the users to administer the tenant. Optional.",
     skippedLines: "These lines are skipped",

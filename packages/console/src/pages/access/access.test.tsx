@@ -94,7 +94,7 @@ describe("whether someone can reach a resource", () => {
     ]);
   });
 
-  test("asks in one line, and unfolds the circumstances on request", async () => {
+  test("asks in one line, and expands the circumstances on request", async () => {
     const user = openConsole("/access");
     const region = await screen.findByRole("region", { name: t("access.query.region") });
     const now = t("access.question.now");

@@ -1,4 +1,4 @@
-/** The question of the access page, as one line. Its circumstances are folded. */
+/** The question of the access page, as one line. Its circumstances are collapsed. */
 import {
   Button,
   Collapse,

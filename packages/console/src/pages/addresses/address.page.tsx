@@ -8,12 +8,15 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { addressBody, addressFields } from "../../records/address-fields.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import type { Values } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatResourceType } from "../resources/format-resource-type.ts";
+import { formatAddressKind } from "./format-address-kind.ts";
+import { ResourceOfAddress } from "./resource-of-address.tsx";
 
 const path = "/tenants/addresses/{id}";
 
@@ -40,10 +43,11 @@ export function AddressPage() {
           <Panel title={t("common.about")}>
             <Facts
               facts={[
+                { label: t("addresses.fields.resource"), value: <ResourceOfAddress id={id} /> },
                 { label: t("common.type"), value: formatResourceType(address.type) },
                 {
                   label: t("addresses.fields.kind"),
-                  value: address.isIp ? t("addresses.fields.kindIpNetwork") : t("addresses.fields.kindName"),
+                  value: formatAddressKind(address),
                 },
                 {
                   label: t("addresses.fields.protocols"),
@@ -75,7 +79,18 @@ function Gateways({ id }: { readonly id: string }) {
   if (data === undefined) return null;
   return (
     <Panel title={t("addresses.gateways", { count: data.length })}>
-      <RecordLinks path="gateways" records={data} none={t("addresses.gatewaysEmpty")} />
+      {data.length === 0 ? (
+        <EmptyState
+          isPart
+          empty={{
+            title: t("gateways.empty.title"),
+            text: t("addresses.gatewaysEmpty"),
+            guide: "gateway#install",
+          }}
+        />
+      ) : (
+        <RecordLinks path="gateways" records={data} />
+      )}
     </Panel>
   );
 }

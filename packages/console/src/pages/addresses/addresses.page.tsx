@@ -1,18 +1,19 @@
 import type { ItemAt } from "@gatehouse/client/calls";
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { paged, whole } from "../../app/api.ts";
-import { usePermission } from "../../app/session.ts";
+import { whole } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { addressBody, addressFields, newAddress } from "../../records/address-fields.tsx";
 import type { Field } from "../../records/form-fields.tsx";
+import { Kind } from "../../records/kind-icon.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { formatResourceType } from "../resources/format-resource-type.ts";
+import { formatAddressKind } from "./format-address-kind.ts";
+import { ResourceOfAddress } from "./resource-of-address.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
   source: whole("/tenants/addresses"),
@@ -24,7 +25,11 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
       key: "address",
       title: t("addresses.fields.address"),
       sortBy: ({ address }) => address,
-      cell: ({ id, address }) => <RecordLink to={`/addresses/${id}`}>{address}</RecordLink>,
+      cell: ({ id, address }) => (
+        <Kind of="addresses">
+          <RecordLink to={`/addresses/${id}`}>{address}</RecordLink>
+        </Kind>
+      ),
     },
     {
       key: "resource",
@@ -37,7 +42,7 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
       key: "kind",
       title: t("addresses.fields.kind"),
       visibleFrom: "xs",
-      cell: ({ isIp }) => (isIp ? t("addresses.fields.kindIp") : t("addresses.fields.kindName")),
+      cell: formatAddressKind,
     },
     {
       key: "protocols",
@@ -61,31 +66,6 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
     guide: "glossary#records",
   },
 };
-
-const resources = paged("/tenants/resources");
-const mostPages = 10;
-
-/** Addresses do not say which resource they belong to. Resources list their addresses. */
-function ResourceOfAddress({ id }: { readonly id: string }) {
-  const canRead = usePermission("resources:read");
-  const { data } = useQuery({
-    queryKey: [resources.path, "of addresses"],
-    enabled: canRead,
-    staleTime: 60_000,
-    queryFn: async ({ signal }) => {
-      const owners = new Map<string, { readonly id: string; readonly name: string }>();
-      for (let page = 0; page < mostPages; page++) {
-        const { data: rows, total } = await resources.read({ sort: "name", limit: 100, offset: page * 100 }, signal);
-        for (const resource of rows) for (const address of resource.addresses) owners.set(address.id, resource);
-        if ((page + 1) * 100 >= total) break;
-      }
-      return owners;
-    },
-  });
-  const owner = data?.get(id);
-  if (owner === undefined) return null;
-  return <RecordLink to={`/resources/${owner.id}`}>{owner.name}</RecordLink>;
-}
 
 /** An address belongs to a resource, which the form asks for first. */
 const fields: readonly Field[] = [

@@ -1,10 +1,11 @@
-import { Button, Text } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { createPolicy, EmptyState } from "../../records/empty-list.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -80,7 +81,15 @@ function Uses({ id }: { readonly id: string }) {
   return (
     <Panel title={t("admissionRules.policies", { count: data.total })}>
       {data.total === 0 ? (
-        <Text c="dimmed">{t("admissionRules.policiesEmpty")}</Text>
+        <EmptyState
+          isPart
+          empty={{
+            title: t("policies.empty.title"),
+            text: t("admissionRules.policiesEmpty"),
+            action: createPolicy,
+            guide: "console#policies",
+          }}
+        />
       ) : (
         <>
           <RecordLinks path="policies" records={data.data} />

@@ -1,5 +1,6 @@
 /** Conditions of admission rules in words. */
 import { t } from "../../messages/i18n.ts";
+import { formatFactName } from "../../records/format-fact.ts";
 import { type Comparison, type Condition, readBound, readRule } from "./rule-conditions.ts";
 
 export const dayNames = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"] as const;
@@ -74,7 +75,7 @@ function formatOne(condition: Condition): string {
     case "posture":
     case "user": {
       const values = {
-        name: formatName(condition.name),
+        name: formatFactName(condition.name),
         comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[condition.comparison]}`),
         value: String(condition.value),
       };
@@ -117,12 +118,4 @@ function formatAlternatives(items: readonly string[]): string {
 export function formatTimeOfDay(minutes: number): string {
   const parts = [Math.floor(minutes / 60), minutes % 60];
   return parts.map((part) => String(part).padStart(2, "0")).join(":");
-}
-
-/** Formats a name such as `diskEncrypted` as separate words. */
-function formatName(name: string): string {
-  return name
-    .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
-    .replaceAll("_", " ")
-    .toLowerCase();
 }

@@ -93,7 +93,7 @@ const definition: ListDefinition<Row> = {
   ],
   bulk: [
     {
-      label: t("deviceSessions.ask.label"),
+      label: t("deviceSessions.requireSignIn.label"),
       permission: "devices:write",
       danger: true,
       changesAccess: false,

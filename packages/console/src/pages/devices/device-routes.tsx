@@ -5,6 +5,7 @@ import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { createPolicy, EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 
@@ -32,7 +33,15 @@ export function DeviceRoutes({ id }: { readonly id: string }) {
       ) : data === undefined ? (
         <Skeleton height={80} aria-busy />
       ) : data.gateways.length === 0 ? (
-        <Text c="dimmed">{t("devices.routes.empty")}</Text>
+        <EmptyState
+          isPart
+          empty={{
+            title: t("devices.routes.emptyTitle"),
+            text: t("devices.routes.empty"),
+            action: createPolicy,
+            guide: "device#routes",
+          }}
+        />
       ) : (
         <Table.ScrollContainer
           minWidth={0}

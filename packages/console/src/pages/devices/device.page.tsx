@@ -1,18 +1,20 @@
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Code, Text } from "@mantine/core";
+import { Button, Code } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
-import { AskToSignIn } from "../../records/ask-to-sign-in.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import type { Field } from "../../records/form-fields.tsx";
+import { formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
+import { RequireSignIn } from "../../records/require-sign-in.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
@@ -71,24 +73,40 @@ export function DevicePage() {
                     </RecordLink>
                   ),
                 },
-                { label: t("devices.approval.title"), value: device.approval && t("devices.approval.pending") },
+                ...(device.approval === undefined
+                  ? []
+                  : [{ label: t("devices.approval.title"), value: t("devices.approval.pending") }]),
                 { label: t("devices.fields.lastConnection"), value: <RelativeTime at={device.lastConnection} /> },
                 { label: t("devices.fields.signedIn"), value: <RelativeTime at={device.session?.signedInAt} /> },
                 { label: t("devices.fields.sessionEnd"), value: <RelativeTime at={device.session?.endsAt} /> },
-                {
-                  label: t("deviceSessions.fields.endReason"),
-                  value: device.session?.endReason && t(`deviceSessions.reasons.${device.session.endReason}`),
-                },
+                ...(device.session?.endReason === undefined
+                  ? []
+                  : [
+                      {
+                        label: t("deviceSessions.fields.endReason"),
+                        value: t(`deviceSessions.reasons.${device.session.endReason}`),
+                      },
+                    ]),
                 { label: t("devices.fields.enrolled"), value: <RelativeTime at={device.createdAt} /> },
               ]}
             />
           </Panel>
           <Panel title={t("devices.posture")}>
             {Object.keys(device.posture ?? {}).length === 0 ? (
-              <Text c="dimmed">{t("devices.postureEmpty")}</Text>
+              <EmptyState
+                isPart
+                empty={{
+                  title: t("devices.postureEmpty"),
+                  text: t("devices.postureEmptyText"),
+                  guide: "access#what-rules-read",
+                }}
+              />
             ) : (
               <Facts
-                facts={Object.entries(device.posture ?? {}).map(([label, value]) => ({ label, value: String(value) }))}
+                facts={Object.entries(device.posture ?? {}).map(([name, value]) => ({
+                  label: formatFactLabel(name),
+                  value: formatFactValue(value),
+                }))}
               />
             )}
           </Panel>
@@ -108,18 +126,6 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
   if (!canWrite) return null;
   return (
     <>
-      <RotateDeviceToken device={device} etag={etag} />
-      <DeleteRecord
-        {...(isPending ? { label: t("devices.approval.refuse") } : {})}
-        title={t("devices.delete.title", { name: device.name })}
-        effect={isPending ? t("devices.approval.refuseEffect") : t("devices.delete.effect")}
-        path={at}
-        etag={etag}
-        done={() => void navigate({ to: "/devices" })}
-      />
-      {device.enrolmentKey === undefined && device.user !== undefined && !isPending && (
-        <AskToSignIn key="ask" asked={{ kind: "device", id: device.id, name: device.name }} />
-      )}
       <Button key="tags" variant="default" onClick={tagging.open}>
         {t("devices.tags.label")}
       </Button>
@@ -149,6 +155,10 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
         etag={etag}
         doneMessage={t("devices.resetKey.done")}
       />
+      <RotateDeviceToken device={device} etag={etag} />
+      {device.enrolmentKey === undefined && device.user !== undefined && !isPending && (
+        <RequireSignIn key="ask" target={{ kind: "device", id: device.id, name: device.name }} />
+      )}
       {device.active ? (
         <ReviewedButton
           key="deactivate"
@@ -173,6 +183,14 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
           />
         )
       )}
+      <DeleteRecord
+        {...(isPending ? { label: t("devices.approval.refuse") } : {})}
+        title={t("devices.delete.title", { name: device.name })}
+        effect={isPending ? t("devices.approval.refuseEffect") : t("devices.delete.effect")}
+        path={at}
+        etag={etag}
+        done={() => void navigate({ to: "/devices" })}
+      />
     </>
   );
 }

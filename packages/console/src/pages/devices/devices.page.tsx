@@ -5,9 +5,11 @@ import { notSeenFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { NewButton } from "../../records/new-button.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { StatusOf } from "../../records/status.tsx";
+import { AddDevice } from "./add-device.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   source: paged("/tenants/devices"),
@@ -83,11 +85,23 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   empty: {
     title: t("devices.empty.title"),
     text: t("devices.empty.text"),
-    action: { label: t("users.invite.title"), to: "/users?new=1", permission: "users:write" },
+    action: { label: t("devices.add.label"), to: "/devices?new=1", permission: "users:write" },
     guide: "device#enrol",
   },
 };
 
 export function DevicesListPage() {
-  return <RecordList title={t("devices.title")} definition={definition} />;
+  return (
+    <RecordList
+      title={t("devices.title")}
+      definition={definition}
+      actions={
+        <NewButton
+          label={t("devices.add.label")}
+          permission="users:write"
+          dialog={(close) => <AddDevice close={close} />}
+        />
+      }
+    />
+  );
 }

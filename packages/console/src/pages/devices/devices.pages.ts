@@ -10,5 +10,6 @@ export const devicePages: PageSet = {
   permission: "devices:read",
   list: async () => (await import("./devices.page.tsx")).DevicesListPage,
   detail: async () => (await import("./device.page.tsx")).DevicePage,
+  create: { title: t("devices.add.label"), permission: "users:write" },
   find: { path: "/tenants/devices", field: "name" },
 };

@@ -49,7 +49,10 @@ describe("the page of a device", () => {
     mockApi.answer("get", "/tenants/devices/{id}", device);
     openConsole(`/devices/${id}`);
     const posture = await findPanel(t("devices.posture"));
-    expect(posture.getAllByRole("definition").map(({ textContent }) => textContent)).toEqual(["true", "false"]);
+    expect(posture.getAllByRole("definition").map(({ textContent }) => textContent)).toEqual([
+      t("common.yes"),
+      t("common.no"),
+    ]);
   });
 
   test("shows that the device reported no posture", async () => {

@@ -43,7 +43,7 @@ export function DomainsPage() {
               title={t("domains.create")}
               fields={fields}
               initial={{ domain: "" }}
-              submitLabel={t("common.create")}
+              submitLabel={t("common.add")}
               submit={(values) => api.post("/tenants/domains", { body: { domain: String(values.domain).trim() } })}
               close={close}
             />

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { PoliciesTab } from "../../records/policies-tab.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
@@ -96,7 +97,19 @@ function About({ gateway }: { readonly gateway: Gateway }) {
       </Panel>
       <GatewaySettingsPanel id={gateway.id} name={gateway.name} />
       <Panel title={t("gateways.resources", { count: gateway.resources?.length ?? 0 })}>
-        <RecordLinks path="resources" records={gateway.resources ?? []} none={t("gateways.resourcesEmpty")} />
+        {(gateway.resources ?? []).length === 0 ? (
+          <EmptyState
+            isPart
+            empty={{
+              title: t("resources.empty.title"),
+              text: t("gateways.resourcesEmpty"),
+              action: { label: t("publish.title"), to: "/publish", permission: "resources:write" },
+              guide: "console#publish-a-resource",
+            }}
+          />
+        ) : (
+          <RecordLinks path="resources" records={gateway.resources ?? []} />
+        )}
       </Panel>
       {gateway.status !== "PENDING" && deployment}
     </>

@@ -14,7 +14,7 @@ export const groupFields: readonly Field[] = [
     // The form has minutes. The API has seconds.
     kind: "number",
     name: "deviceSessionLifetime",
-    label: t("groups.fields.deviceSessionLifetime"),
+    label: t("groups.fields.deviceSessionLifetimeMinutes"),
     description: t("groups.fields.deviceSessionLifetimeHelp"),
     min: 15,
     max: 365 * 24 * 60,

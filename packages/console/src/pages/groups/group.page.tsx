@@ -1,18 +1,18 @@
-import { Button, Text } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
-import { AskToSignIn } from "../../records/ask-to-sign-in.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { PoliciesTab } from "../../records/policies-tab.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
+import { RequireSignIn } from "../../records/require-sign-in.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { bodyOf, type Group, groupFields, groupValues } from "./group-fields.ts";
+import { GroupMembers } from "./group-members.tsx";
 
 const path = "/tenants/groups/{id}";
 
@@ -28,7 +28,7 @@ export function GroupPage() {
       actions={
         data && (
           <>
-            <AskToSignIn asked={{ kind: "group", id: data.record.id, name: data.record.name }} />
+            <RequireSignIn target={{ kind: "group", id: data.record.id, name: data.record.name }} />
             <Actions group={data.record} etag={data.etag} />
           </>
         )
@@ -72,13 +72,7 @@ export function GroupPage() {
               ]}
             />
           </Panel>
-          <Panel title={t("groups.members", { count: group.users.length })}>
-            {group.users.length === 0 ? (
-              <Text c="dimmed">{t("groups.membersEmpty")}</Text>
-            ) : (
-              <RecordLinks path="users" records={group.users.map(({ id, email }) => ({ id, name: email }))} />
-            )}
-          </Panel>
+          <GroupMembers group={group} />
         </RecordTabs>
       )}
     </RecordPage>

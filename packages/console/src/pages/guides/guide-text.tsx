@@ -6,8 +6,11 @@ import { RecordLink } from "../../records/record-link.tsx";
 import { isGuide } from "./guide-texts.ts";
 import { headingId } from "./heading-id.ts";
 
+/** References to decision records, which the console does not show, such as ` ([0141](decisions/0141-my-page.md))`. */
+const decisions = /\s\(\[\d{4}\]\(decisions\/[^)]*\)(?:,\s\[\d{4}\]\(decisions\/[^)]*\))*\)/g;
+
 export function GuideText({ markdown }: { readonly markdown: string }) {
-  const [first, ...rest] = marked.lexer(markdown).filter(({ type }) => type !== "space");
+  const [first, ...rest] = marked.lexer(markdown.replaceAll(decisions, "")).filter(({ type }) => type !== "space");
   // The page shows the title of the document.
   const blocks = first?.type === "heading" ? rest : [first, ...rest];
   return (

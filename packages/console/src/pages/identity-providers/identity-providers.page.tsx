@@ -86,8 +86,13 @@ function NewProvider({ close }: { readonly close: () => void }) {
       <Dialog title={t("identityProviders.create")} onClose={close}>
         <Stack>
           <Text>{t("identityProviders.presets.text")}</Text>
-          {Object.values(providerPresets).map((preset) => (
-            <Button key={preset.title} variant="default" onClick={() => choose({ preset })}>
+          {Object.values(providerPresets).map((preset, index) => (
+            <Button
+              key={preset.title}
+              variant="default"
+              {...(index === 0 ? { "data-autofocus": true } : {})}
+              onClick={() => choose({ preset })}
+            >
               {preset.title}
             </Button>
           ))}
@@ -103,7 +108,7 @@ function NewProvider({ close }: { readonly close: () => void }) {
       title={t("identityProviders.create")}
       fields={newProviderFields}
       initial={newProvider(chosen.preset)}
-      submitLabel={t("common.create")}
+      submitLabel={t("common.add")}
       submit={async (values) => {
         const { id } = await api.post("/tenants/identity-providers", { body: bodyOf(values) });
         void navigate({ to: `/identity-providers/${id}` });

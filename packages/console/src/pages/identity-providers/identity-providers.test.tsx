@@ -10,11 +10,11 @@ test("a preset fills in the form, and its placeholder must be replaced", async (
   await click(user, "Keycloak");
   await fill(user, t("identityProviders.fields.clientId"), "gatehouse");
   await user.type(await screen.findByLabelText(t("identityProviders.fields.clientSecret")), "secret");
-  await click(user, t("common.create"));
+  await click(user, t("common.add"));
   await screen.findByText(/Replace KEYCLOAK-HOST/);
   expect(mockApi.received("createIdentityProvider")).toEqual([]);
   await fill(user, t("identityProviders.fields.issuer"), "https://login.example.com/realms/main");
-  await click(user, t("common.create"));
+  await click(user, t("common.add"));
   await waitForDialogToClose();
   expect(mockApi.bodies("createIdentityProvider")).toEqual([
     {

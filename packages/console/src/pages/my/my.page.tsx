@@ -1,8 +1,9 @@
 /** The page of every signed-in person, with or without roles. */
-import { Stack, Text, Title } from "@mantine/core";
+import { Paper, Stack, Text, Title } from "@mantine/core";
 import { useEffect } from "react";
 import { useIsVisitor, useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { Connect } from "./connect.tsx";
 import { MyAccess } from "./my-access.tsx";
 import { MyDevices } from "./my-devices.tsx";
@@ -17,7 +18,16 @@ export function MyPage() {
     <Stack maw={880} w="100%" {...(useIsVisitor() ? { mx: "auto" } : {})}>
       <Title order={1}>{t("my.title")}</Title>
       {user === undefined ? (
-        <Text>{t("my.keySession", { name: apiKey?.name ?? "" })}</Text>
+        <Paper withBorder p="xl">
+          <EmptyState
+            isPart
+            empty={{
+              title: t("my.keySession.title", { name: apiKey?.name ?? "" }),
+              text: t("my.keySession.text"),
+              guide: "console#my-access-and-devices",
+            }}
+          />
+        </Paper>
       ) : (
         <>
           <Text c="dimmed">{user.email}</Text>

@@ -57,7 +57,7 @@ test("the former address of the page leads here", async () => {
 test("a session of a key is told why the page is empty", async () => {
   mockApi.signIn();
   openConsole("/my");
-  await screen.findByText(/represents the API key Test key/);
+  await screen.findByText(/signed in with the API key Test key/);
   expect(mockApi.received("listMyDevices")).toEqual([]);
 });
 

@@ -35,7 +35,9 @@ export function UnreachableResources() {
         {({ unreachableResources: { first, count, lookedAt: examined, total } }) => (
           <Stack gap="xs">
             <Status tone={count > 0 ? "bad" : examined === 0 ? "idle" : "good"}>
-              {count === 0 && examined === 0 ? t("overview.findings.resources.empty") : formatCount(count, examined)}
+              {count === 0 && examined === 0
+                ? t("overview.findings.resources.empty")
+                : formatCount("resources", count, examined)}
             </Status>
             {first.slice(0, mostShown).map(({ id, name, reason }) => (
               <div key={id}>
@@ -62,7 +64,7 @@ export function ClosedAddresses() {
   return (
     <Panel title={t("overview.findings.closed.title")}>
       <Stack gap="xs">
-        <Status tone="bad">{formatCount(count, examined)}</Status>
+        <Status tone="bad">{formatCount("closed", count, examined)}</Status>
         <Text c="dimmed">{t("overview.findings.closed.text")}</Text>
         {first.slice(0, mostShown).map(({ resource, address, block }) => (
           <div key={`${resource.id} ${address}`}>
@@ -89,7 +91,9 @@ export function NeverMatchingPolicies() {
         {({ neverMatchingPolicies: { first, count, lookedAt: examined, total } }) => (
           <Stack gap="xs">
             <Status tone={count > 0 ? "waiting" : examined === 0 ? "idle" : "good"}>
-              {count === 0 && examined === 0 ? t("overview.findings.policies.empty") : formatCount(count, examined)}
+              {count === 0 && examined === 0
+                ? t("overview.findings.policies.empty")
+                : formatCount("policies", count, examined)}
             </Status>
             {first.slice(0, mostShown).map((policy) => (
               <div key={policy.id}>
@@ -124,10 +128,10 @@ function UnusedPolicy({ policy: { id, name, reason, hiddenBy } }: { readonly pol
   );
 }
 
-function formatCount(count: number, examined: number): string {
+function formatCount(kind: "resources" | "policies" | "closed", count: number, examined: number): string {
   return count > 0
-    ? t("overview.findings.count", { count, total: examined })
-    : t("overview.findings.none", { total: examined });
+    ? t(`overview.findings.${kind}.count`, { count: examined, found: count })
+    : t(`overview.findings.${kind}.none`, { count: examined });
 }
 
 interface RestProps {

@@ -3,9 +3,8 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Group, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, whole } from "../../app/api.ts";
-import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
-import { RichText } from "../../messages/rich-text.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, StatusOf } from "../../records/status.tsx";
@@ -25,7 +24,6 @@ const mostQueried = 12;
 const mostShown = 6;
 
 export function GatewaysPanel() {
-  const canCreate = usePermission("gateways:write");
   const query = useQuery({
     queryKey: [gateways.path, "list", undefined],
     queryFn: ({ signal }) => gateways.read(signal),
@@ -36,16 +34,15 @@ export function GatewaysPanel() {
       <QueryPanel query={query}>
         {(all) =>
           all.length === 0 ? (
-            <Text>
-              {canCreate ? (
-                <RichText
-                  message="overview.gateways.emptyCreate"
-                  elements={{ a: <RecordLink to="/gateways?new=1" inText /> }}
-                />
-              ) : (
-                t("overview.gateways.empty")
-              )}
-            </Text>
+            <EmptyState
+              isPart
+              empty={{
+                title: t("gateways.empty.title"),
+                text: t("overview.gateways.empty"),
+                action: { label: t("gateways.create"), to: "/gateways?new=1", permission: "gateways:write" },
+                guide: "gateway#install",
+              }}
+            />
           ) : (
             <Stack gap="sm">
               <Counts all={all} />

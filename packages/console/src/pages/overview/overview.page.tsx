@@ -7,6 +7,7 @@ import { usePermission } from "../../app/session.ts";
 import { formatNumber } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -55,7 +56,6 @@ export function OverviewPage() {
 }
 
 function AccessTests() {
-  const canWrite = usePermission("access-tests:write");
   const query = useQuery({
     queryKey: ["/tenants/access-tests/check"],
     queryFn: ({ signal }) => api.post("/tenants/access-tests/check", { body: {}, signal }),
@@ -70,16 +70,19 @@ function AccessTests() {
           const failing = tests.filter(({ state }) => !state.holds);
           if (tests.length === 0) {
             return (
-              <Text>
-                {canWrite ? (
-                  <RichText
-                    message="overview.accessTests.emptyCreate"
-                    elements={{ a: <RecordLink to="/access-tests?new=1" inText /> }}
-                  />
-                ) : (
-                  t("overview.accessTests.empty")
-                )}
-              </Text>
+              <EmptyState
+                isPart
+                empty={{
+                  title: t("accessTests.empty.title"),
+                  text: t("overview.accessTests.empty"),
+                  action: {
+                    label: t("accessTests.create"),
+                    to: "/access-tests?new=1",
+                    permission: "access-tests:write",
+                  },
+                  guide: "access#access-tests",
+                }}
+              />
             );
           }
           return (
@@ -178,7 +181,7 @@ function Devices() {
           return (
             <Stack gap="xs">
               <Status tone={online.length > 0 ? "good" : "idle"}>
-                {t("overview.devices.online", { online: count, total })}
+                {total === 0 ? t("overview.devices.none") : t("overview.devices.online", { online: count, total })}
               </Status>
               {online.slice(0, 5).map(({ id, name, lastConnection }) => (
                 <div key={id}>

@@ -2,16 +2,18 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { useQuery } from "@tanstack/react-query";
 import { paged, whole } from "../../app/api.ts";
+import { followChanges } from "../../app/live-updates.ts";
 
 const gateways = whole("/tenants/gateways");
 const resources = paged("/tenants/resources");
 const devices = paged("/tenants/devices");
 const access = paged("/tenants/access");
-const refreshMs = 15_000;
-/** Access has no events, and a person waits for this answer. */
-const reachedRefreshMs = 5_000;
-/** Resources and devices whose access is read, at most of each. */
-const mostExamined = 5;
+/** The first connection of a gateway is not an event. */
+const gatewaysRefreshMs = 15_000;
+/** Events refetch the other queries. The interval is for changes without events, such as times and posture. */
+const refreshMs = 60_000;
+/** Resources and devices whose access is read, at most of each. One check sends at most six requests. */
+const mostExamined = 2;
 
 export type ReachedPath = ItemAt<"/tenants/access">;
 
@@ -28,7 +30,7 @@ export function useProgress(): Progress | undefined {
   const { data: all } = useQuery({
     queryKey: [gateways.path, "list", undefined],
     queryFn: ({ signal }) => gateways.read(signal),
-    refetchInterval: refreshMs,
+    refetchInterval: gatewaysRefreshMs,
   });
   const resource = useAny("/tenants/resources");
   const device = useAny("/tenants/devices");
@@ -50,8 +52,16 @@ export function useReachedPath(): ReachedPath | undefined {
 
 const reachedQuery = {
   queryKey: [access.path, "first"],
-  refetchInterval: ({ state: { data } }: { readonly state: { readonly data: readonly ReachedPath[] | undefined } }) =>
-    data === undefined || data.length === 0 ? reachedRefreshMs : refreshMs,
+  refetchInterval: refreshMs,
+  meta: followChanges(
+    "/tenants/admission-rules",
+    devices.path,
+    gateways.path,
+    "/tenants/groups",
+    "/tenants/policies",
+    resources.path,
+    "/tenants/users",
+  ),
   queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<readonly ReachedPath[]> => {
     // A new tenant reaches its newest resource first (ids begin with the time of creation). Other tenants have devices
     // that connected lately.

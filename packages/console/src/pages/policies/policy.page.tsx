@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useNavigate, useParams } from "@tanstack/react-router";
+import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
@@ -165,11 +166,11 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
     <Group gap="xs">
       {!isDefault && (
         <>
-          <Button variant="default" onClick={() => setAction("delete")}>
-            {t("common.delete")}
-          </Button>
           <Button variant="default" onClick={() => setAction(active ? "deactivate" : "reactivate")}>
             {active ? t("policies.deactivate") : t("policies.reactivate")}
+          </Button>
+          <Button variant="default" leftSection={<Trash2 size={16} aria-hidden />} onClick={() => setAction("delete")}>
+            {t("common.delete")}
           </Button>
         </>
       )}

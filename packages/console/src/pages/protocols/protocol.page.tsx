@@ -5,6 +5,7 @@ import { paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { useRecord } from "../../records/use-record.ts";
@@ -55,7 +56,19 @@ function Uses({ id }: { readonly id: string }) {
   if (data === undefined) return null;
   return (
     <Panel title={t("protocols.resources", { count: data.total })}>
-      <RecordLinks path="resources" records={data.data} none={t("protocols.resourcesEmpty")} />
+      {data.data.length === 0 ? (
+        <EmptyState
+          isPart
+          empty={{
+            title: t("resources.empty.title"),
+            text: t("protocols.resourcesEmpty"),
+            action: { label: t("publish.title"), to: "/publish", permission: "resources:write" },
+            guide: "console#publish-a-resource",
+          }}
+        />
+      ) : (
+        <RecordLinks path="resources" records={data.data} />
+      )}
       {data.total > data.data.length && ` ${t("common.andMore", { count: data.total - data.data.length })}`}
     </Panel>
   );

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { addressBody, addressFields, newAddress } from "../../records/address-fields.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -26,7 +27,8 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
     <Panel
       title={t("resources.addresses.title", { count: resource.addresses.length })}
       actions={
-        canWrite && (
+        canWrite &&
+        resource.addresses.length > 0 && (
           <Button size="xs" variant="default" onClick={open}>
             {t("resources.addresses.add")}
           </Button>
@@ -34,7 +36,15 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
       }
     >
       {resource.addresses.length === 0 ? (
-        <Text c="dimmed">{t("resources.addresses.empty")}</Text>
+        <EmptyState
+          isPart
+          empty={{
+            title: t("addresses.empty.title"),
+            text: t("resources.addresses.empty"),
+            action: { label: t("resources.addresses.add"), run: open, permission: "resources:write" },
+            guide: "console#publish-a-resource",
+          }}
+        />
       ) : (
         <Table className="record-table">
           <Table.Thead>

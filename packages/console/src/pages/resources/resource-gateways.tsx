@@ -6,6 +6,7 @@ import { useLayoutEffect, useRef, useState } from "react";
 import { api, whole } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { dropTarget, focusGrip, Grip, OvertakenNotice, useReorder } from "../../records/reorder.tsx";
@@ -104,7 +105,14 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
           {announcement}
         </div>
         {ids.length === 0 ? (
-          <Text c="dimmed">{t("resources.gateways.empty")}</Text>
+          <EmptyState
+            isPart
+            empty={{
+              title: t("gateways.empty.title"),
+              text: t("resources.gateways.empty"),
+              guide: "gateway#install",
+            }}
+          />
         ) : (
           <Table className="record-table" horizontalSpacing={6}>
             <Table.Thead>

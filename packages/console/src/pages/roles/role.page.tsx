@@ -1,7 +1,6 @@
 import type { ItemAt, ResultOf } from "@gatehouse/client/calls";
 import { rolePermissions } from "@gatehouse/contract/permissions";
 import { Button, Skeleton, Table, Text } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -10,6 +9,7 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { PermissionTable } from "../../records/permission-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -17,6 +17,7 @@ import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
+import { useEditing } from "../../records/use-editing.ts";
 import { useRecord } from "../../records/use-record.ts";
 
 const path = "/tenants/roles/{id}";
@@ -54,7 +55,10 @@ export function RolePage() {
           <RoleUsers role={role} />
           <Panel title={t("roles.permissions")}>
             {rolePermissions[role.type].length === 0 ? (
-              <Text c="dimmed">{t("roles.permissionsEmpty")}</Text>
+              <EmptyState
+                isPart
+                empty={{ title: t("roles.permissionsEmpty"), text: t("roles.permissionsEmptyText") }}
+              />
             ) : (
               <PermissionTable label={t("roles.permissions")} held={rolePermissions[role.type]} />
             )}
@@ -94,7 +98,15 @@ function RoleUsers({ role }: { readonly role: Role }) {
   return (
     <Panel title={t("roles.users.titleCount", { count: data.all.length })}>
       {data.all.length === 0 ? (
-        <Text c="dimmed">{t("roles.users.empty")}</Text>
+        <EmptyState
+          isPart
+          empty={{
+            title: t("users.empty.title"),
+            text: t("roles.users.empty"),
+            action: { label: t("roles.assign.label"), to: `/roles/${role.id}?assign=1`, permission: "users:write" },
+            guide: "glossary#records",
+          }}
+        />
       ) : (
         <Table className="record-table">
           <Table.Thead>
@@ -175,7 +187,7 @@ const fields: readonly Field[] = [
 
 function AssignRole({ role }: { readonly role: Role }) {
   const canWrite = usePermission("users:write");
-  const [assigning, { open, close }] = useDisclosure(false);
+  const [assigning, { open, close }] = useEditing("assign");
   if (!canWrite || role.type === "OWNER" || role.type === "DEFAULT") return null;
   return (
     <>

@@ -1,11 +1,12 @@
 /** The enrolment links of a user. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Group, Stack, Table, Text, VisuallyHidden } from "@mantine/core";
+import { Button, Group, Stack, Table, VisuallyHidden } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { useAction } from "../../records/use-record.ts";
@@ -32,7 +33,14 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
     <Panel title={t("enrolmentLinks.title")}>
       <Stack align="flex-start">
         {links.length === 0 ? (
-          <Text c="dimmed">{t("enrolmentLinks.empty")}</Text>
+          <EmptyState
+            isPart
+            empty={{
+              title: t("enrolmentLinks.empty"),
+              text: t("enrolmentLinks.emptyText"),
+              guide: "invitations#invite",
+            }}
+          />
         ) : (
           <Table className="record-table">
             <Table.Thead>

@@ -1,14 +1,15 @@
 /** The sessions of a user's devices, for administrators. */
-import { Stack, Table, Text } from "@mantine/core";
+import { Stack, Table } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
-import { AskToSignIn } from "../../records/ask-to-sign-in.tsx";
 import { EndOfDeviceSession, formatSessionEnd, StateOfDeviceSession } from "../../records/device-session-state.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
+import { RequireSignIn } from "../../records/require-sign-in.tsx";
 import type { User } from "./user-fields.tsx";
 
 const shown = 100;
@@ -27,7 +28,14 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
       ) : data === undefined ? null : data.data.length === 0 ? (
-        <Text c="dimmed">{t("deviceSessions.empty.text")}</Text>
+        <EmptyState
+          isPart
+          empty={{
+            title: t("deviceSessions.empty.title"),
+            text: t("deviceSessions.empty.text"),
+            guide: "device#see-sessions",
+          }}
+        />
       ) : (
         <Stack align="flex-start">
           <Table className="record-table">
@@ -56,7 +64,7 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
               ))}
             </Table.Tbody>
           </Table>
-          <AskToSignIn asked={{ kind: "user", id: user.id, name: user.email ?? user.id }} />
+          <RequireSignIn target={{ kind: "user", id: user.id, name: user.email ?? user.id }} />
         </Stack>
       )}
     </Panel>

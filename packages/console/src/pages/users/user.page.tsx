@@ -1,5 +1,4 @@
-import { Badge, Button, Group, Table, Text } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { Badge, Button, Group, Table } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { api } from "../../app/api.ts";
@@ -9,6 +8,7 @@ import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -16,6 +16,7 @@ import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
+import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
 import { EnrolmentLinks } from "./enrolment-links.tsx";
 import { MailWarning } from "./mail-state.tsx";
@@ -78,14 +79,25 @@ function About({ user }: { readonly user: User }) {
       </Panel>
       <Panel title={t("users.attributes.title")}>
         {Object.keys(user.attributes).length === 0 ? (
-          <Text c="dimmed">{t("users.attributes.empty")}</Text>
+          <EmptyState
+            isPart
+            empty={{
+              title: t("users.attributes.empty"),
+              text: t("users.attributes.emptyText"),
+              action: { label: t("users.attributes.add"), to: `/users/${user.id}?edit=1`, permission: "users:write" },
+              guide: "access#what-rules-read",
+            }}
+          />
         ) : (
           <Facts facts={Object.entries(user.attributes).map(([label, value]) => ({ label, value: String(value) }))} />
         )}
       </Panel>
       <Panel title={t("users.devices.title")}>
         {user.devices.length === 0 ? (
-          <Text c="dimmed">{t("users.devices.empty")}</Text>
+          <EmptyState
+            isPart
+            empty={{ title: t("devices.empty.title"), text: t("users.devices.empty"), guide: "device#enrol" }}
+          />
         ) : (
           <Table className="record-table">
             <Table.Thead>
@@ -136,7 +148,7 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
   const canReadGroups = usePermission("groups:read");
   const canReadRoles = usePermission("roles:read");
   const navigate = useNavigate();
-  const [editing, { open, close }] = useDisclosure(false);
+  const [editing, { open, close }] = useEditing();
   const roles = useQuery({
     queryKey: ["/tenants/users/{id}/roles", user.id],
     queryFn: () => readDirectRoles(user.id),

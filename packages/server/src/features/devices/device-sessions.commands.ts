@@ -1,4 +1,4 @@
-/** Administration of the sessions of devices (docs/decisions/0155-asking-to-sign-in-again.md). */
+/** Administration of the sessions of devices (docs/decisions/0155-requiring-sign-in-again.md). */
 import type { Operation } from "@gatehouse/contract/operation";
 import type * as operations from "@gatehouse/contract/operations/device-sessions.operations";
 import type { ListedDeviceSession } from "@gatehouse/contract/records/device-session";

@@ -8,32 +8,32 @@ import { t } from "../messages/i18n.ts";
 import { ReviewedButton } from "./reviewed-change.tsx";
 
 /** The device, the user or the group. */
-interface Asked {
+interface Target {
   readonly kind: "device" | "user" | "group";
   readonly id: string;
   readonly name: string;
 }
 
 const titles = {
-  device: "deviceSessions.ask.titleDevice",
-  user: "deviceSessions.ask.titleUser",
-  group: "deviceSessions.ask.titleGroup",
+  device: "deviceSessions.requireSignIn.titleDevice",
+  user: "deviceSessions.requireSignIn.titleUser",
+  group: "deviceSessions.requireSignIn.titleGroup",
 } as const;
 const filters = { device: "filter[id]", user: "filter[user.id]", group: "filter[group.id]" } as const;
 
-export function AskToSignIn({ asked, size = "sm" }: { readonly asked: Asked; readonly size?: "xs" | "sm" }) {
+export function RequireSignIn({ target, size = "sm" }: { readonly target: Target; readonly size?: "xs" | "sm" }) {
   const canWrite = usePermission("devices:write");
-  const { kind, id, name } = asked;
+  const { kind, id, name } = target;
   if (!canWrite) return null;
   return (
     <ReviewedButton
-      label={t("deviceSessions.ask.label")}
+      label={t("deviceSessions.requireSignIn.label")}
       title={t(titles[kind], { name })}
-      note={<AccessLoss asked={asked} />}
+      note={<AccessLoss target={target} />}
       changes={[{ method: "POST", path: "/tenants/device-sessions/require-sign-in", body: { [`${kind}s`]: [id] } }]}
       // Sessions are not part of effects: the note states what is lost.
       changesAccess={false}
-      doneMessage={t("deviceSessions.ask.done")}
+      doneMessage={t("deviceSessions.requireSignIn.done")}
       size={size}
       icon={<LogIn size={16} aria-hidden />}
       danger
@@ -41,7 +41,7 @@ export function AskToSignIn({ asked, size = "sm" }: { readonly asked: Asked; rea
   );
 }
 
-function AccessLoss({ asked: { kind, id } }: { readonly asked: Asked }) {
+function AccessLoss({ target: { kind, id } }: { readonly target: Target }) {
   const canRead = usePermission("devices:read");
   const { data, error } = useQuery({
     queryKey: ["/tenants/device-sessions", "count", kind, id],
@@ -58,14 +58,14 @@ function AccessLoss({ asked: { kind, id } }: { readonly asked: Asked }) {
       <Text fw={600} aria-live="polite">
         {data !== undefined
           ? data === 0
-            ? t("deviceSessions.ask.none")
-            : t("deviceSessions.ask.effect", { count: data })
+            ? t("deviceSessions.requireSignIn.none")
+            : t("deviceSessions.requireSignIn.effect", { count: data })
           : canRead && error === null
-            ? t("deviceSessions.ask.counting")
-            : t("deviceSessions.ask.unknown")}
+            ? t("deviceSessions.requireSignIn.counting")
+            : t("deviceSessions.requireSignIn.unknown")}
       </Text>
       <Text>
-        {t("deviceSessions.ask.how")} {kind !== "device" && t("deviceSessions.ask.servers")}
+        {t("deviceSessions.requireSignIn.how")} {kind !== "device" && t("deviceSessions.requireSignIn.servers")}
       </Text>
     </Stack>
   );

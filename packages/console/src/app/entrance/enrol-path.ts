@@ -1,2 +1,0 @@
-/** The page that an enrolment link opens. */
-export const enrolPath = "/console/enrol";

@@ -1,0 +1,380 @@
+/** The ways to sign in: passkey and identity provider first, and the others collapsed. */
+import { GatehouseError } from "@gatehouse/client/errors";
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { app } from "../../messages/en/app.ts";
+import { signIn as texts } from "../../messages/en/sign-in.ts";
+import {
+  type RecoveredSession,
+  readSignInPlace,
+  type SignInPlace,
+  signInAsDemoPerson,
+  signInWithPasskey,
+  signInWithRecoveryCode,
+  supportsPasskeys,
+} from "../passkeys.ts";
+import { findProviders, type OfferedProvider, signInPath, signInPathOfTab } from "../providers.ts";
+import { type Session, signIn } from "../session-requests.ts";
+import { enrolPath } from "./entrance-paths.ts";
+
+interface SignInWaysProps {
+  readonly done: (session: Session) => void | Promise<void>;
+  /** Set on an open page, which must stay: identity providers then open in a new tab. */
+  readonly tab?: ProviderTab;
+}
+
+export interface ProviderTab {
+  /** The organisation, or an address in it. */
+  readonly organisation: string;
+  /** The provider of the previous session. */
+  readonly provider: OfferedProvider | undefined;
+  /** The person left for the provider. */
+  readonly opened: () => void;
+}
+
+export function SignInWays({ done, tab }: SignInWaysProps) {
+  const found = useSignInPlace();
+  const place = otherPlace(found);
+  const usable = place === "" && supportsPasskeys();
+  return (
+    <>
+      {found?.demo !== undefined && <DemoPeople people={found.demo.people} done={done} />}
+      {usable && <PasskeyButton done={done} />}
+      <PlaceNotice place={place} />
+      {usable && <p className="entrance-or">{texts.page.or}</p>}
+      {tab?.provider === undefined ? (
+        <ProviderForm tab={tab} />
+      ) : (
+        <ProviderLink provider={tab.provider} tab={tab}>
+          {texts.page.findProviders}
+        </ProviderLink>
+      )}
+      <section className="entrance-others" aria-label={texts.page.otherWays}>
+        <ApiKeyForm done={done} />
+        <RecoveryForm done={done} />
+        {tab === undefined && (
+          <a className="entrance-button entrance-subtle" href={enrolPath}>
+            {texts.enrol.enterCode}
+          </a>
+        )}
+      </section>
+    </>
+  );
+}
+
+/** The server's answer about signing in; undefined while unknown, and without an answer. */
+function useSignInPlace(): SignInPlace | undefined {
+  const [place, setPlace] = useState<SignInPlace>();
+  useEffect(() => {
+    let isCurrent = true;
+    readSignInPlace().then(
+      (found) => isCurrent && setPlace(found),
+      // Without the answer, the page offers no passkeys.
+      () => undefined,
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, []);
+  return place;
+}
+
+/** The public address if this page has another one; empty if it has none; undefined while unknown. */
+function otherPlace(place: SignInPlace | undefined): string | undefined {
+  if (typeof PublicKeyCredential !== "function") return "";
+  if (place === undefined) return undefined;
+  return place.publicUrl === globalThis.location.origin ? "" : place.publicUrl;
+}
+
+function PlaceNotice({ place }: { readonly place: string | undefined }) {
+  if (place === undefined || (place === "" && supportsPasskeys())) return null;
+  const { pathname, search, hash } = globalThis.location;
+  return (
+    <p className="entrance-notice">
+      {place === "" ? (
+        texts.passkeys.unsupported
+      ) : (
+        <>
+          {texts.passkeys.elsewhere} <a href={`${place}${pathname}${search}${hash}`}>{place}</a>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** Runs one attempt at a time, and keeps its error. */
+function useAttempt() {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const attempt = async (run: () => Promise<unknown>) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await run();
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { busy, error, attempt };
+}
+
+function PasskeyButton({ done }: Pick<SignInWaysProps, "done">) {
+  const { busy, error, attempt } = useAttempt();
+  return (
+    <>
+      <Button kind="primary" busy={busy} onClick={() => void attempt(async () => done(await signInWithPasskey()))}>
+        {texts.page.passkey}
+      </Button>
+      <Problem error={error} />
+    </>
+  );
+}
+
+/** Collapsed by default, because keys are for programs and the first start. */
+function ApiKeyForm({ done }: Pick<SignInWaysProps, "done">) {
+  const [isOpen, setOpen] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isOpen) field.current?.focus();
+  }, [isOpen]);
+  const [apiKey, setApiKey] = useState("");
+  const [isShown, setShown] = useState(false);
+  const { busy, error, attempt } = useAttempt();
+  const id = useId();
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void attempt(async () => done(await signIn(apiKey.trim())));
+  };
+  if (!isOpen) {
+    return (
+      <Button kind="subtle" onClick={() => setOpen(true)}>
+        {texts.page.apiKey}
+      </Button>
+    );
+  }
+  return (
+    <form onSubmit={submit}>
+      <label htmlFor={id}>{app.session.apiKey}</label>
+      <div className="entrance-secret">
+        <input
+          ref={field}
+          id={id}
+          type={isShown ? "text" : "password"}
+          placeholder="gatehouse_key_…"
+          value={apiKey}
+          onChange={({ currentTarget }) => setApiKey(currentTarget.value)}
+          autoComplete="off"
+          maxLength={200}
+          required
+        />
+        <button type="button" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
+          {app.session.showKey}
+        </button>
+      </div>
+      <Problem error={error} />
+      <Button kind="default" submits busy={busy} disabled={apiKey.trim() === ""}>
+        {app.session.signIn}
+      </Button>
+    </form>
+  );
+}
+
+interface DemoPeopleProps extends Pick<SignInWaysProps, "done"> {
+  readonly people: readonly { readonly id: string; readonly email: string; readonly title: string }[];
+}
+
+/** Offers the example people of demo mode. */
+function DemoPeople({ people, done }: DemoPeopleProps) {
+  const { busy, error, attempt } = useAttempt();
+  return (
+    <section className="entrance-notice" aria-label={texts.demo.title}>
+      <strong>{texts.demo.title}</strong>
+      <p>{texts.demo.text}</p>
+      <p>{texts.demo.signInAs}</p>
+      {people.map(({ id, email, title }) => (
+        <Button
+          key={id}
+          kind="default"
+          busy={busy}
+          onClick={() => void attempt(async () => done(await signInAsDemoPerson(id)))}
+        >
+          {title === "" ? email : texts.demo.person.replace("{{email}}", email).replace("{{title}}", title)}
+        </Button>
+      ))}
+      <Problem error={error} />
+    </section>
+  );
+}
+
+interface ProviderLinkProps {
+  readonly provider: OfferedProvider;
+  readonly tab: ProviderTab | undefined;
+  readonly children: ReactNode;
+}
+
+function ProviderLink({ provider, tab, children }: ProviderLinkProps) {
+  const look = { className: "entrance-button entrance-primary" };
+  if (tab === undefined) {
+    return (
+      <a {...look} href={signInPath(provider)}>
+        {children}
+      </a>
+    );
+  }
+  return (
+    <a {...look} href={signInPathOfTab(provider)} target="_blank" rel="noopener" onClick={tab.opened}>
+      {children}
+    </a>
+  );
+}
+
+/** Finds the identity providers of an organisation. */
+function ProviderForm({ tab }: Pick<ProviderLinkProps, "tab">) {
+  const [name, setName] = useState(tab?.organisation ?? "");
+  const [found, setFound] = useState<readonly OfferedProvider[]>();
+  const { busy, error, attempt } = useAttempt();
+  const id = useId();
+  const find = async () => {
+    const providers = await findProviders(name.trim());
+    const [only, ...others] = providers;
+    // Browsers block tabs that do not open at once, so an open page shows a link.
+    const goesOn = tab === undefined && only !== undefined && others.length === 0;
+    if (goesOn) globalThis.location.assign(signInPath(only));
+    else setFound(providers);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void attempt(find);
+  };
+  return (
+    <form onSubmit={submit}>
+      <label htmlFor={id}>{texts.page.organisation}</label>
+      <input
+        id={id}
+        aria-describedby={`${id}-help`}
+        value={name}
+        onChange={({ currentTarget }) => {
+          setName(currentTarget.value);
+          setFound(undefined);
+        }}
+        autoComplete="organization"
+        maxLength={254}
+        required
+      />
+      <p className="entrance-quiet" id={`${id}-help`}>
+        {texts.page.organisationHelp}
+      </p>
+      <Problem error={error} />
+      {found?.length === 0 && (
+        <p className="entrance-notice" role="alert">
+          {texts.page.noProviders}
+        </p>
+      )}
+      {found?.map((provider) => (
+        <ProviderLink key={provider.path} provider={provider} tab={tab}>
+          {texts.page.provider.replace("{{name}}", provider.name)}
+        </ProviderLink>
+      ))}
+      {(found === undefined || found.length === 0) && (
+        <Button kind="primary" submits busy={busy} disabled={name.trim() === ""}>
+          {texts.page.findProviders}
+        </Button>
+      )}
+    </form>
+  );
+}
+
+function RecoveryForm({ done }: Pick<SignInWaysProps, "done">) {
+  const [opened, setOpened] = useState(false);
+  const [code, setCode] = useState("");
+  const [recovered, setRecovered] = useState<RecoveredSession>();
+  const { busy, error, attempt } = useAttempt();
+  const id = useId();
+  if (recovered !== undefined) {
+    return (
+      <section className="entrance-notice" aria-labelledby={id}>
+        <h2 id={id}>{texts.page.recoveryNext}</h2>
+        <p>{texts.account.recoveryText}</p>
+        <code className="secret">{recovered.recoveryCode}</code>
+        <Button kind="primary" busy={busy} onClick={() => void attempt(async () => done(recovered))}>
+          {texts.page.saved}
+        </Button>
+      </section>
+    );
+  }
+  if (!opened) {
+    return (
+      <Button kind="subtle" onClick={() => setOpened(true)}>
+        {texts.page.recovery}
+      </Button>
+    );
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void attempt(async () => setRecovered(await signInWithRecoveryCode(code)));
+  };
+  return (
+    <form onSubmit={submit}>
+      <label htmlFor={id}>{texts.page.recoveryCode}</label>
+      <input
+        id={id}
+        value={code}
+        onChange={({ currentTarget }) => setCode(currentTarget.value)}
+        autoComplete="off"
+        maxLength={100}
+        required
+      />
+      <Problem error={error} />
+      <Button kind="default" submits busy={busy} disabled={code.trim() === ""}>
+        {texts.page.recovery}
+      </Button>
+    </form>
+  );
+}
+
+interface ButtonProps {
+  readonly kind: "primary" | "default" | "subtle";
+  readonly submits?: boolean;
+  readonly busy?: boolean;
+  readonly disabled?: boolean;
+  readonly onClick?: () => void;
+  readonly children: ReactNode;
+}
+
+function Button({ kind, submits = false, busy = false, disabled = false, onClick, children }: ButtonProps) {
+  return (
+    <button
+      type={submits ? "submit" : "button"}
+      className={`entrance-button entrance-${kind}`}
+      disabled={disabled || busy}
+      aria-busy={busy}
+      onClick={onClick}
+    >
+      {children}
+    </button>
+  );
+}
+
+function Problem({ error }: { readonly error: unknown }) {
+  if (error === undefined) return null;
+  const known = error instanceof GatehouseError ? error : undefined;
+  // A request that gets no response fails with a TypeError.
+  const title = known?.problem.title ?? (error instanceof TypeError ? app.problem.noResponse : app.problem.unexpected);
+  const reason = error instanceof Error ? error.message : String(error);
+  const detail = known?.problem.detail ?? (error instanceof TypeError ? app.problem.connectionFailed : reason);
+  return (
+    <div className="entrance-problem" role="alert">
+      <strong>{title}</strong>
+      <p>{detail}</p>
+      {known !== undefined && (
+        <p>
+          <a href={`/errors/${known.code}`} target="_blank" rel="noreferrer">
+            {app.problem.explain}
+          </a>{" "}
+          <code>{known.requestId}</code>
+        </p>
+      )}
+    </div>
+  );
+}

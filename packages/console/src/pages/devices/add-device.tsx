@@ -1,0 +1,30 @@
+/** Adding a device: its owner does that on the own page or with the agent, and may need a link to sign in first. */
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { CopyText } from "../../app/copy.tsx";
+import { t } from "../../messages/i18n.ts";
+import { Dialog } from "../../records/dialog.tsx";
+import { GuideLink } from "../../records/guide-link.tsx";
+import { LinkForPerson } from "../users/link-for-person.tsx";
+
+export function AddDevice({ close }: { readonly close: () => void }) {
+  const page = `${globalThis.location.origin}/console/my`;
+  return (
+    <Dialog title={t("devices.add.label")} onClose={close}>
+      <Stack>
+        <Text>
+          {t("devices.add.text")} <GuideLink to="device#enrol" />
+        </Text>
+        <CopyText text={page} variant="default" style={{ alignSelf: "flex-start" }}>
+          {t("devices.add.copyPage")}
+        </CopyText>
+        <Text>{t("devices.add.link")}</Text>
+        <LinkForPerson />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            {t("common.close")}
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  );
+}

@@ -1,0 +1,37 @@
+/** Creates the enrolment link with which a person signs in to add a device. */
+import type { ResultOf } from "@gatehouse/client/calls";
+import { Button, Group, Paper } from "@mantine/core";
+import { useState } from "react";
+import { api } from "../../app/api.ts";
+import { useSession } from "../../app/session.ts";
+import { t } from "../../messages/i18n.ts";
+import { RecordSelect } from "../../records/record-select.tsx";
+import { useAction } from "../../records/use-record.ts";
+import { LinkDetails } from "./new-enrolment-link.tsx";
+
+const path = "/tenants/users/{id}/enrolment-links";
+
+export function LinkForPerson() {
+  const { user } = useSession();
+  const [person, setPerson] = useState(user?.id ?? "");
+  const [link, setLink] = useState<ResultOf<typeof path, "post">>();
+  const create = useAction({
+    run: async () => setLink(await api.post(path, { path: { id: person }, body: {} })),
+    done: t("enrolmentLinks.createdDone"),
+  });
+  if (link !== undefined) {
+    return (
+      <Paper withBorder p="md">
+        <LinkDetails name="" link={link} close={() => setLink(undefined)} />
+      </Paper>
+    );
+  }
+  return (
+    <Group align="flex-end" gap="sm">
+      <RecordSelect path="/tenants/users" label={t("enrolmentLinks.person")} value={person} onChange={setPerson} />
+      <Button disabled={person === ""} loading={create.isPending} onClick={() => create.mutate()}>
+        {t("enrolmentLinks.createFor")}
+      </Button>
+    </Group>
+  );
+}
