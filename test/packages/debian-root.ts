@@ -54,6 +54,8 @@ mount -t tmpfs -o mode=755 tmpfs run
 mount -t tmpfs -o mode=1777 tmpfs tmp
 mkdir -p .outside && pivot_root . .outside
 umount --lazy /.outside
+# systemd mounts the credentials of units in a namespace of their own.
+mount --make-rshared /
 exec unshare --cgroup sh -ec 'mount -t cgroup2 cgroup2 /sys/fs/cgroup
   exec setpriv --bounding-set=-sys_time,-sys_module,-sys_rawio,-syslog \
     env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --show-status=no'`;

@@ -87,7 +87,8 @@ export async function checkPublicUrl({ publicUrl, host }: Config): Promise<Findi
     return problem("public url", `${publicUrl}/healthz answered with status ${status} instead of 200.`, remedy);
   } catch (error) {
     const reason = reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
-    const remedy = "Check that the server runs, the name in DNS, the certificate, the proxy and firewalls.";
+    const remedy =
+      "Check that the server runs (journalctl -u gatehouse), the name in DNS, the certificate, the proxy and firewalls.";
     return problem("public url", `${publicUrl} does not answer (${reason}).`, remedy);
   }
 }
