@@ -102,10 +102,9 @@ describe.skipIf(obstacle !== undefined)("docs/deployment.md", () => {
     await atTerminal(gateway, onGateway, { prompt: "Token of the gateway: ", answer: token });
     expect(await onMachine(gateway, "cat /proc/sys/net/ipv4/conf/all/forwarding")).toBe("1\n");
 
-    // The agent gets its configuration after the service has started.
-    const [installDevice = "", useDevice = ""] = onDevice.split(/^(?=curl http:)/m);
-    await onMachine(device, installDevice, enrolmentKey);
-    await untilSucceeds(async () => expect(await onMachine(device, useDevice)).toBe("intranet\n"));
+    const onScreen = await onMachine(device, onDevice, enrolmentKey);
+    expect(onScreen).toContain("To connect:       sudo systemctl start gatehouse-device\n");
+    expect(onScreen).toMatch(/\nintranet\n$/);
     expect(await onMachine(server, `${environment}${explain}`, key)).toContain("Allowed");
     const [doctor = ""] = await guideCommands("Check the installation");
     const findings = await onMachine(server, `${environment}${doctor}`, key);
