@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { expect, inject } from "vitest";
+import { expect, inject, vi } from "vitest";
 
 /** Dependencies of the packages. Installing a package then needs no network. */
 const included = [
@@ -102,7 +102,7 @@ export class DebianRoot {
     });
     this.#booted = child;
     const state = () => this.run("systemctl", "is-system-running").catch((error: unknown) => `${error}\n${printed}`);
-    await expect.poll(state, { timeout: 240_000 }).toBe("running\n");
+    await vi.waitFor(async () => expect(await state()).toBe("running\n"), { timeout: 240_000, interval: 500 });
   }
 
   /** Runs a command in the root, with processes of its own. @returns its output @throws Error if it fails */
@@ -124,9 +124,11 @@ export class DebianRoot {
   async remove(): Promise<void> {
     if (this.#booted !== undefined) {
       const closed = once(this.#booted, "close");
-      // The kernel also ends all other processes of the root, before the parent of the first one notices.
-      await must("pkill", ["-KILL", "--parent", String(this.#booted.pid)]);
-      await closed;
+      if (this.#booted.exitCode === null && this.#booted.signalCode === null) {
+        // The kernel also ends all other processes of the root, before the parent of the first one notices.
+        await must("pkill", ["-KILL", "--parent", String(this.#booted.pid)]);
+        await closed;
+      }
       const script = 'mount -t cgroup2 cgroup2 "$0" && find "$0/$1" -depth -type d -exec rmdir {} +';
       await must("unshare", ["--mount", "sh", "-ec", script, this.path("mnt"), this.#cgroup]);
     }

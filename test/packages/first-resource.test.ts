@@ -72,8 +72,8 @@ describe.skipIf(obstacle !== undefined)("docs/deployment.md", () => {
 
   afterAll(async () => {
     for (const child of running) child.kill("SIGKILL");
-    namespaces.remove();
     for (const root of roots) await root.remove();
+    namespaces.remove();
   });
 
   test("leads from fresh machines to a resource behind a gateway", async () => {
