@@ -1,13 +1,14 @@
 /** A fresh Debian root, in which tests install packages as on a new machine. */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { inject } from "vitest";
+import { expect, inject, vi } from "vitest";
 
 /** Dependencies of the packages. Installing a package then needs no network. */
 const included = [
-  ...["ca-certificates", "systemd-standalone-sysusers", "libstdc++6", "libgcc-s1"],
+  ...["ca-certificates", "systemd-sysv", "dbus", "libstdc++6", "libgcc-s1"],
   ...["wireguard-tools", "nftables", "iproute2", "conntrack"],
   // The other packages that docs/deployment.md installs or uses, and WireGuard for kernels without it.
   ...["curl", "sudo", "wireguard-go"],
@@ -25,9 +26,45 @@ export function missingPrograms(names: readonly string[]): string | undefined {
   return missing === undefined ? undefined : `Packages are not installed: ${missing} is missing.`;
 }
 
+/**
+ * Starts systemd as the first process of the root $0, separated from this machine: devices are nodes of its own, since
+ * systemd changes their modes, and kernel parameters besides those of its network are read-only. Its cgroup has the name
+ * $1, and is the root of the hierarchy that it sees.
+ */
+const bootScript = `
+mount --bind "$0" "$0" && cd "$0"
+mount -t proc proc proc
+mount --bind proc/sys proc/sys
+mount --bind proc/sys/net proc/sys/net
+mount -o remount,bind,ro proc/sys
+mount -t sysfs -o ro sysfs sys
+mount -t cgroup2 cgroup2 sys/fs/cgroup
+mkdir "sys/fs/cgroup/$1" && echo $$ >"sys/fs/cgroup/$1/cgroup.procs"
+umount sys/fs/cgroup
+mount -t tmpfs -o mode=755 tmpfs dev
+for device in null:3 zero:5 full:7 random:8 urandom:9; do
+  mknod -m 0666 "dev/\${device%:*}" c 1 "\${device#*:}"
+done
+mkdir dev/pts dev/shm dev/net
+mknod -m 0666 dev/tty c 5 0 && mknod -m 0666 dev/net/tun c 10 200
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts dev/pts
+ln -s pts/ptmx dev/ptmx
+mount -t tmpfs -o mode=1777 tmpfs dev/shm
+mount -t tmpfs -o mode=755 tmpfs run
+mount -t tmpfs -o mode=1777 tmpfs tmp
+mkdir -p .outside && pivot_root . .outside
+umount --lazy /.outside
+# systemd mounts the credentials of units in a namespace of their own.
+mount --make-rshared /
+exec unshare --cgroup sh -ec 'mount -t cgroup2 cgroup2 /sys/fs/cgroup
+  exec setpriv --bounding-set=-sys_time,-sys_module,-sys_rawio,-syslog \
+    env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --show-status=no'`;
+
 export class DebianRoot {
   readonly folder: string;
   readonly #enter: readonly [string, ...string[]];
+  /** The first process, which is that of systemd. */
+  #booted: ChildProcess | undefined;
 
   private constructor(folder: string, enter: readonly [string, ...string[]]) {
     this.folder = folder;
@@ -52,6 +89,22 @@ export class DebianRoot {
     );
   }
 
+  /** Starts systemd. Commands then run next to its services, until the root is removed. */
+  async boot(): Promise<void> {
+    // No console exists.
+    await symlink("/dev/null", this.path("etc/systemd/system/console-getty.service"));
+    const separate = ["--mount", "--pid", "--fork", "--uts", "--ipc", "--kill-child", "--propagation", "private"];
+    const [program, ...args] = [...this.#enter, ...separate, "sh", "-ec", bootScript];
+    const child = spawn(program, [...args, this.folder, this.#cgroup], { stdio: ["ignore", "ignore", "pipe"] });
+    let printed = "";
+    child.stderr?.on("data", (text) => {
+      printed += String(text);
+    });
+    this.#booted = child;
+    const state = () => this.run("systemctl", "is-system-running").catch((error: unknown) => `${error}\n${printed}`);
+    await vi.waitFor(async () => expect(await state()).toBe("running\n"), { timeout: 240_000, interval: 500 });
+  }
+
   /** Runs a command in the root, with processes of its own. @returns its output @throws Error if it fails */
   run(...command: readonly string[]): Promise<string> {
     const [program, ...args] = this.#inside(command);
@@ -69,21 +122,36 @@ export class DebianRoot {
   }
 
   async remove(): Promise<void> {
+    if (this.#booted !== undefined) {
+      const closed = once(this.#booted, "close");
+      if (this.#booted.exitCode === null && this.#booted.signalCode === null) {
+        // The kernel also ends all other processes of the root, before the parent of the first one notices.
+        await must("pkill", ["-KILL", "--parent", String(this.#booted.pid)]);
+        await closed;
+      }
+      const script = 'mount -t cgroup2 cgroup2 "$0" && find "$0/$1" -depth -type d -exec rmdir {} +';
+      await must("unshare", ["--mount", "sh", "-ec", script, this.path("mnt"), this.#cgroup]);
+    }
     await rm(this.folder, { recursive: true, force: true });
   }
 
+  /** The cgroup of systemd. */
+  get #cgroup(): string {
+    return path.basename(this.folder);
+  }
+
   #inside(command: readonly string[]): readonly [string, ...string[]] {
-    const separate = ["--mount", "--pid", "--fork", "--kill-child", `--mount-proc=${this.path("proc")}`];
-    const environment = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=/root"];
-    const script = 'mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts" && exec chroot "$0" "$@"';
-    return [
-      ...this.#enter,
-      ...separate,
-      ...["sh", "-c", script, this.folder],
-      ...environment,
+    const environment = [
+      ...["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=/root"],
       "DEBIAN_FRONTEND=noninteractive",
-      ...command,
     ];
+    if (this.#booted !== undefined) {
+      const script = 'exec nsenter --all --target "$(pgrep --parent "$0")" "$@"';
+      return ["sh", "-c", script, String(this.#booted.pid), ...environment, ...command];
+    }
+    const separate = ["--mount", "--pid", "--fork", "--kill-child", `--mount-proc=${this.path("proc")}`];
+    const script = 'mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts" && exec chroot "$0" "$@"';
+    return [...this.#enter, ...separate, ...["sh", "-c", script, this.folder], ...environment, ...command];
   }
 }
 

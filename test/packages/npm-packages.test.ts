@@ -88,7 +88,7 @@ console.log(typeof record, typeof wrong, typeof GatehouseError);
       const module = resolution === "bundler" ? "esnext" : "nodenext";
       const options = ["--strict", "--target", "es2023", "--module", module, "--moduleResolution", resolution];
       await must("node", [
-        ...[path.join(folder, "node_modules/typescript/bin/tsc"), ...options, "--types", ""],
+        ...[path.join(folder, "node_modules/typescript/bin/tsc"), ...options],
         ...["--skipLibCheck", "false", "--lib", "es2023,dom,dom.iterable", path.join(folder, "use.ts")],
       ]);
       expect(await must("node", [path.join(folder, "use.js")])).toBe("function function function\n");

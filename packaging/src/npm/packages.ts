@@ -23,7 +23,8 @@ const cli: NpmPackage = {
   application: {
     entries: [...gatehouse.application.entries, "packages/cli/dist/device-main.js"],
     assets: [
-      ...gatehouse.application.assets.filter(({ folder }) => folder.startsWith("packages/")),
+      // Those of other packages make them dependencies.
+      ...gatehouse.application.assets,
       { folder: "packages/cli/bin", files: /\.js$/ },
     ],
   },

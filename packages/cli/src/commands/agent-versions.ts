@@ -26,7 +26,7 @@ export async function checkAgents(options: { url: string; apiKey: string | undef
   }
   if (others.length === 0)
     return ok("agents", `${count} gateways have no agent of another version than ${ownVersion()}.`);
-  const remedy = "Install the package gatehouse-gateway of this version on these gateways.";
+  const remedy = "On each of these gateways, run: sudo apt-get update && sudo apt-get install gatehouse-gateway";
   const shown = others.slice(0, 5).join(", ") + (others.length > 5 ? ` and ${others.length - 5} more` : "");
   return warning("agents", `${others.length} gateways have an agent of another version: ${shown}.`, remedy);
 }

@@ -226,9 +226,11 @@ function enrolmentText({ name, device, user, url }: Enrolment): string {
 
 function nextSteps({ stateFolder }: FolderOptions, folder: DeviceFolder, group: string): readonly string[] {
   const inFolder = stateFolder === "/var/lib/gatehouse-device" ? "" : ` --state-folder ${stateFolder}`;
+  // The package with this command has a service, which uses the default folder.
+  const hasService = group === "gatehouse-device" && inFolder === "";
   return [
     "",
-    `To connect:       sudo ${group} run${inFolder}`,
+    `To connect:       sudo ${hasService ? "systemctl start gatehouse-device" : `${group} run${inFolder}`}`,
     `To enrol again:   delete the device in Gatehouse, empty ${folder.path}, and run this command again.`,
   ];
 }

@@ -32,7 +32,7 @@ test("a problem exits with 1, also as JSON", async () => {
     check: "public url",
     status: "problem",
     message: "The server listens on 0.0.0.0, and GATEHOUSE_PUBLIC_URL is not set.",
-    remedy: "Set it to the address that browsers use, such as https://gatehouse.example.com.",
+    remedy: "Set GATEHOUSE_PUBLIC_URL to the address that browsers use, such as https://gatehouse.example.com.",
   });
 });
 
@@ -56,7 +56,9 @@ test("gateways with an agent of another version are named", async () => {
   await gateway.connect({ agentVersion: "0.0.9" });
   const isOnline = async () => (await tenant.client.get(`/tenants/gateways/${body.id}`)).body.status === "ONLINE";
   await until("the gateway has applied its configuration", isOnline);
-  expect((await doctor(...api)).output).toMatch(/^warning +agents .*North \(0\.0\.9\)\.\n +Install the package/m);
+  expect((await doctor(...api)).output).toMatch(
+    /^warning +agents .*North \(0\.0\.9\)\.\n +On each of these gateways, run: /m,
+  );
 });
 
 test("a wrong key is a problem", async () => {

@@ -76,7 +76,7 @@ async function createEnrolmentKey(name: string, options: CreateOptions): Promise
     `  Enrolment key  ${made.key}`,
     "",
     "Save the key now. It will not be shown again.",
-    "On the server, run sudo gatehouse-device enrol --url URL --key-file FILE.",
+    "On the machine to enrol, run sudo gatehouse-device enrol --url URL --key-file FILE.",
   ];
   await shownOnce(
     options.json === true ? writeJson(made) : writeLines(lines),

@@ -30,7 +30,7 @@ async function checkConfiguredDatabase(
   const connection = await runningPostgres(dataDir).catch(() => undefined);
   const findings = connection === undefined ? [] : await checkDatabase({ ...connection, ssl: false }, { acme, now });
   if (findings.length > 1) return findings;
-  return [skipped("database", "The embedded PostgreSQL does not answer. It runs only together with the server.")];
+  return [skipped("database", "The embedded PostgreSQL does not answer. It runs only while the server runs.")];
 }
 
 function acmeNameOf({ acmeDirectory, publicUrl }: Pick<Config, "acmeDirectory" | "publicUrl">): AcmeName | undefined {

@@ -1,10 +1,10 @@
 /** Each finding of `gatehouse doctor`, with the fault that it reports. */
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Config, readConfig } from "../config.ts";
 import { generateMasterKey } from "../platform/secrets/master-key.ts";
@@ -111,7 +111,9 @@ describe("the public address", () => {
 
   test("is not needed on one machine, and missing otherwise", async () => {
     expect(await checkPublicUrl(config())).toMatchObject({ status: "skipped" });
-    expect(await checkPublicUrl(config({ GATEHOUSE_HOST: "0.0.0.0" }))).toMatchObject({ status: "problem" });
+    expect(await checkPublicUrl(config({ GATEHOUSE_HOST: "0.0.0.0" }))).toMatchObject({
+      ...{ status: "problem", remedy: expect.stringContaining("Set GATEHOUSE_PUBLIC_URL") },
+    });
   });
 
   test("has no TLS", async () => {
@@ -208,6 +210,30 @@ describe("the TLS certificate", () => {
   test("is for another name", async () => {
     const [finding] = await checkTls(await pair(cert, key, "https://gatehouse.example.com"), during);
     expect(finding).toMatchObject({ status: "problem", message: expect.stringContaining("not valid for gatehouse.") });
+  });
+
+  test("has a key that root can read, and the service cannot", async () => {
+    const settings = await pair(cert, key);
+    const { tlsKey = "" } = settings;
+    const [finding] = await checkTls(settings, during, async (file) => file !== tlsKey);
+    const owner = `"$(stat -c %U '${settings.dataDir}')"`;
+    expect(finding).toEqual({
+      ...{ check: "tls", status: "problem", message: `The user of the service cannot read ${tlsKey}.` },
+      remedy: `Run: chown ${owner} '${tlsKey}', and let that user enter its folder.`,
+    });
+    expect((await checkTls(settings, during, async () => undefined))[0]).toMatchObject({ status: "ok" });
+  });
+
+  test.runIf(process.getuid?.() === 0)("is readable if the owner of the data folder can read it", async () => {
+    const settings = await pair(cert, key);
+    const folder = await temporaryFolder();
+    await chown(folder, 65_534, 65_534);
+    const found = async () => (await checkTls({ ...settings, dataDir: folder }, during))[0]?.status;
+    expect(await found()).toBe("problem");
+    for (const file of [settings.tlsKey ?? "", settings.tlsCert ?? "", dirname(settings.tlsKey ?? "")]) {
+      await chown(file, 65_534, 65_534);
+    }
+    expect(await found()).toBe("ok");
   });
 
   test("is not a certificate", async () => {

@@ -86,7 +86,7 @@ export async function checkClock(
   if (answer === undefined) return skipped("clock", "systemd does not report whether the clock is synchronised.");
   if (answer) return ok("clock", "The clock is synchronised.");
   const remedy =
-    "Install a time client, such as systemd-timesyncd or chrony. Time windows and tokens depend on the clock.";
+    "Install systemd-timesyncd or chrony, or check that its time servers answer. Time windows and tokens need the time.";
   return warning("clock", "The clock is not synchronised.", remedy);
 }
 

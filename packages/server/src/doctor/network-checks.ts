@@ -1,4 +1,6 @@
 /** Checks of the server's addresses: the port, the certificate and the public address. */
+import { execFile } from "node:child_process";
+import { stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { Config } from "../config.ts";
 import { TlsCertificate } from "../http/tls-certificate.ts";
@@ -7,18 +9,24 @@ import { type Finding, ok, problem, reasonOf, skipped, warning } from "./finding
 const answerTimeoutMs = 5_000;
 const soonMs = 14 * 24 * 60 * 60 * 1_000;
 
+/** Whether the user that owns a folder can read a file; undefined if that could not be determined. */
+type OwnerCanRead = (file: string, folder: string) => Promise<boolean | undefined>;
+
+/** @param canRead asks whether the service, which owns the data folder, can read a file */
 export async function checkTls(
-  { tlsCert, tlsKey, acmeDirectory, publicUrl }: Config,
+  config: Config,
   now: Date,
+  canRead: OwnerCanRead = ownerCanRead,
 ): Promise<readonly Finding[]> {
   // The certificate is in the database, and is checked there.
-  if (acmeDirectory !== undefined) return [];
-  return [await checkFiles({ tlsCert, tlsKey, publicUrl }, now)];
+  if (config.acmeDirectory !== undefined) return [];
+  return [await checkFiles(config, now, canRead)];
 }
 
 async function checkFiles(
-  { tlsCert, tlsKey, publicUrl }: Pick<Config, "tlsCert" | "tlsKey" | "publicUrl">,
+  { tlsCert, tlsKey, publicUrl, dataDir }: Config,
   now: Date,
+  canRead: OwnerCanRead,
 ): Promise<Finding> {
   if (tlsCert === undefined || tlsKey === undefined) {
     return skipped(
@@ -31,6 +39,11 @@ async function checkFiles(
     const remedy = "Renew the certificate, or correct GATEHOUSE_TLS_CERT and GATEHOUSE_TLS_KEY.";
     return problem("tls", `The TLS certificate cannot be used: ${found}.`, remedy);
   }
+  for (const file of [tlsCert, tlsKey]) {
+    if ((await canRead(file, dataDir)) !== false) continue;
+    const remedy = `Run: chown "$(stat -c %U '${dataDir}')" '${file}', and let that user enter its folder.`;
+    return problem("tls", `The user of the service cannot read ${file}.`, remedy);
+  }
   const host = publicUrl === undefined ? undefined : new URL(publicUrl).hostname;
   if (host !== undefined && certificate.checkHost(host) === undefined) {
     const remedy = `Request a certificate for ${host}, or correct GATEHOUSE_PUBLIC_URL.`;
@@ -41,10 +54,25 @@ async function checkFiles(
   return warning("tls", message, "Renew the certificate. The server reloads changed files without a restart.");
 }
 
+/** Root can read every file. It therefore asks as the owner of the folder, with that user's groups. */
+async function ownerCanRead(file: string, folder: string): Promise<boolean | undefined> {
+  const owner = await stat(folder).catch(() => undefined);
+  if (owner === undefined || owner.uid === 0 || process.getuid?.() !== 0) return undefined;
+  const unreadable = 100; // a code that setpriv does not use
+  const user = [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, "--init-groups"];
+  const check = ["sh", "-c", `test -r "$1" || exit ${unreadable}`, "sh", file];
+  return new Promise((resolve) => {
+    execFile("setpriv", [...user, ...check], { timeout: answerTimeoutMs }, (error) => {
+      if (error === null) resolve(true);
+      else resolve(error.code === unreadable ? false : undefined);
+    });
+  });
+}
+
 export async function checkPublicUrl({ publicUrl, host }: Config): Promise<Finding> {
   if (publicUrl === undefined) {
     if (isLoopback(host)) return skipped("public url", "GATEHOUSE_PUBLIC_URL is not set; only this machine is served.");
-    const remedy = "Set it to the address that browsers use, such as https://gatehouse.example.com.";
+    const remedy = "Set GATEHOUSE_PUBLIC_URL to the address that browsers use, such as https://gatehouse.example.com.";
     return problem("public url", `The server listens on ${host}, and GATEHOUSE_PUBLIC_URL is not set.`, remedy);
   }
   const url = new URL(publicUrl);
@@ -59,7 +87,8 @@ export async function checkPublicUrl({ publicUrl, host }: Config): Promise<Findi
     return problem("public url", `${publicUrl}/healthz answered with status ${status} instead of 200.`, remedy);
   } catch (error) {
     const reason = reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
-    const remedy = "Check that the server runs, the name in DNS, the certificate, the proxy and firewalls.";
+    const remedy =
+      "Check that the server runs (journalctl -u gatehouse), the name in DNS, the certificate, the proxy and firewalls.";
     return problem("public url", `${publicUrl} does not answer (${reason}).`, remedy);
   }
 }

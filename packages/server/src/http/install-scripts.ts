@@ -42,10 +42,11 @@ export function gatewayScript(options: InstallScriptOptions): string {
   esac`,
     functions: `ask_for_token() {
   (: </dev/tty) 2>/dev/null || fail 'There is no terminal to ask for the token. Use --token-file FILE.'
-  printf 'Token of the gateway: ' >/dev/tty
   trap 'stty echo </dev/tty' EXIT
   trap 'exit 1' INT TERM
   stty -echo </dev/tty
+  # After the echo is off: a token that is pasted at once would be shown.
+  printf 'Token of the gateway: ' >/dev/tty
   IFS= read -r token </dev/tty || token=
   stty echo </dev/tty
   trap - EXIT INT TERM
