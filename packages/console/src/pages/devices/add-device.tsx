@@ -4,7 +4,7 @@ import { CopyText } from "../../app/copy.tsx";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
 import { GuideLink } from "../../records/guide-link.tsx";
-import { LinkForPerson } from "../users/link-for-person.tsx";
+import { LinkForPerson } from "../../records/link-for-person.tsx";
 
 export function AddDevice({ close }: { readonly close: () => void }) {
   const page = `${globalThis.location.origin}/console/my`;

@@ -7,11 +7,11 @@ import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
+import { NewLink } from "../../records/new-enrolment-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { useAction } from "../../records/use-record.ts";
 import { MailState } from "./mail-state.tsx";
-import { NewLink } from "./new-enrolment-link.tsx";
 import type { User } from "./user-fields.tsx";
 
 const path = "/tenants/users/{id}/enrolment-links";

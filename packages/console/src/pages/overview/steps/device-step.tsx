@@ -3,8 +3,8 @@ import { Button, Group, Loader, Paper, Stack, Text } from "@mantine/core";
 import { useId, useState } from "react";
 import { t } from "../../../messages/i18n.ts";
 import { GuideLink } from "../../../records/guide-link.tsx";
+import { LinkForPerson } from "../../../records/link-for-person.tsx";
 import { InviteForm } from "../../users/invite-users.tsx";
-import { LinkForPerson } from "../../users/link-for-person.tsx";
 
 export function DeviceStep() {
   const [isInviting, setInviting] = useState(false);

@@ -1,10 +1,10 @@
 /** An enrolment link that was just created: as a link, as a QR code, and as a code to type. It is shown once. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Alert, Button, Center, Code, Group, Stack, Text } from "@mantine/core";
-import { CopyText } from "../../app/copy.tsx";
-import { t } from "../../messages/i18n.ts";
-import { Dialog } from "../../records/dialog.tsx";
-import { QrCode } from "../../records/qr-code.tsx";
+import { CopyText } from "../app/copy.tsx";
+import { t } from "../messages/i18n.ts";
+import { Dialog } from "./dialog.tsx";
+import { QrCode } from "./qr-code.tsx";
 
 interface NewEnrolmentLinkProps {
   readonly name: string;

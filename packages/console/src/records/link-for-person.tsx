@@ -2,12 +2,12 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Button, Group, Paper } from "@mantine/core";
 import { useState } from "react";
-import { api } from "../../app/api.ts";
-import { useSession } from "../../app/session.ts";
-import { t } from "../../messages/i18n.ts";
-import { RecordSelect } from "../../records/record-select.tsx";
-import { useAction } from "../../records/use-record.ts";
+import { api } from "../app/api.ts";
+import { useSession } from "../app/session.ts";
+import { t } from "../messages/i18n.ts";
 import { LinkDetails } from "./new-enrolment-link.tsx";
+import { RecordSelect } from "./record-select.tsx";
+import { useAction } from "./use-record.ts";
 
 const path = "/tenants/users/{id}/enrolment-links";
 
