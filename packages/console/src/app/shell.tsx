@@ -122,7 +122,10 @@ function Navigation({ pathname }: { readonly pathname: string }) {
   const current = useRef<HTMLAnchorElement>(null);
   // The entries of a low window scroll. The page's own one is always in view.
   // biome-ignore lint/correctness/useExhaustiveDependencies: navigation changes the current entry
-  useEffect(() => current.current?.scrollIntoView?.({ block: "nearest" }), [pathname]);
+  useEffect(() => {
+    // Chromium's method returns a promise, which is not a function that ends an effect.
+    current.current?.scrollIntoView?.({ block: "nearest" });
+  }, [pathname]);
   const { permissions } = useSession();
   const pageSets = usePageSets();
   return sections.map((section) => {
