@@ -27,8 +27,8 @@ export function missingPrograms(names: readonly string[]): string | undefined {
 }
 
 /**
- * Starts systemd as the first process of the root $0, separated from this machine: devices are nodes of its own, since
- * systemd changes their modes, and kernel parameters besides those of its network are read-only. Its cgroup has the name
+ * Starts systemd as the first process of the root $0, separated from this machine. Devices are nodes of its own, since
+ * systemd changes their modes. Kernel parameters are read-only, except those of its network. Its cgroup has the name
  * $1, and is the root of the hierarchy that it sees.
  */
 const bootScript = `

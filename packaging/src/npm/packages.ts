@@ -23,7 +23,7 @@ const cli: NpmPackage = {
   application: {
     entries: [...gatehouse.application.entries, "packages/cli/dist/device-main.js"],
     assets: [
-      // Those of other packages make them dependencies.
+      // Assets of other packages make these dependencies.
       ...gatehouse.application.assets,
       { folder: "packages/cli/bin", files: /\.js$/ },
     ],

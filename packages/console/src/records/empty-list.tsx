@@ -90,7 +90,7 @@ interface ActionProps {
   readonly isPart: boolean;
 }
 
-/** In a panel, the page has its own primary action. */
+/** A panel leaves the primary action to its page. */
 function Action({ action, isPart }: ActionProps) {
   const look = isPart ? ({ size: "xs", variant: "default" } as const) : {};
   return "to" in action ? (
