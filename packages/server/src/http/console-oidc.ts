@@ -41,7 +41,7 @@ const attributes = { httpOnly: true, sameSite: "lax", path: "/" } as const;
 
 export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, limits }: ConsoleOidcOptions): void {
   let exchanges = 0;
-  /** The visits of each tenant that has any. Logouts of its providers do not count: visits cannot delay them. */
+  /** The visits of each tenant that has any. Logouts do not count: visits to the tenant cannot delay them. */
   const visits = new Map<string, number>();
   visit("/console/oidc/:tenantId/:providerId", async (request, reply, where) => {
     const { ticket, confirm, return: page } = request.query as Readonly<Record<string, unknown>>; // any query
