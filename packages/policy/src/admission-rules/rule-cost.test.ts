@@ -48,6 +48,7 @@ test.each([
   ["user.groups.exists(g, g.lowerAscii() == user.team.lowerAscii())", 2],
   ["user.groups.exists(g, g.lowerAscii() == user.team.lowerAscii())", 4],
   ["user.groups.exists(g, g.lastIndexOf('-') > 3)", 3],
+  ["user.groups.exists(g, string(string(user.team)).upperAscii() == g)", 1],
 ])("%s, %i times, is accepted as it was with former costs", (part, times) => {
   expect(checkRuleText(Array.from({ length: times }, () => part).join(" || "))).toMatchObject({ ok: true });
 });

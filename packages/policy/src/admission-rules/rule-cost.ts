@@ -429,8 +429,8 @@ function resultSize(result: ResultSize, operands: readonly Estimate[], weight: n
       // A character has up to three bytes. A number has fewer than 32 characters.
       return textSize(32 + 3 * weight);
     case "part":
-      // Only the case of ASCII letters changes, so the text does not grow.
-      return textSize(first.weight);
+      // No text grows: only the case of ASCII letters changes. A number has fewer than 32 characters.
+      return textSize(Math.max(32, first.weight));
     case "parts":
       return {
         weight: bounded(2 * weight),

@@ -125,7 +125,7 @@ export const FUNCTIONS: ReadonlyMap<string, ResultSize> = new Map<string, Result
   ["double", "scalar"],
   ["duration", "scalar"],
   ["int", "scalar"],
-  ["string", "text"],
+  ["string", "part"],
   ["timestamp", "scalar"],
   ["uint", "scalar"],
 ]);
