@@ -22,8 +22,8 @@ interface SharedSnapshot {
 type Read = PromiseSettledResult<unknown>;
 
 /**
- * Reads small things of a tenant for many requests at once. Requests in the same turn of the event loop share BEGIN, the
- * tenant, the tenant's state and COMMIT, which together cost more than reading one record.
+ * Reads small things of a tenant for many requests at once. Requests in the same turn of the event loop share BEGIN,
+ * the tenant, the tenant's state and COMMIT, which together cost more than reading one record.
  */
 export class SharedSnapshots {
   readonly #database: Pick<Database, "snapshot">;
