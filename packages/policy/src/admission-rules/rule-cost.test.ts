@@ -2,6 +2,7 @@ import type { ASTNode } from "@marcbachmann/cel-js";
 import { expect, test } from "vitest";
 import { CompiledRule } from "../model/compiled-rule.ts";
 import { estimatedCost } from "../model/evaluation-cost.ts";
+import { checkRuleText } from "./check-rule.ts";
 import { prepareRule } from "./evaluate-rule.ts";
 import { functionCosts, methodCosts } from "./rule-cost.ts";
 import { copies, repeated, ruleCostContextOf, ruleParts, wholeRules } from "./rule-cost-parts.ts";
@@ -41,6 +42,21 @@ test("every function, method and operator has a calibrated cost and is measured"
   }
   const names = [...FUNCTIONS.keys(), ...METHODS.keys(), ...COMPREHENSIONS.keys()].map((name) => `${name}()`);
   expect([...operators, ...names].filter((name) => !measured.has(name))).toEqual([]);
+});
+
+test.each([
+  ["user.groups.exists(g, g.lowerAscii() == user.team.lowerAscii())", 2],
+  ["user.groups.exists(g, g.lowerAscii() == user.team.lowerAscii())", 4],
+  ["user.groups.exists(g, g.lastIndexOf('-') > 3)", 3],
+  ["user.groups.exists(g, string(string(user.team)).upperAscii() == g)", 1],
+])("%s, %i times, is accepted as it was with former costs", (part, times) => {
+  expect(checkRuleText(Array.from({ length: times }, () => part).join(" || "))).toMatchObject({ ok: true });
+});
+
+test("a rule with changes of case is refused if it takes much longer than any other rule", () => {
+  const changes = ".upperAscii().lowerAscii()".repeat(8);
+  const check = checkRuleText(`user.groups.exists(g, user.team${changes} == g)`);
+  expect(check).toMatchObject({ ok: false, problems: [{ message: expect.stringContaining("could take too long") }] });
 });
 
 test("every measured rule ends without an error", () => {

@@ -47,12 +47,21 @@ const comprehensionCost = 5;
 const indexCost = 4;
 const mapEntryCost = 2;
 const elementCost = 0.5;
-const copiedElementCost = 0.75;
 /** Sums and differences of timestamps and durations. */
 const timeArithmeticCost = 20;
 const timeComparisonCost = 2;
 /** The session with its age is prepared once for each evaluation. */
 const sessionCost = 20;
+/** Costs that were changed by 0169 (docs/decisions/0169-sliced-models-and-calibrated-rules.md). */
+interface Prices {
+  readonly functions: ReadonlyMap<string, number>;
+  readonly methods: ReadonlyMap<string, number>;
+  readonly copiedElement: number;
+  /** Characters whose case is changed in a unit. */
+  readonly changedPerUnit: number;
+  /** Characters that are searched backwards in a unit. */
+  readonly searchedBackwardsPerUnit: number;
+}
 /** The costs of functions, without their arguments. */
 export const functionCosts: ReadonlyMap<string, number> = new Map([
   ["has", 2],
@@ -102,12 +111,35 @@ const errorCost = 150;
 const charactersPerUnit = 64;
 /** Characters that are counted or split in a unit. */
 const countedPerUnit = 4;
-/** Characters whose case is changed in a unit. */
-const changedPerUnit = 3;
-/** Characters that are searched backwards in a unit. */
-const searchedBackwardsPerUnit = 16;
 /** Characters that are compared in a unit. */
 const comparedPerUnit = 512;
+
+const measuredPrices: Prices = {
+  functions: functionCosts,
+  methods: methodCosts,
+  copiedElement: 0.75,
+  changedPerUnit: 3,
+  searchedBackwardsPerUnit: 16,
+};
+
+/** At most the former costs. Rules that were stored then must stay acceptable. */
+const formerPrices: Prices = {
+  functions: new Map([
+    ...functionCosts,
+    ["type", 2],
+    ["dyn", 1],
+    ["bytes", 5],
+    ["duration", 26],
+    ["int", 6],
+    ["size", 4],
+    ["timestamp", 26],
+    ["uint", 5],
+  ]),
+  methods: new Map([...methodCosts].map(([name, cost]) => [name, name === "matches" ? cost : 4])),
+  copiedElement: elementCost,
+  changedPerUnit: charactersPerUnit,
+  searchedBackwardsPerUnit: Number.POSITIVE_INFINITY,
+};
 
 /**
  * Estimates the work of one evaluation from the text alone, so that nested comprehensions or growing lists cannot delay
@@ -117,13 +149,15 @@ const comparedPerUnit = 512;
  * @returns the first part that exceeds a limit, or undefined
  */
 export function costFault(root: ASTNode, patternSizes: ReadonlyMap<ASTNode, number>): RuleFault | undefined {
-  const estimator = new CostEstimator(patternSizes, largestRecords);
+  const estimator = new CostEstimator(patternSizes, largestRecords, measuredPrices);
   const { cost } = estimator.estimate(root, new Map());
   if (estimator.tooNested !== undefined) {
     const message = `Lists and maps can be nested at most ${RULE_LIMITS.valueNesting} levels deep.`;
     return { message, at: estimator.tooNested.pos };
   }
   if (cost <= RULE_LIMITS.cost) return undefined;
+  const former = new CostEstimator(patternSizes, largestRecords, formerPrices).estimate(root, new Map()).cost;
+  if (former <= RULE_LIMITS.cost && cost <= RULE_LIMITS.formerCost) return undefined;
   return {
     message: "The rule could take too long. Use fewer nested comprehensions, or shorter lists and patterns.",
     at: root.start,
@@ -136,18 +170,24 @@ export function costFault(root: ASTNode, patternSizes: ReadonlyMap<ASTNode, numb
  * @param sizes the sizes of the records that the rule reads
  */
 export function costOfRule(root: ASTNode, patternSizes: ReadonlyMap<ASTNode, number>, sizes: RecordSizes): number {
-  return new CostEstimator(patternSizes, sizes).estimate(root, new Map()).cost;
+  return new CostEstimator(patternSizes, sizes, measuredPrices).estimate(root, new Map()).cost;
 }
 
 class CostEstimator {
   tooNested: ASTNode | undefined;
   readonly #patternSizes: ReadonlyMap<ASTNode, number>;
+  readonly #prices: Prices;
   readonly #attribute: Size;
   readonly #record: Size;
   readonly #fieldSizes: Readonly<Record<FieldType, Size>>;
 
-  constructor(patternSizes: ReadonlyMap<ASTNode, number>, { text, groups, groupName, postureEntries }: RecordSizes) {
+  constructor(
+    patternSizes: ReadonlyMap<ASTNode, number>,
+    { text, groups, groupName, postureEntries }: RecordSizes,
+    prices: Prices,
+  ) {
     this.#patternSizes = patternSizes;
+    this.#prices = prices;
     this.#attribute = textSize(text);
     this.#record = listSize(groups, text, 2);
     this.#fieldSizes = {
@@ -207,7 +247,7 @@ class CostEstimator {
         const [left = SCALAR, right = SCALAR] = operands.map(({ size }) => size);
         const hasTime = operands.some(({ isTime }) => isTime === true);
         const errors = node.op === "&&" || node.op === "||" ? errorsIn(node.args, bound) : 0;
-        const cost = bounded(errors + totalCost(operands) + operationCost(node.op, left, right, hasTime));
+        const cost = bounded(errors + totalCost(operands) + operationCost(node.op, left, right, hasTime, this.#prices));
         const size = node.op === "+" ? concatenated(left, right) : SCALAR;
         return { cost, size, isTime: hasTime && (node.op === "+" || node.op === "-") };
       }
@@ -254,7 +294,7 @@ class CostEstimator {
       name === "has" || name === "type" || name === "dyn" || (name === "size" && operands[0]?.size.isList === true);
     const read = isUnread ? 0 : weight / perUnit;
     return {
-      cost: bounded((functionCosts.get(name) ?? 0) + totalCost(operands) + read),
+      cost: bounded((this.#prices.functions.get(name) ?? 0) + totalCost(operands) + read),
       size: resultSize(FUNCTIONS.get(name) ?? "text", operands, weight),
       isTime: name === "timestamp" || name === "duration",
     };
@@ -265,7 +305,9 @@ class CostEstimator {
     const operands = this.#all([receiver, ...args], bound);
     const weight = weightOf(operands);
     const cost =
-      (methodCosts.get(method) ?? 0) + totalCost(operands) + this.#methodWork(method, operands, receiver, args);
+      (this.#prices.methods.get(method) ?? 0) +
+      totalCost(operands) +
+      this.#methodWork(method, operands, receiver, args);
     return { cost: bounded(cost), size: resultSize(METHODS.get(method) ?? "text", operands, weight) };
   }
 
@@ -281,10 +323,10 @@ class CostEstimator {
       case "size":
         return sizes[0]?.isList === true ? 0 : text / countedPerUnit;
       case "lastIndexOf":
-        return text / searchedBackwardsPerUnit + (text * argument) / searchStepsPerUnit;
+        return text / this.#prices.searchedBackwardsPerUnit + (text * argument) / searchStepsPerUnit;
       case "lowerAscii":
       case "upperAscii":
-        return text / changedPerUnit;
+        return text / this.#prices.changedPerUnit;
       case "split":
         return text / countedPerUnit + (text * argument) / searchStepsPerUnit;
       case "join":
@@ -352,7 +394,7 @@ function weightOf(operands: readonly Estimate[]): number {
 }
 
 /** The cost of an operator without its operands. */
-function operationCost(operator: string, left: Size, right: Size, hasTime: boolean): number {
+function operationCost(operator: string, left: Size, right: Size, hasTime: boolean, { copiedElement }: Prices): number {
   switch (operator) {
     case "&&":
     case "||":
@@ -364,7 +406,7 @@ function operationCost(operator: string, left: Size, right: Size, hasTime: boole
       if (hasTime) return timeArithmeticCost;
       // The elements of lists are copied, but not their characters.
       if (left.isList === true || right.isList === true) {
-        return operatorCost + (left.count + right.count) * copiedElementCost;
+        return operatorCost + (left.count + right.count) * copiedElement;
       }
       return operatorCost + (left.count + right.count) * elementCost + (left.weight + right.weight) / charactersPerUnit;
     default: {
@@ -384,8 +426,11 @@ function resultSize(result: ResultSize, operands: readonly Estimate[], weight: n
     case "argument":
       return first;
     case "text":
-      // A change of case can turn one character into three. A number has fewer than 32 characters.
+      // A character has up to three bytes. A number has fewer than 32 characters.
       return textSize(32 + 3 * weight);
+    case "part":
+      // No text grows: only the case of ASCII letters changes. A number has fewer than 32 characters.
+      return textSize(Math.max(32, first.weight));
     case "parts":
       return {
         weight: bounded(2 * weight),

@@ -2,7 +2,7 @@ import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Model } from "../model/model.ts";
-import { entriesAtOnce, entryCost, type Work, yieldAfter } from "../work.ts";
+import { entryCost, type Work, yieldAfter } from "../work.ts";
 import { mayAllow, sourceCertainty } from "./access-level.ts";
 import { ByteColumn, IntColumn, NumberLists } from "./columns.ts";
 import { allowBit, beforeSide, denyBit, doneBit, onSides } from "./level-states.ts";
@@ -250,9 +250,14 @@ function* namedClasses(entries: readonly ChainEntry[], classes: readonly Destina
   const classSizes = new IntColumn(classes.length);
   const namedDestinations = new IntColumn(entries.length);
   const lists = entries.map((): number[] => []);
+  let unpaid = 0;
   for (const [index, { positions, resources }] of classes.entries()) {
     classSizes.set(index, resources.length);
-    if (index % entriesAtOnce === 0) yield entriesAtOnce * entryCost;
+    unpaid += (1 + positions.length) * entryCost;
+    if (unpaid >= yieldAfter) {
+      yield unpaid;
+      unpaid = 0;
+    }
     for (const position of positions) {
       lists[position]?.push(index);
       namedDestinations.add(position, resources.length);

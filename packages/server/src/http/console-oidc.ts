@@ -24,8 +24,8 @@ export interface ConsoleOidcOptions {
 
 /** Exchanges with providers at the same time: anybody can start one, and each sends requests. */
 const maxExchanges = 50;
-/** The same for one tenant, so that its slow provider leaves exchanges to the other tenants. */
-const maxTenantExchanges = 10;
+/** Visits of browsers to one tenant's providers, so that a slow provider leaves exchanges to the other tenants. */
+const maxTenantVisits = 10;
 /** Longer tickets, cookies and callbacks are refused unread. */
 const maxLength = 8_192;
 /** Longer Cookie headers are ignored. They contain a session, a ceremony and an ID token. */
@@ -41,8 +41,8 @@ const attributes = { httpOnly: true, sameSite: "lax", path: "/" } as const;
 
 export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, limits }: ConsoleOidcOptions): void {
   let exchanges = 0;
-  /** The exchanges of each tenant that has any. */
-  const ofTenants = new Map<string, number>();
+  /** The visits of each tenant that has any. Logouts do not count: visits to the tenant cannot delay them. */
+  const visits = new Map<string, number>();
   visit("/console/oidc/:tenantId/:providerId", async (request, reply, where) => {
     const { ticket, confirm, return: page } = request.query as Readonly<Record<string, unknown>>; // any query
     const session = confirm === undefined ? undefined : await sessionToConfirm(request, where.tenantId);
@@ -168,7 +168,19 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     handle: (request: FastifyRequest, reply: FastifyReply, where: ProviderVisit) => Promise<FastifyReply>,
   ): void {
     app.get(url, { exposeHeadRoute: false }, (request, reply) =>
-      exchange(request, reply, (where) => handle(request, reply, where)),
+      exchange(request, reply, async (where) => {
+        const tenant = where.tenantId.toLowerCase();
+        const ofTenant = visits.get(tenant) ?? 0;
+        if (ofTenant >= maxTenantVisits) return sendBusy(reply);
+        visits.set(tenant, ofTenant + 1);
+        try {
+          return await handle(request, reply, where);
+        } finally {
+          const left = (visits.get(tenant) ?? 0) - 1;
+          if (left > 0) visits.set(tenant, left);
+          else visits.delete(tenant);
+        }
+      }),
     );
   }
 
@@ -184,24 +196,20 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
       const { tenantId, providerId } = request.params as { readonly tenantId: string; readonly providerId: string };
       if (!isUuid(tenantId) || !isUuid(providerId)) return sendPage(reply, 404, notThere);
       if (request.url.length > maxLength) return sendPage(reply, 401, refused);
-      const tenant = tenantId.toLowerCase();
-      const ofTenant = ofTenants.get(tenant) ?? 0;
-      if (exchanges >= maxExchanges || ofTenant >= maxTenantExchanges) {
-        return sendPage(reply.header("Retry-After", "5"), 503, busy);
-      }
+      if (exchanges >= maxExchanges) return sendBusy(reply);
       exchanges += 1;
-      ofTenants.set(tenant, ofTenant + 1);
       try {
         const userAgent = request.headers["user-agent"];
         return await perform({ tenantId, providerId, requestId: request.id, address: request.ip, userAgent });
       } finally {
         exchanges -= 1;
-        const left = (ofTenants.get(tenant) ?? 0) - 1;
-        if (left > 0) ofTenants.set(tenant, left);
-        else ofTenants.delete(tenant);
       }
     });
   }
+}
+
+function sendBusy(reply: FastifyReply): FastifyReply {
+  return sendPage(reply.header("Retry-After", "5"), 503, busy);
 }
 
 interface CookieNames {

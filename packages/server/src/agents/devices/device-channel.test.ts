@@ -434,7 +434,7 @@ describe("who breaks the protocol is let go", () => {
       "more data than any agent has to send",
       (device) => {
         const heartbeat = JSON.stringify({ type: "heartbeat", sequence: 1, gateways: [] });
-        for (let count = 0; count < 12; count += 1) device.sendText(heartbeat + " ".repeat(200 * 1024));
+        for (let count = 0; count < 24; count += 1) device.sendText(heartbeat + " ".repeat(200 * 1024));
       },
     ],
   ])("%s", async (_what, misbehave) => {

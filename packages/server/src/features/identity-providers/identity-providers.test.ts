@@ -314,6 +314,14 @@ describe("a sign-in", () => {
     // Another spelling of the tenant's id does not count separately.
     expect((await visit(slow.signInUrl.toUpperCase().replace(/^.*OIDC/, "/console/oidc"))).statusCode).toBe(503);
     expect((await visit(other.signInUrl)).statusCode).toBe(401);
+    // Visits of anonymous browsers must not keep the provider from ending sessions.
+    const logout = await server.app.inject({
+      method: "POST",
+      url: `${slow.signInUrl.replace(/^https?:\/\/[^/]+/, "")}/back-channel-logout`,
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      payload: "logout_token=x",
+    });
+    expect(logout.statusCode).toBe(400);
     for (const response of held) response.destroy();
     await Promise.all(waiting);
     expect((await visit(slow.signInUrl)).statusCode).toBe(401);

@@ -19,7 +19,7 @@ const origin = "http://localhost:8080";
 test("mails of a tenant do not wait for all mails of another one", async () => {
   const own = await createDatabase();
   const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
-  // The server's own sender finds nothing at its start, and then waits for an hour.
+  // The server's own sender runs for the first time after an hour.
   const settings = { mail: { smtp, from: "gatehouse@example.com", intervalMs: hourMs } };
   const server = await startTestServer({ connection: own.connection, settings });
   const invite = async (tenant: TestTenant, emails: readonly string[]) =>

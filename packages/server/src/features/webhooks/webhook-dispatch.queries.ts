@@ -66,9 +66,14 @@ const moveCursors = statement<never, [tenantId: string, ids: readonly string[], 
   `UPDATE webhooks SET cursor_generation = $3, cursor_event_id = $4
    WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND (cursor_generation, cursor_event_id) < ($3, $4)`,
 );
+/** Replicas assign jobs of a tenant one after another. Otherwise, both could use up the tenant's limit. */
+const lockJobs = statement<never, [tenantId: string]>(
+  "webhook_dispatch.lock_jobs_of_tenant",
+  "SELECT pg_advisory_xact_lock(hashtextextended('jobs of webhooks, tenant ' || $1::text, 0))",
+);
 const lockDue = statement<{ id: string }, [tenantId: string, now: Date, perWebhook: number, perTenant: number]>(
   "webhook_dispatch.lock_due_of_tenant",
-  // The limits apply per webhook and per tenant, so that slow receivers delay neither others nor other tenants.
+  // The limit per tenant protects other tenants. Inside a tenant, webhooks with fewer jobs come first.
   `WITH held AS (
      SELECT webhook_id, count(*)::int AS jobs FROM webhook_deliveries
      WHERE tenant_id = $1 AND status = 'PENDING' AND queued_until > $2 GROUP BY webhook_id)
@@ -195,6 +200,8 @@ export async function lockDueDeliveries(
   now: Date,
   { perWebhook, perTenant }: JobLimits,
 ): Promise<readonly string[]> {
+  // A statement of its own: the next one must see the jobs that were committed before the lock was released.
+  await tx.query(lockJobs, tx.tenantId);
   return (await tx.query(lockDue, tx.tenantId, now, perWebhook, perTenant)).map(({ id }) => id);
 }
 

@@ -41,10 +41,15 @@ test("reads in one turn of the event loop share a snapshot, one for each tenant"
 
 test("a read after the snapshot has begun does not share it, and sees what was committed since", async () => {
   const [{ id, client }] = tenants;
-  const before = await snapshots.read(id, numbered(1));
-  await client.must.post("/tenants/groups", { name: "Between two snapshots" });
-  const after = await snapshots.read(id, numbered(2));
+  const first = snapshots.read(id, numbered(1));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(begun).toBe(1);
+  const second = snapshots.read(id, numbered(2));
+  const before = await first;
+  expect((await second).rows).toBe(2);
   expect(begun).toBe(2);
+  await client.must.post("/tenants/groups", { name: "Between two snapshots" });
+  const after = await snapshots.read(id, numbered(3));
   expect(after.state?.generation).toBe((before.state?.generation ?? 0) + 1);
 });
 
@@ -70,6 +75,25 @@ test("a read that fails does not affect reads that share its snapshot", async ()
   expect(failed).toMatchObject({ status: "rejected", reason: { message: "division by zero" } });
   expect(refused).toMatchObject({ status: "rejected", reason: { message: "no query was sent" } });
   expect(last).toMatchObject({ status: "fulfilled", value: { rows: 2 } });
+});
+
+test("an error of the transaction affects only its own request, which is not repeated", async () => {
+  const [{ id }] = tenants;
+  let runs = 0;
+  const divide = (tx: TenantTx) => {
+    runs += 1;
+    return tx.query(failing);
+  };
+  const [failed, ...others] = await Promise.allSettled([
+    snapshots.read<unknown>(id, divide),
+    snapshots.read<unknown>(id, numbered(1)),
+    snapshots.read<unknown>(id, numbered(2)),
+  ]);
+  expect(failed).toMatchObject({ status: "rejected", reason: { message: "division by zero" } });
+  const state = await currentState(server.database, id);
+  expect(others).toEqual([1, 2].map((rows) => ({ status: "fulfilled", value: { state, rows } })));
+  expect(runs).toBe(1);
+  expect(begun).toBe(3);
 });
 
 test("a tenant that does not exist has no state", async () => {

@@ -1,5 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Database } from "../db/database.ts";
+import { databaseUnavailable, isConsequence, isDatabaseUnavailable } from "../db/database-errors.ts";
 import { readTenantState, type TenantState } from "./generation.queries.ts";
 import type { TenantTx } from "./tenant-tx.ts";
 
@@ -21,8 +22,8 @@ interface SharedSnapshot {
 type Read = PromiseSettledResult<unknown>;
 
 /**
- * Reads small things of a tenant for many requests at once. Requests in the same turn of the event loop share BEGIN, the
- * tenant, the tenant's state and COMMIT, which together cost more than reading one record.
+ * Reads small things of a tenant for many requests at once. Requests in the same turn of the event loop share BEGIN,
+ * the tenant, the tenant's state and COMMIT, which together cost more than reading one record.
  */
 export class SharedSnapshots {
   readonly #database: Pick<Database, "snapshot">;
@@ -50,9 +51,10 @@ export class SharedSnapshots {
     const { state, reads } = await shared.results;
     const read = reads[place];
     if (read?.status === "fulfilled") return { state, rows: read.value as Rows }; // this place is this work's
-    // The query of another request may have failed the transaction.
-    if (reads.length > 1) return this.#readAlone(tenantId, work);
-    throw read?.reason;
+    const error: unknown = read?.reason;
+    // The query of another request failed the transaction.
+    if (isConsequence(error)) return this.#readAlone(tenantId, work);
+    throw isDatabaseUnavailable(error) ? databaseUnavailable(error) : error;
   }
 
   #begin(tenantId: string): SharedSnapshot {

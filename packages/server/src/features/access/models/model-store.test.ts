@@ -1,8 +1,10 @@
 import { decide } from "@gatehouse/policy/decisions/decide";
 import type { Destination, Subject } from "@gatehouse/policy/decisions/request";
+import type { Work } from "@gatehouse/policy/work";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../../platform/clock.ts";
+import { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import { Administrator, administeredKinds, administratorStep, askedAddresses } from "../../../testing/administrator.ts";
 import { reportLoad, reportStatus } from "../../../testing/network-rows.queries.ts";
@@ -18,13 +20,35 @@ beforeAll(async () => {
   server = await sharedTestServer();
 });
 
-function newStore(clock = systemClock): ModelStore {
-  return new ModelStore({
-    database: server.database,
-    generations: server.runner.generations,
-    clock,
-    evaluator: server.runner.evaluator,
-  });
+function newStore(clock = systemClock, evaluator = server.runner.evaluator): ModelStore {
+  return new ModelStore({ database: server.database, generations: server.runner.generations, clock, evaluator });
+}
+
+/** An evaluator that can hold the next evaluation before it starts. */
+class HoldingEvaluator extends Evaluator {
+  #held: ((tenantId: string) => Promise<void>) | undefined;
+
+  /** @returns the tenant of the next evaluation, once it is held, and a function that lets it continue */
+  holdNext(): { readonly tenantId: Promise<string>; readonly release: () => void } {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const tenantId = new Promise<string>((resolve) => {
+      this.#held = (id) => {
+        resolve(id);
+        return released;
+      };
+    });
+    return { tenantId, release };
+  }
+
+  override async decide<Result>(tenantId: string, work: Work<Result>): Promise<Result> {
+    const held = this.#held;
+    this.#held = undefined;
+    await held?.(tenantId);
+    return super.decide(tenantId, work);
+  }
 }
 
 /** All decisions about the tenant's principals and resources. */
@@ -208,6 +232,46 @@ test("refreshes gateway loads of cached models without a new generation", async 
   expect(store.tenants).toEqual([tenant.id]);
   await store.refreshLoads();
   expect(await store.current(tenant.id)).toBe(after);
+});
+
+test("does not return a deleted gateway to a model that was replaced during a refresh of loads", async () => {
+  const both = await Promise.all([server.newTenant(), server.newTenant()]);
+  const evaluator = new HoldingEvaluator(systemClock);
+  const store = newStore(systemClock, evaluator);
+  const ids: string[] = [];
+  for (const { id, client } of both) {
+    const gatewayId = await makeId("gateway", client);
+    ids.push(gatewayId);
+    await store.current(id);
+    await reportLoad(server, id, gatewayId, 0.5, 2);
+  }
+  const { tenantId, release } = evaluator.holdNext();
+  const refreshed = store.refreshLoads();
+  const later = both[0].id === (await tenantId) ? 1 : 0;
+  const { id, client } = both[later];
+  await client.must.delete(`/tenants/gateways/${ids[later]}`);
+  expect((await store.current(id)).model.gateways.size).toBe(0);
+  release();
+  await refreshed;
+  expect((await store.current(id)).model.gateways.size).toBe(0);
+  const first = (await store.current(both[1 - later]?.id ?? "")).model.gateways.get(ids[1 - later] ?? "");
+  expect(first).toMatchObject({ load: 0.5, roundTripTimeMs: 2 });
+});
+
+test("does not replace a model with an older one that was loaded meanwhile", async () => {
+  const tenant = await server.newTenant();
+  const evaluator = new HoldingEvaluator(systemClock);
+  const store = newStore(systemClock, evaluator);
+  await store.current(tenant.id);
+  await makeId("group", tenant.client);
+  const { tenantId, release } = evaluator.holdNext();
+  const loading = store.current(tenant.id);
+  await tenantId;
+  await makeId("group", tenant.client);
+  const newer = await newStore().current(tenant.id);
+  store.take(tenant.id, newer);
+  release();
+  expect(await loading).toBe(newer);
 });
 
 test("a change of thousands of records yields, and gives the model of the new facts", () => {

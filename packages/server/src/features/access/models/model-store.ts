@@ -11,7 +11,7 @@ import type { TenantModel, TenantModels } from "../../../platform/tenancy/tenant
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readHistoryAt, readHistoryBounds } from "../history/history.queries.ts";
 import { CachedModel } from "./cached-model.ts";
-import { readAllFacts, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
+import { type GatewayLoad, readAllFacts, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
 import { PastModels } from "./past-models.ts";
 
 /**
@@ -116,22 +116,26 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
       .map(([id]) => id);
     if (tenants.length === 0) return;
     const loads = await this.#options.database.snapshot({ kind: "operator" }, (tx) => readGatewayLoads(tx, tenants));
-    const changes = new Map<string, FactChange[]>();
-    for (const { tenantId, gatewayId, load, roundTripTimeMs } of loads) {
-      const facts = this.#entries.get(tenantId)?.cached?.model.gateways.get(gatewayId);
-      if (facts === undefined || (facts.load === load && facts.roundTripTimeMs === roundTripTimeMs)) continue;
-      const change: FactChange = { kind: "gateway", facts: { ...facts, load, roundTripTimeMs } };
-      const own = changes.get(tenantId);
-      if (own === undefined) changes.set(tenantId, [change]);
-      else own.push(change);
+    const byTenant = new Map<string, GatewayLoad[]>();
+    for (const load of loads) {
+      const own = byTenant.get(load.tenantId);
+      if (own === undefined) byTenant.set(load.tenantId, [load]);
+      else own.push(load);
     }
-    for (const [tenantId, own] of changes) await this.#changeLoads(tenantId, own);
+    for (const [tenantId, own] of byTenant) await this.#changeLoads(tenantId, own);
   }
 
-  async #changeLoads(tenantId: string, changes: readonly FactChange[]): Promise<void> {
+  async #changeLoads(tenantId: string, loads: readonly GatewayLoad[]): Promise<void> {
     const entry = this.#entries.get(tenantId);
     const cached = entry?.cached;
     if (entry === undefined || cached === undefined) return;
+    // All other facts must come from the model that is changed: an earlier model may have other gateways.
+    const changes = loads.flatMap(({ gatewayId, load, roundTripTimeMs }): FactChange[] => {
+      const facts = cached.model.gateways.get(gatewayId);
+      if (facts === undefined || (facts.load === load && facts.roundTripTimeMs === roundTripTimeMs)) return [];
+      return [{ kind: "gateway", facts: { ...facts, load, roundTripTimeMs } }];
+    });
+    if (changes.length === 0) return;
     const changed = await this.#options.evaluator.decide(tenantId, cached.changing(cached.generation, changes));
     // The next refresh repeats the changes if another model was cached meanwhile.
     if (entry.cached === cached) entry.cached = changed;
@@ -165,14 +169,14 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     const next = cached === undefined ? undefined : await this.#follow(tenantId, cached);
     if (next !== undefined) {
       this.loads.changes += 1;
-      entry.cached = next;
+      keepNewer(entry, next);
       return;
     }
     const { generation, facts } = await this.#read(tenantId, readAllFacts);
     this.loads.whole += 1;
     // If the tenant was deleted meanwhile, the model is empty and no generation follows it.
     const building = CachedModel.building(generation ?? Number.POSITIVE_INFINITY, facts);
-    entry.cached = await this.#options.evaluator.decide(tenantId, building);
+    keepNewer(entry, await this.#options.evaluator.decide(tenantId, building));
     this.#makeRoom();
   }
 
@@ -192,6 +196,11 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
       if (index > 0 && (index >= mostModels || facts > mostFacts)) this.#entries.delete(tenantId);
     }
   }
+}
+
+/** Caches a loaded model, unless a command has committed a newer one meanwhile. */
+function keepNewer(entry: Entry, loaded: CachedModel): void {
+  if (entry.cached === undefined || entry.cached.generation <= loaded.generation) entry.cached = loaded;
 }
 
 function sizeOf({ model }: CachedModel): number {
