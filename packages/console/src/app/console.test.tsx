@@ -121,7 +121,8 @@ describe("a session that ends while a form is open", () => {
     // The test does not wait for the interval.
     const [poll] = setTimer.mock.calls.find(([, delay]) => delay === 1_500) ?? [];
     setTimer.mockRestore();
-    poll?.();
+    if (typeof poll !== "function") throw new Error("The dialog does not poll.");
+    poll();
     await dialogIsClosed();
     await isSent(user);
   });
