@@ -87,7 +87,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await visit.leave();
     const owner = await given.visit();
     await owner.open("/overview");
-    await region(owner, "Access tests").getByRole("link", { name: "Add a guardrail" }).click();
+    await region(owner, "Access tests").getByRole("link", { name: "Create access test" }).click();
     await owner.page.getByRole("dialog", { name: "Create access test" }).waitFor();
     // The search for controls that write finds some.
     expect((await controlsThatWrite(owner)).length).toBeGreaterThan(1);
@@ -122,7 +122,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     const pages: readonly (readonly [string, string | RegExp, string])[] = [
       [`/users/${user}`, "Profile", "Engineering"],
       [`/groups/${await given.idOf("groups", "Engineering")}`, /^Members/, "engineer-01@example.com"],
-      [`/devices/${await given.idOf("devices", "engineer-01-laptop")}`, "Posture", "diskEncrypted"],
+      [`/devices/${await given.idOf("devices", "engineer-01-laptop")}`, "Posture", "Disk encrypted"],
       [`/resources/${await given.idOf("resources", "Source code")}`, /^Gateways/, "Cloud"],
     ];
     for (const [at, panel, text] of pages) {
@@ -131,7 +131,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
       await offersNothing(visit, at);
     }
     const lists = [
-      ["addresses", "About", /^(IP address or network|Name)$/],
+      ["addresses", "About", /^(IP address|Network|Host name|Wildcard name)$/],
       ["protocols", "About", /TCP|UDP|ICMP/],
       ["roles", "Permissions", "Users"],
     ] as const;

@@ -60,7 +60,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
 
     await visit.open("/protocols?q=Telemetry");
     await page.getByRole("link", { name: "Telemetry" }).click();
-    await page.getByText("No resources yet. Select the protocol").waitFor();
+    await page.getByText("An address accepts the protocols").waitFor();
     await button(visit, "Delete").click();
     await inDialog(visit, "Delete").click();
     await heading(visit, "Protocols").waitFor();

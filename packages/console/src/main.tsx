@@ -39,28 +39,40 @@ async function openConsole(root: Root, session: Session | null | undefined): Pro
   renderConsole(root, session);
 }
 
+function renderSignedIn(root: Root): void {
+  root.render(
+    <StrictMode>
+      <SignedInPage />
+    </StrictMode>,
+  );
+}
+
 async function start(root: Root): Promise<void> {
   applyTheme();
-  const isEnrolling = globalThis.location.pathname === enrolPath;
-  // A failure is reported below, where the console is needed.
-  if (isEnrolling || localStorage.getItem(expectedKey) !== null) loadConsole().catch(() => undefined);
+  const { pathname } = globalThis.location;
+  const isEnrolling = pathname === enrolPath;
+  const isReturning = pathname === signedInPath;
+  const prepare = () => {
+    // A failure is reported below, where the console is needed.
+    if (!isReturning) loadConsole().catch(() => undefined);
+  };
+  if (isEnrolling || localStorage.getItem(expectedKey) !== null) prepare();
   const session = await findSession();
-  if (session && globalThis.location.pathname === signedInPath) {
-    root.render(
-      <StrictMode>
-        <SignedInPage />
-      </StrictMode>,
-    );
+  if (session && isReturning) {
+    renderSignedIn(root);
     return;
   }
   if (session !== null || isEnrolling) {
+    // The console has no page for the end of a sign-in.
+    if (isReturning) history.replaceState(null, "", "/console/");
     await openConsole(root, session);
     return;
   }
   localStorage.removeItem(expectedKey);
+  const done = (found: Session) => (isReturning ? renderSignedIn(root) : openConsole(root, found));
   root.render(
     <StrictMode>
-      <SignInPage done={(found) => openConsole(root, found)} prepare={() => loadConsole().catch(() => undefined)} />
+      <SignInPage done={done} prepare={prepare} />
     </StrictMode>,
   );
 }

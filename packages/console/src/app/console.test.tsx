@@ -86,18 +86,31 @@ describe("a session that ends while a form is open", () => {
     await waitFor(() => expect(currentPath()).toMatch(/^\/groups\/0198/));
   });
 
-  test("opens the provider in a new tab, and continues when the person returns from it", async () => {
+  /** Opens a form as Ann, and ends her session while the form has input. */
+  async function endWithInput() {
     mockApi.signInPerson(permissions);
-    const path = `/console/oidc/${newId()}/${newId()}`;
-    mockApi.offerProviders([{ name: "Example sign-in", path }]);
     const user = openConsole("/groups?new=1");
     await fill(user, t("common.name"), "Engineering");
     mockApi.endSession();
     await click(user, t("common.review"));
-    const dialog = await findDialog(t("app.session.ended"));
+    return { user, dialog: await findDialog(t("app.session.ended")) };
+  }
+  const returnToWindow = () => window.dispatchEvent(new Event("focus"));
+  const dialogIsClosed = () => waitFor(() => expect(screen.queryByText(t("app.session.ended"))).toBeNull());
+  const isSent = async (user: UserEvent) => {
+    await click(user, t("common.create"));
+    await waitFor(() => expect(mockApi.bodies("createGroup")).toMatchObject([{ name: "Engineering" }]));
+  };
+
+  test("opens the provider in a new tab, and continues when the session exists", async () => {
+    const setTimer = vi.spyOn(globalThis, "setInterval");
+    const path = `/console/oidc/${newId()}/${newId()}`;
+    mockApi.offerProviders([{ name: "Example sign-in", path }]);
+    const { user, dialog } = await endWithInput();
     expect(dialog.getByLabelText<HTMLInputElement>(t("signIn.page.organisation")).value).toBe("ann@example.com");
     await user.click(dialog.getByRole("button", { name: t("signIn.page.findProviders") }));
     const link = await dialog.findByRole("link", { name: t("signIn.page.provider", { name: "Example sign-in" }) });
+    await waitFor(() => expect(document.activeElement).toBe(link));
     expect(link.getAttribute("href")).toBe(`${path}?return=%2Fconsole%2Fsigned-in`);
     expect(link.getAttribute("target")).toBe("_blank");
     // The tab of the provider is not a part of this test.
@@ -105,10 +118,65 @@ describe("a session that ends while a form is open", () => {
     await user.click(link);
     await dialog.findByText(t("app.session.providerTab"));
     mockApi.signInPerson(permissions);
-    window.dispatchEvent(new Event("focus"));
-    await waitFor(() => expect(screen.queryByText(t("app.session.ended"))).toBeNull());
-    await click(user, t("common.create"));
-    await waitFor(() => expect(mockApi.bodies("createGroup")).toMatchObject([{ name: "Engineering" }]));
+    // The test does not wait for the interval.
+    const [poll] = setTimer.mock.calls.find(([, delay]) => delay === 1_500) ?? [];
+    setTimer.mockRestore();
+    if (typeof poll !== "function") throw new Error("The dialog does not poll.");
+    poll();
+    await dialogIsClosed();
+    await isSent(user);
+  });
+
+  test("continues when the person returns from another tab", async () => {
+    const { user } = await endWithInput();
+    mockApi.signInPerson(permissions);
+    returnToWindow();
+    await dialogIsClosed();
+    await isSent(user);
+  });
+
+  test("shows the next recovery code until the person continues", async () => {
+    const { user, dialog } = await endWithInput();
+    const useCode = () => dialog.getByRole("button", { name: t("signIn.page.recovery") });
+    await user.click(useCode());
+    await user.type(dialog.getByLabelText(t("signIn.page.recoveryCode")), "0000");
+    await user.click(useCode());
+    await dialog.findByRole("alert");
+    mockApi.acceptRecoveryCodes("NEXT-CODE");
+    await user.click(useCode());
+    await dialog.findByText("NEXT-CODE");
+    returnToWindow();
+    await mockApi.settled();
+    dialog.getByText("NEXT-CODE");
+    await user.click(dialog.getByRole("button", { name: t("signIn.page.saved") }));
+    await dialogIsClosed();
+    await isSent(user);
+  });
+
+  test("asks before another person or key continues with the input", async () => {
+    const { user, dialog } = await endWithInput();
+    mockApi.signIn();
+    returnToWindow();
+    await dialog.findByText(t("app.session.other", { name: "Test key" }));
+    dialog.getByRole("button", { name: t("app.session.discard") });
+    await mockApi.settled();
+    expect(mockApi.received("previewAccess")).toEqual([]);
+    await user.click(dialog.getByRole("button", { name: t("app.session.continue") }));
+    await dialogIsClosed();
+    await isSent(user);
+  });
+
+  test("offers a session of another tenant no continuation", async () => {
+    const { user, dialog } = await endWithInput();
+    mockApi.signIn(permissions, { tenant: { id: newId(), name: "Other Ltd" } });
+    await user.click(dialog.getByRole("button", { name: t("signIn.page.apiKey") }));
+    returnToWindow();
+    await dialog.findByText(new RegExp(t("app.session.otherTenant", { tenant: "Example Ltd" })));
+    dialog.getByRole("button", { name: t("app.session.discard") });
+    expect(dialog.queryByRole("button", { name: t("app.session.continue") })).toBeNull();
+    mockApi.signInPerson(permissions);
+    returnToWindow();
+    await dialogIsClosed();
   });
 });
 

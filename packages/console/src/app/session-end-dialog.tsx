@@ -1,5 +1,5 @@
 /** The ways to sign in as a dialog over a page whose session has ended. */
-import { Alert, Modal, Stack, Text } from "@mantine/core";
+import { Alert, Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { t } from "../messages/i18n.ts";
@@ -30,24 +30,25 @@ export function SessionEndDialog({ session }: SessionEndDialogProps) {
       zIndex={500}
       title={t("app.session.ended")}
     >
-      {opened && <SignInAgain previous={session} />}
+      {opened && <SignInAgain session={session} />}
     </Modal>
   );
 }
 
-function SignInAgain({ previous }: { readonly previous: Session }) {
+function SignInAgain({ session }: SessionEndDialogProps) {
   const queryClient = useQueryClient();
+  // The session of the page changes as soon as a query reads the next one.
+  const [previous] = useState(session);
   const [atProvider, setAtProvider] = useState(false);
-  const done = (session: Session) => {
-    if (session.tenant.id !== previous.tenant.id) {
-      // The page shows another tenant's data.
-      globalThis.location.assign("/console/");
-      return;
-    }
-    queryClient.setQueryData(sessionQuery.queryKey, session);
+  const [isRecovering, setRecovering] = useState(false);
+  const [other, setOther] = useState<Session>();
+  const resume = (next: Session) => {
+    queryClient.setQueryData(sessionQuery.queryKey, next);
     resumeRequests();
   };
-  useSignInElsewhere(atProvider, done);
+  const done = (next: Session) => (isSamePrincipal(next, previous) ? resume(next) : setOther(next));
+  useSignInElsewhere({ isAwaited: atProvider, isPaused: isRecovering && other === undefined }, done);
+  if (other !== undefined) return <OtherPrincipal session={other} previous={previous} resume={() => resume(other)} />;
   const { providerPath, user, tenant } = previous;
   return (
     <Stack>
@@ -66,6 +67,7 @@ function SignInAgain({ previous }: { readonly previous: Session }) {
             organisation: user?.email ?? "",
             provider: providerPath === undefined ? undefined : { name: tenant.name, path: providerPath },
             opened: () => setAtProvider(true),
+            recovering: setRecovering,
           }}
         />
       </div>
@@ -73,15 +75,60 @@ function SignInAgain({ previous }: { readonly previous: Session }) {
   );
 }
 
+/** Whether two sessions are of the same person, or represent the same API key. */
+function isSamePrincipal(one: Session, other: Session): boolean {
+  return one.tenant.id === other.tenant.id && one.user?.id === other.user?.id && one.apiKey?.id === other.apiKey?.id;
+}
+
+interface OtherPrincipalProps {
+  readonly session: Session;
+  readonly previous: Session;
+  readonly resume: () => void;
+}
+
+/** Asks before requests of the previous session are sent as another person or key. */
+function OtherPrincipal({ session, previous, resume }: OtherPrincipalProps) {
+  const notice = useRef<HTMLDivElement>(null);
+  // The ways to sign in, which had the focus, are gone.
+  useEffect(() => notice.current?.focus(), []);
+  const isSameTenant = session.tenant.id === previous.tenant.id;
+  return (
+    <Stack>
+      <Alert color="yellow" variant="outline" role="alert" ref={notice} tabIndex={-1}>
+        {t("app.session.other", { name: session.user?.email ?? session.apiKey?.name ?? "" })}
+        {!isSameTenant && ` ${t("app.session.otherTenant", { tenant: previous.tenant.name })}`}
+      </Alert>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={() => globalThis.location.assign("/console/")}>
+          {t("app.session.discard")}
+        </Button>
+        {isSameTenant && <Button onClick={resume}>{t("app.session.continue")}</Button>}
+      </Group>
+    </Stack>
+  );
+}
+
+interface SignInElsewhere {
+  /** The person left for a provider. */
+  readonly isAwaited: boolean;
+  /** The dialog must stay. */
+  readonly isPaused: boolean;
+}
+
 /** Continues when the browser has a session again: from the provider's tab, or from any other tab. */
-function useSignInElsewhere(isAwaited: boolean, done: (session: Session) => void): void {
+function useSignInElsewhere({ isAwaited, isPaused }: SignInElsewhere, done: (session: Session) => void): void {
   const latest = useRef(done);
   latest.current = done;
   useEffect(() => {
+    if (isPaused) return;
     let stopped = false;
+    let isChecking = false;
     const check = async () => {
+      if (isChecking) return;
+      isChecking = true;
       // Without an answer, the next check finds the session.
       const session = await readSession().catch(() => undefined);
+      isChecking = false;
       if (!stopped && session) latest.current(session);
     };
     const onReturn = () => void check();
@@ -92,5 +139,5 @@ function useSignInElsewhere(isAwaited: boolean, done: (session: Session) => void
       clearInterval(timer);
       globalThis.removeEventListener("focus", onReturn);
     };
-  }, [isAwaited]);
+  }, [isAwaited, isPaused]);
 }

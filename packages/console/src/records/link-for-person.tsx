@@ -11,18 +11,27 @@ import { useAction } from "./use-record.ts";
 
 const path = "/tenants/users/{id}/enrolment-links";
 
-export function LinkForPerson() {
+interface LinkForPersonProps {
+  /** Called with true while the link, which is shown once, is on screen. */
+  readonly onLink?: (isShown: boolean) => void;
+}
+
+export function LinkForPerson({ onLink }: LinkForPersonProps) {
   const { user } = useSession();
   const [person, setPerson] = useState(user?.id ?? "");
   const [link, setLink] = useState<ResultOf<typeof path, "post">>();
+  const show = (shown: typeof link) => {
+    setLink(shown);
+    onLink?.(shown !== undefined);
+  };
   const create = useAction({
-    run: async () => setLink(await api.post(path, { path: { id: person }, body: {} })),
+    run: async () => show(await api.post(path, { path: { id: person }, body: {} })),
     done: t("enrolmentLinks.createdDone"),
   });
   if (link !== undefined) {
     return (
       <Paper withBorder p="md">
-        <LinkDetails name="" link={link} close={() => setLink(undefined)} />
+        <LinkDetails name="" link={link} close={() => show(undefined)} />
       </Paper>
     );
   }

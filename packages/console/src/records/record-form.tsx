@@ -198,22 +198,24 @@ export function RecordForm(props: RecordFormProps & Saving) {
                 error={atFields.get(field.name)}
               />
             ))}
-            {isAtFields || invalid.size > 0 ? (
-              <Alert color="red" variant="outline" role="alert">
-                {t("records.form.attention", { count: atFields.size })}
-              </Alert>
-            ) : (
-              error !== undefined && <ProblemNotice error={error} />
-            )}
-            <DiscardNotice unsaved={unsaved} />
-            <Group justify="flex-end" className="form-actions">
-              <Button variant="default" onClick={unsaved.leave}>
-                {t("common.cancel")}
-              </Button>
-              <Button type="submit" loading={busy} disabled={edits !== undefined && !isChanged}>
-                {plan === undefined || !changesAccess ? submitLabel : t("common.review")}
-              </Button>
-            </Group>
+            <Stack className="form-actions" gap="sm">
+              {isAtFields || invalid.size > 0 ? (
+                <Alert color="red" variant="outline" role="alert">
+                  {t("records.form.attention", { count: atFields.size })}
+                </Alert>
+              ) : (
+                error !== undefined && <ProblemNotice error={error} />
+              )}
+              <DiscardNotice unsaved={unsaved} />
+              <Group justify="flex-end">
+                <Button variant="default" onClick={unsaved.leave}>
+                  {t("common.cancel")}
+                </Button>
+                <Button type="submit" loading={busy} disabled={edits !== undefined && !isChanged}>
+                  {plan === undefined || !changesAccess ? submitLabel : t("common.review")}
+                </Button>
+              </Group>
+            </Stack>
           </Stack>
         </form>
       )}

@@ -11,7 +11,7 @@ import { setupServer } from "msw/node";
 import type { OfferedProvider } from "../app/providers.ts";
 import type { Session } from "../app/session-requests.ts";
 import { type ApiOperation, findOperation, schemaViolations } from "./openapi-document.ts";
-import { newId, sampleOf } from "./sample.ts";
+import { sampleOf } from "./sample.ts";
 
 export interface ReceivedRequest {
   readonly operation: string;
@@ -36,6 +36,8 @@ class MockApi {
   #permissions: readonly Permission[] = permissions;
   #session: Session | undefined;
   #providers: readonly OfferedProvider[] | Response = [];
+  /** The answer to the next recovery code. Undefined if every code is refused. */
+  #nextRecoveryCode: string | undefined;
   #requests: ReceivedRequest[] = [];
   #violations: string[] = [];
   readonly #pending = new Set<Promise<Response>>();
@@ -45,6 +47,7 @@ class MockApi {
     this.#permissions = permissions;
     this.#session = undefined;
     this.#providers = [];
+    this.#nextRecoveryCode = undefined;
     this.#requests = [];
     this.#violations = [];
     this.#responders.clear();
@@ -52,13 +55,14 @@ class MockApi {
   }
 
   /** Starts a session with these permissions. */
-  signIn(held: readonly Permission[] = permissions): void {
+  signIn(held: readonly Permission[] = permissions, changed: Partial<Session> = {}): void {
     this.#permissions = held;
     this.#session = {
-      apiKey: { id: newId(), name: "Test key" },
+      apiKey: { id: "01980000-0000-7000-8000-00000000cccc", name: "Test key" },
       tenant: { id: "01980000-0000-7000-8000-00000000aaaa", name: "Example Ltd" },
       permissions: held,
       expiresAt: "2026-12-01T00:00:00.000Z",
+      ...changed,
     };
   }
 
@@ -76,6 +80,11 @@ class MockApi {
   /** Ends the session: every request is refused with 401 until the next sign-in. */
   endSession(): void {
     this.#session = undefined;
+  }
+
+  /** Accepts every recovery code, starts the session of its person, and answers with the next code. */
+  acceptRecoveryCodes(nextCode: string): void {
+    this.#nextRecoveryCode = nextCode;
   }
 
   /** Sets the identity providers that the sign-in page finds for every name, or an error. */
@@ -130,6 +139,7 @@ class MockApi {
     // Not in demo mode.
     if (url.pathname === "/console/sign-in") return HttpResponse.json({ publicUrl: url.origin });
     if (url.pathname === "/console/sign-in/providers") return this.#findProviders(request);
+    if (url.pathname === "/console/recovery") return this.#recover();
     const operation = findOperation(request.method, url.pathname);
     if (operation === undefined) {
       return this.#violation(`The API has no operation ${request.method} ${url.pathname}.`);
@@ -161,6 +171,12 @@ class MockApi {
     const invalid = schemaViolations(schema, body);
     if (invalid.length > 0) this.#violation(`The answer to ${operation.id}: ${invalid.join("; ")}`);
     return HttpResponse.json(body as object, { status, headers: hasEtag ? { etag } : {} });
+  }
+
+  #recover(): Response {
+    if (this.#nextRecoveryCode === undefined) return problem("sign_in_failed");
+    this.signInPerson(this.#permissions);
+    return HttpResponse.json({ ...this.#session, recoveryCode: this.#nextRecoveryCode });
   }
 
   async #findProviders(request: Request): Promise<Response> {

@@ -1,6 +1,6 @@
 /** The ways to sign in: passkey and identity provider first, and the others collapsed. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, type Ref, useEffect, useId, useRef, useState } from "react";
 import { app } from "../../messages/en/app.ts";
 import { signIn as texts } from "../../messages/en/sign-in.ts";
 import {
@@ -29,6 +29,8 @@ export interface ProviderTab {
   readonly provider: OfferedProvider | undefined;
   /** The person left for the provider. */
   readonly opened: () => void;
+  /** A sign-in with a recovery code starts, or fails. Until it fails, the form shows the next code. */
+  readonly recovering: (on: boolean) => void;
 }
 
 export function SignInWays({ done, tab }: SignInWaysProps) {
@@ -50,7 +52,7 @@ export function SignInWays({ done, tab }: SignInWaysProps) {
       )}
       <section className="entrance-others" aria-label={texts.page.otherWays}>
         <ApiKeyForm done={done} />
-        <RecoveryForm done={done} />
+        <RecoveryForm done={done} tab={tab} />
         {tab === undefined && (
           <a className="entrance-button entrance-subtle" href={enrolPath}>
             {texts.enrol.enterCode}
@@ -210,11 +212,12 @@ function DemoPeople({ people, done }: DemoPeopleProps) {
 interface ProviderLinkProps {
   readonly provider: OfferedProvider;
   readonly tab: ProviderTab | undefined;
+  readonly ref?: Ref<HTMLAnchorElement>;
   readonly children: ReactNode;
 }
 
-function ProviderLink({ provider, tab, children }: ProviderLinkProps) {
-  const look = { className: "entrance-button entrance-primary" };
+function ProviderLink({ provider, tab, ref, children }: ProviderLinkProps) {
+  const look = { className: "entrance-button entrance-primary", ref };
   if (tab === undefined) {
     return (
       <a {...look} href={signInPath(provider)}>
@@ -235,6 +238,11 @@ function ProviderForm({ tab }: Pick<ProviderLinkProps, "tab">) {
   const [found, setFound] = useState<readonly OfferedProvider[]>();
   const { busy, error, attempt } = useAttempt();
   const id = useId();
+  const first = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    // The links replace the focused button.
+    if (found !== undefined) first.current?.focus();
+  }, [found]);
   const find = async () => {
     const providers = await findProviders(name.trim());
     const [only, ...others] = providers;
@@ -271,8 +279,8 @@ function ProviderForm({ tab }: Pick<ProviderLinkProps, "tab">) {
           {texts.page.noProviders}
         </p>
       )}
-      {found?.map((provider) => (
-        <ProviderLink key={provider.path} provider={provider} tab={tab}>
+      {found?.map((provider, position) => (
+        <ProviderLink key={provider.path} provider={provider} tab={tab} ref={position === 0 ? first : null}>
           {texts.page.provider.replace("{{name}}", provider.name)}
         </ProviderLink>
       ))}
@@ -285,7 +293,7 @@ function ProviderForm({ tab }: Pick<ProviderLinkProps, "tab">) {
   );
 }
 
-function RecoveryForm({ done }: Pick<SignInWaysProps, "done">) {
+function RecoveryForm({ done, tab }: Pick<SignInWaysProps, "done"> & Pick<ProviderLinkProps, "tab">) {
   const [opened, setOpened] = useState(false);
   const [code, setCode] = useState("");
   const [recovered, setRecovered] = useState<RecoveredSession>();
@@ -310,9 +318,18 @@ function RecoveryForm({ done }: Pick<SignInWaysProps, "done">) {
       </Button>
     );
   }
+  const recover = async () => {
+    tab?.recovering(true);
+    try {
+      setRecovered(await signInWithRecoveryCode(code));
+    } catch (problem) {
+      tab?.recovering(false);
+      throw problem;
+    }
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void attempt(async () => setRecovered(await signInWithRecoveryCode(code)));
+    void attempt(recover);
   };
   return (
     <form onSubmit={submit}>

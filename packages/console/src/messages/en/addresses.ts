@@ -18,7 +18,7 @@ export const addresses = {
     kindIp: "IP address",
     kindName: "Host name",
     kindNetwork: "Network",
-    kindWildcard: "Domain",
+    kindWildcard: "Wildcard name",
     protocols: "Protocols",
     resource: "Resource",
   },

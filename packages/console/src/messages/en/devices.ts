@@ -4,7 +4,7 @@ export const devices = {
     copyPage: "Copy address for the owner",
     label: "Add device",
     link: "A person who cannot sign in yet needs an enrolment link first.",
-    text: "The owner of a device adds it: on the page “My access and devices”, or with the device agent.",
+    text: "Owners add their devices on the page “My access and devices”, or with the device agent.",
   },
   approval: {
     approve: "Approve",
@@ -33,7 +33,7 @@ export const devices = {
     title: "Delete device {{name}}?",
   },
   empty: {
-    text: "The owner of a device adds it on the own page, or with the device agent. Enrolled devices appear here automatically.",
+    text: "Owners add their devices on the page “My access and devices”, or with the device agent. Enrolled devices appear here automatically.",
     title: "No devices yet",
   },
   fields: {
@@ -70,7 +70,7 @@ export const devices = {
   },
   routes: {
     blocks: "Routed blocks",
-    empty: "The device gets routes to the resources that policies allow. Nothing allows it access now.",
+    empty: "The device gets routes to the resources that policies allow. It has no access now.",
     emptyTitle: "No routes",
     gateway: "Gateway",
     names: "Resolved names",

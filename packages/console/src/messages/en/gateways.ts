@@ -56,7 +56,7 @@ export const gateways = {
   more: "More",
   noun: "gateways",
   resources: "Resources ({{count, number}})",
-  resourcesEmpty: "The gateway forwards traffic to its resources. Publish one, or connect the gateway on its page.",
+  resourcesEmpty: "Publish a resource, or connect the gateway on the page of a resource.",
   search: "Name or endpoint",
   settings: {
     check: "Check state",

@@ -19,7 +19,6 @@ export const groups = {
   },
   fields: {
     deviceSessionLifetime: "Device session lifetime",
-
     deviceSessionLifetimeHelp:
       "How long devices of members are trusted after a sign-in: 15 minutes to a year. The shortest lifetime of the tenant and of the user's groups applies. Empty: no limit by this group.",
     deviceSessionLifetimeMinutes: "Device session lifetime (minutes)",
@@ -34,6 +33,7 @@ export const groups = {
     empty: "No members yet",
     emptyText:
       "Members get the access and the roles of the group. Add users, or choose the group when you invite them.",
+    select: "Select at least one user.",
     title: "Members ({{count, number}})",
   },
   minutes_one: "{{count, number}} minute",

@@ -23,8 +23,8 @@ export const overview = {
   findings: {
     closed: {
       address: "<record>{{name}}</record>: {{address}} ({{block}})",
-      count_one: "{{found, number}} of {{count, number}} address is in a closed block",
-      count_other: "{{found, number}} of {{count, number}} addresses are in closed blocks",
+      count_one: "{{found, number}} of {{count, number}} address in a closed block",
+      count_other: "{{found, number}} of {{count, number}} addresses in closed blocks",
       none_one: "The address is in no closed block",
       none_other: "No address is in a closed block",
       text: "Replace these addresses. They open machines, links or metadata services next to a gateway.",
@@ -33,8 +33,8 @@ export const overview = {
     examined: "{{examined, number}} of {{total, number}} examined",
     policies: {
       all: "All policies",
-      count_one: "{{found, number}} of {{count, number}} policy never matches",
-      count_other: "{{found, number}} of {{count, number}} policies never match",
+      count_one: "{{found, number}} of {{count, number}} policy unused",
+      count_other: "{{found, number}} of {{count, number}} policies unused",
       empty: "No active policies yet",
       hidden: "shadowed by an earlier policy",
       hiddenBy: "<hidden>{{name}}</hidden>: shadowed by <by>{{other}}</by>",
@@ -50,8 +50,8 @@ export const overview = {
     reason: "<record>{{name}}</record>: {{reason}}",
     resources: {
       all: "All resources",
-      count_one: "{{found, number}} of {{count, number}} resource is unreachable",
-      count_other: "{{found, number}} of {{count, number}} resources are unreachable",
+      count_one: "{{found, number}} of {{count, number}} resource unreachable",
+      count_other: "{{found, number}} of {{count, number}} resources unreachable",
       empty: "No resources yet",
       gateways_offline: "none of its gateways is online",
       no_addresses: "it has no address with a protocol",

@@ -112,7 +112,7 @@ export const signIn = {
   },
   signedIn: {
     open: "Open the console here",
-    text: "Close this tab and return to your work. Its page continues by itself.",
+    text: "Close this tab. The console continues in the tab that you came from.",
     title: "You are signed in",
   },
   stepUp: {

@@ -5,7 +5,8 @@ import { usePermission } from "../../app/session.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 
 const resources = paged("/tenants/resources");
-const mostPages = 10;
+/** Each page is one request. The owners of other addresses stay unknown. */
+const mostPages = 3;
 
 /** Addresses do not say which resource they belong to. Resources list their addresses. */
 export function ResourceOfAddress({ id }: { readonly id: string }) {
@@ -25,6 +26,6 @@ export function ResourceOfAddress({ id }: { readonly id: string }) {
     },
   });
   const owner = data?.get(id);
-  if (owner === undefined) return null;
+  if (owner === undefined) return "–";
   return <RecordLink to={`/resources/${owner.id}`}>{owner.name}</RecordLink>;
 }

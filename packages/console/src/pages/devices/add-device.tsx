@@ -1,5 +1,6 @@
 /** Adding a device: its owner does that on the own page or with the agent, and may need a link to sign in first. */
 import { Button, Group, Stack, Text } from "@mantine/core";
+import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
@@ -8,8 +9,10 @@ import { LinkForPerson } from "../../records/link-for-person.tsx";
 
 export function AddDevice({ close }: { readonly close: () => void }) {
   const page = `${globalThis.location.origin}/console/my`;
+  // Only the button of the link closes it, because the link is shown once.
+  const [showsLink, setShowsLink] = useState(false);
   return (
-    <Dialog title={t("devices.add.label")} onClose={close}>
+    <Dialog title={t("devices.add.label")} onClose={close} closable={!showsLink}>
       <Stack>
         <Text>
           {t("devices.add.text")} <GuideLink to="device#enrol" />
@@ -18,12 +21,14 @@ export function AddDevice({ close }: { readonly close: () => void }) {
           {t("devices.add.copyPage")}
         </CopyText>
         <Text>{t("devices.add.link")}</Text>
-        <LinkForPerson />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={close}>
-            {t("common.close")}
-          </Button>
-        </Group>
+        <LinkForPerson onLink={setShowsLink} />
+        {!showsLink && (
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              {t("common.close")}
+            </Button>
+          </Group>
+        )}
       </Stack>
     </Dialog>
   );

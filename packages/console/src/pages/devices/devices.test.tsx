@@ -1,3 +1,4 @@
+import { permissions } from "@gatehouse/contract/permissions";
 import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
@@ -91,5 +92,28 @@ describe("the page of a device", () => {
     await click(user, t("common.delete"));
     await waitFor(() => expect(currentPath()).toBe("/devices"));
     expect(mockApi.received("deleteDevice")).toMatchObject([{ ifMatch: etag }]);
+  });
+});
+
+describe("the dialog that adds a device", () => {
+  test("closes only by the button of the link while it shows the link", async () => {
+    mockApi.signInPerson(permissions);
+    const link = sample("NewEnrolmentLink", {
+      url: "https://gatehouse.example.com/console/enrol#secret",
+      code: "ABCD-EFGH",
+    });
+    mockApi.answer("post", "/tenants/users/{id}/enrolment-links", link);
+    const user = openConsole("/devices");
+    await click(user, t("devices.add.label"));
+    const dialog = await findDialog(t("devices.add.label"));
+    const closers = () => dialog.queryAllByRole("button", { name: t("common.close") });
+    expect(closers()).toHaveLength(2);
+    await click(user, t("enrolmentLinks.createFor"));
+    await dialog.findByText(link.url);
+    expect(closers()).toEqual([]);
+    await user.keyboard("{Escape}");
+    dialog.getByText(link.url);
+    await user.click(dialog.getByRole("button", { name: t("records.secret.saved") }));
+    expect(closers()).toHaveLength(2);
   });
 });

@@ -11,7 +11,15 @@ import { useEditing } from "../../records/use-editing.ts";
 import type { Group } from "./group-fields.ts";
 
 const fields: readonly Field[] = [
-  { kind: "records", name: "users", label: t("users.title"), path: "/tenants/users", required: true },
+  {
+    kind: "records",
+    name: "users",
+    label: t("users.title"),
+    path: "/tenants/users",
+    required: true,
+    // The picker returns ids.
+    validate: (value) => ((value as readonly string[]).length > 0 ? undefined : t("groups.members.select")),
+  },
 ];
 
 export function GroupMembers({ group }: { readonly group: Group }) {

@@ -3,6 +3,7 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { useQuery } from "@tanstack/react-query";
 import { paged, whole } from "../../app/api.ts";
 import { followChanges } from "../../app/live-updates.ts";
+import { usePermission } from "../../app/session.ts";
 
 const gateways = whole("/tenants/gateways");
 const resources = paged("/tenants/resources");
@@ -12,6 +13,8 @@ const access = paged("/tenants/access");
 const gatewaysRefreshMs = 15_000;
 /** Events refetch the other queries. The interval is for changes without events, such as times and posture. */
 const refreshMs = 60_000;
+/** The interval of a session that receives no events. */
+const refreshWithoutEventsMs = 15_000;
 /** Resources and devices whose access is read, at most of each. One check sends at most six requests. */
 const mostExamined = 2;
 
@@ -36,7 +39,8 @@ export function useProgress(): Progress | undefined {
   const device = useAny("/tenants/devices");
   const policy = useAny("/tenants/policies", { "filter[type]": "PRIVATE", "filter[action]": "true" });
   const isReady = resource === true && device === true && policy === true;
-  const { data: found } = useQuery({ ...reachedQuery, enabled: isReady });
+  const refetchInterval = useRefreshMs();
+  const { data: found } = useQuery({ ...reachedQuery, refetchInterval, enabled: isReady });
   if (all === undefined || resource === undefined || device === undefined || policy === undefined) return undefined;
   if (isReady && found === undefined) return undefined;
   // Once deployed, a gateway that is offline is a finding of the overview, not a step.
@@ -46,13 +50,17 @@ export function useProgress(): Progress | undefined {
 
 /** The first access that exists. Undefined while there is none. */
 export function useReachedPath(): ReachedPath | undefined {
-  const { data } = useQuery(reachedQuery);
+  const refetchInterval = useRefreshMs();
+  const { data } = useQuery({ ...reachedQuery, refetchInterval });
   return data?.[0];
+}
+
+function useRefreshMs(): number {
+  return usePermission("events:read") ? refreshMs : refreshWithoutEventsMs;
 }
 
 const reachedQuery = {
   queryKey: [access.path, "first"],
-  refetchInterval: refreshMs,
   meta: followChanges(
     "/tenants/admission-rules",
     devices.path,
@@ -86,7 +94,7 @@ function useAny(
   const { data } = useQuery({
     queryKey: [path, "any", query],
     queryFn: async ({ signal }) => (await paged(path).read({ ...query, limit: 1 }, signal)).total > 0,
-    refetchInterval: refreshMs,
+    refetchInterval: useRefreshMs(),
   });
   return data;
 }
