@@ -16,8 +16,8 @@ const bindingName = "recordInteraction";
 
 /**
  * Runs in each page. A field counts once, however much is typed into it and whether a click leads into it. Opening a
- * list and choosing from it count separately. Playwright stops clicks that would miss their target at the window, before
- * the document has them.
+ * list and choosing from it count separately. Playwright stops clicks that would miss their target at the window,
+ * before the document has them.
  */
 const recorder = `{
   const isTyped = (element) =>
