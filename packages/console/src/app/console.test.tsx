@@ -145,9 +145,10 @@ describe("a session that ends while a form is open", () => {
     mockApi.acceptRecoveryCodes("NEXT-CODE");
     await user.click(useCode());
     await dialog.findByText("NEXT-CODE");
+    const requests = vi.spyOn(globalThis, "fetch");
     returnToWindow();
-    await mockApi.settled();
-    dialog.getByText("NEXT-CODE");
+    expect(requests.mock.calls.map(([path]) => path)).not.toContain("/console/session");
+    requests.mockRestore();
     await user.click(dialog.getByRole("button", { name: t("signIn.page.saved") }));
     await dialogIsClosed();
     await isSent(user);

@@ -90,7 +90,7 @@ interface ActionProps {
   readonly isPart: boolean;
 }
 
-/** A panel leaves the primary action to its page. */
+/** The action of an empty list. A page has its own primary action, so the action of a panel is less prominent. */
 function Action({ action, isPart }: ActionProps) {
   const look = isPart ? ({ size: "xs", variant: "default" } as const) : {};
   return "to" in action ? (

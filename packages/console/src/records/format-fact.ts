@@ -12,7 +12,7 @@ export function formatFactName(name: string): string {
 /** The name of a fact as a label, such as "Disk encrypted". */
 export function formatFactLabel(name: string): string {
   const words = formatFactName(name);
-  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`.replace(/^Os\b/, "OS");
 }
 
 export function formatFactValue(value: unknown): string {
