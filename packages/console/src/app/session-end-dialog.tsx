@@ -48,7 +48,14 @@ function SignInAgain({ session }: SessionEndDialogProps) {
   };
   const done = (next: Session) => (isSamePrincipal(next, previous) ? resume(next) : setOther(next));
   useSignInElsewhere({ isAwaited: atProvider, isPaused: isRecovering && other === undefined }, done);
-  if (other !== undefined) return <OtherPrincipal session={other} previous={previous} resume={() => resume(other)} />;
+  if (other !== undefined) {
+    const resumeAsOther = () => {
+      resume(other);
+      // What the page shows was read by the previous person or key.
+      void queryClient.invalidateQueries();
+    };
+    return <OtherPrincipal session={other} previous={previous} resume={resumeAsOther} />;
+  }
   const { providerPath, user, tenant } = previous;
   return (
     <Stack>
