@@ -282,7 +282,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     const visit = await world.visit({ key: owner });
     await visit.open("/overview");
     await region(visit, "Unused policies")
-      .getByText(/ of \d+ /)
+      .getByText(/^All \d+ policies can match$/)
       .waitFor();
     expect(await region(visit, "Unused policies").getByText("Interns").count()).toBe(0);
     await visit.leave();
