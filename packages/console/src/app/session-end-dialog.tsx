@@ -51,7 +51,7 @@ function SignInAgain({ session }: SessionEndDialogProps) {
   if (other !== undefined) {
     const resumeAsOther = () => {
       resume(other);
-      // What the page shows was read by the previous person or key.
+      // The page shows data that the previous person or key has read.
       void queryClient.invalidateQueries();
     };
     return <OtherPrincipal session={other} previous={previous} resume={resumeAsOther} />;
