@@ -1,7 +1,7 @@
 /** Runs before each file of component tests. */
 import { notifications } from "@mantine/notifications";
 import { configure } from "@testing-library/dom";
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
 import { palette } from "../app/palette.tsx";
 import { resumeRequests } from "../app/session-end.ts";
 import { closeConsole } from "./console-page.tsx";
@@ -34,4 +34,8 @@ afterEach(async () => {
   await mockApi.settled();
   expect(mockApi.violations()).toEqual([]);
 });
-afterAll(() => mockServer.close());
+afterAll(async () => {
+  // A page that loads without a window would stay broken in the files after this one.
+  await vi.dynamicImportSettled();
+  mockServer.close();
+});
