@@ -39,6 +39,10 @@ describe("closed targets", () => {
     "2002:7f00:1::",
     "2002:a9fe:a9fe::1",
     "2001:0:1:2:3:4:8001:fffe",
+    "2001:db8::5efe:127.0.0.1",
+    "2001:db8::200:5efe:169.254.169.254",
+    "fd00::5efe:a9fe:a9fe",
+    "2002:a00:1::5efe:7f00:1",
   ])("include %s", (address) => {
     expect(isClosedTarget(address)).toBe(true);
   });
@@ -60,6 +64,9 @@ describe("closed targets", () => {
     "64:ff9b:1::a00:1",
     "64:ff9b:1:a00:0:100::",
     "2002:a00:1::1",
+    "2001:db8::5efe:10.0.0.1",
+    "2001:db8::100:5efe:127.0.0.1",
+    "2001:db8::5eff:127.0.0.1",
   ])("exclude %s", (address) => {
     expect(isClosedTarget(address)).toBe(false);
   });
@@ -116,6 +123,8 @@ describe("the closed block of a range", () => {
     ["fd20:ce::254", "fd20:ce::254/128"],
     ["64:ff9b:1::a9fe:a9fe", "169.254.0.0/16"],
     ["64:ff9b:1::7f00:0/104", "127.0.0.0/8"],
+    ["fd00::5efe:169.254.169.254", "169.254.0.0/16"],
+    ["fd00::200:5efe:7f00:0/104", "127.0.0.0/8"],
   ])("of %s is %s", (text, block) => {
     expect(blockOf(text)).toBe(block);
   });

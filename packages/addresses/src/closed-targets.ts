@@ -2,7 +2,7 @@
 import { formatIpAddress, type IpVersion } from "./ip-address.ts";
 import { type IpBlock, isWithin, parseIpBlock } from "./ip-block.ts";
 import { formatIpRange, type IpRange, lastAddressOf } from "./ip-ranges.ts";
-import { DEVICE_POOL, nonRoutableBlocks } from "./special-purpose.ts";
+import { DEVICE_POOL, isIsatap, nonRoutableBlocks } from "./special-purpose.ts";
 
 /**
  * Metadata services of clouds outside link-local space. They give credentials of the machine to each program on it:
@@ -35,7 +35,7 @@ export function isClosedTarget(address: string, more: readonly IpBlock[] = []): 
 }
 
 /**
- * Returns the closed block that a new PRIVATE address or block would open; undefined if there is none. IPv4 addresses
+ * Returns the closed block that a new PRIVATE address or block would open, or undefined. IPv4 addresses
  * that the range embeds count too. A larger block stays open although it contains metadata services, such as fc00::/7:
  * sites use such blocks.
  */
@@ -65,12 +65,18 @@ function covers(outer: IpBlock, inner: IpBlock): boolean {
 
 /**
  * Returns the IPv4 addresses that translators and tunnels reach through an IPv6 address: IPv4-mapped, -translated and
- * -compatible addresses, NAT64 with the well-known and the local-use prefix (RFC 6052, RFC 8215), 6to4 and Teredo.
+ * -compatible addresses, NAT64 with the well-known and the local-use prefix (RFC 6052, RFC 8215), 6to4, Teredo, and
+ * ISATAP with any prefix.
  */
 export function embeddedAddresses(address: string): readonly string[] {
   const single = parseIpBlock(address);
   if (single?.family !== 6) return [];
   const bits = single.first;
+  const byPrefix = embeddedByPrefix(bits);
+  return isIsatap(bits) ? [...byPrefix, ipv4Text(bits)] : byPrefix;
+}
+
+function embeddedByPrefix(bits: bigint): readonly string[] {
   if (lastBitsPrefixes.some((prefix) => bits >> 32n === prefix)) return [ipv4Text(bits)];
   if (bits >> 112n === 0x2002n) return [ipv4Text(bits >> 80n)];
   if (bits >> 96n === 0x2001_0000n) return [ipv4Text(bits ^ 0xffff_ffffn)];

@@ -191,5 +191,14 @@ export const unclassifiedRanges: readonly IpRange[] = SPECIAL_PURPOSE_BLOCKS.fil
   ({ globallyReachable }) => globallyReachable === null,
 ).map(({ block }) => rangeOf(block));
 
+/**
+ * Whether an IPv6 address has an ISATAP interface identifier (RFC 5214, section 6.1): ::0:5efe:a.b.c.d, or
+ * ::200:5efe:a.b.c.d for globally unique IPv4 addresses. A tunnel delivers such packets to the IPv4 address.
+ */
+export function isIsatap(bits: bigint): boolean {
+  const word = (bits >> 32n) & 0xffff_ffffn;
+  return word === 0x0000_5efen || word === 0x0200_5efen;
+}
+
 /** IPv6 addresses that embed the IPv4 address they translate to (RFC 6052). */
 export const translationRange: IpRange = rangeOf("64:ff9b::/96");

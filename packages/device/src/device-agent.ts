@@ -4,12 +4,11 @@
  */
 
 import { canonicalAddress } from "@gatehouse/addresses/ip-block";
-import type { Clock } from "@gatehouse/agent-core/clock";
 import { ConfigurationHolder } from "@gatehouse/agent-core/configuration/configuration-holder";
 import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
 import { type HostResolver, hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";
 import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
-import { errorMessage, type Log } from "@gatehouse/agent-core/log";
+import { errorMessage } from "@gatehouse/agent-core/log";
 import { SerialQueue } from "@gatehouse/agent-core/serial-queue";
 import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import { explanations } from "@gatehouse/agent-protocol/device/agent-link";
@@ -23,15 +22,8 @@ import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/rec
 import type { DeviceFolder, DeviceTrust } from "./configuration/device-folder.ts";
 import { contentProblem, isDeviceConfiguration } from "./configuration/validate-device-configuration.ts";
 import { hasSessionEnded, withoutGateways } from "./session/session-end.ts";
-import { carriers, type Draining, nextDraining, notDraining } from "./tunnel/drain-routes.ts";
-import type { DrainTunnel } from "./tunnel/drain-tunnel.ts";
-import {
-  isSilent,
-  observedSelection,
-  type PathSelection,
-  selectedPath,
-  selectionFor,
-} from "./tunnel/path-selection.ts";
+import { DrainingGateways, type DrainingParts } from "./tunnel/draining-gateways.ts";
+import { observedSelection, type PathSelection, selectedPath, selectionFor } from "./tunnel/path-selection.ts";
 import type { Tunnel } from "./tunnel/tunnel.ts";
 import { type BypassRoute, gatewaysOfNames, type WantedTunnel, wantedTunnel } from "./tunnel/wanted-tunnel.ts";
 
@@ -40,21 +32,17 @@ export type DeviceOutcome =
   | { readonly state: "applied"; readonly configuration: ConfigurationName }
   | { readonly state: "failed"; readonly reason: DeviceFailureReason; readonly message: string };
 
-interface DeviceAgentParts {
+interface DeviceAgentParts extends DrainingParts {
   /** The id that this machine is enrolled as. */
   readonly device: string;
   /** The URL of the control plane, which is never reached through the tunnel. */
   readonly url: string;
   readonly tunnel: Pick<Tunnel, "apply" | "remove" | "livePeers">;
-  /** Lets connections finish at draining gateways; absent: these connections break. */
-  readonly drainTunnel?: Pick<DrainTunnel, "apply" | "remove" | "livePeers"> | undefined;
   readonly folder: DeviceFolder;
   readonly names: ResolvedNames;
   readonly hosts: HostResolver;
   /** Whether the control plane is connected. It then ends sessions by its own clock. */
   readonly isLinked?: () => boolean;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** A gateway as the device sees it. */
@@ -73,8 +61,6 @@ export interface GatewayState {
 const observeMs = 5_000;
 /** The interval at which the machine is reconciled: endpoint addresses change, and people change routes. */
 const reconcileMs = 60_000;
-/** A WireGuard session ends after this time without a handshake. */
-const sessionMs = 180_000;
 /** The limit of a heartbeat's gateways. */
 const mostReported = 1_000;
 
@@ -88,9 +74,7 @@ export class DeviceAgent {
   /** Path selections by the gateway's public key. */
   #selections = new Map<string, PathSelection>();
   #applied: WantedTunnel | undefined;
-  #draining: Draining = notDraining;
-  /** The paths to draining gateways, by public key. */
-  #drainSelections = new Map<string, PathSelection>();
+  readonly #draining: DrainingGateways;
   #reconciledAt = 0;
   #checkedAt = 0;
   /** The session has ended by the clock of this machine, while the control plane is not connected. */
@@ -103,6 +87,7 @@ export class DeviceAgent {
   constructor(parts: DeviceAgentParts) {
     this.#parts = parts;
     this.#holder = new ConfigurationHolder(parts.folder, parts.log);
+    this.#draining = new DrainingGateways(parts);
   }
 
   /** Resumes the stored configuration, or removes what an earlier run left. Must be called first. */
@@ -212,8 +197,8 @@ export class DeviceAgent {
   }
 
   async #resume(): Promise<void> {
-    const { folder, drainTunnel, log } = this.#parts;
-    await drainTunnel?.remove();
+    const { folder, log } = this.#parts;
+    await this.#draining.remove();
     const stored = this.#trust === undefined ? undefined : await folder.configuration();
     const outcome = stored === undefined ? undefined : await this.#apply(stored, false);
     this.#mustResume = outcome?.state === "failed" && outcome.reason === "not_applied";
@@ -306,53 +291,16 @@ export class DeviceAgent {
       pathTo: ({ publicKey }: DeviceGateway) => paths.get(publicKey),
       controlPlane: await this.#controlPlane(),
     });
-    const draining = await this.#nextDraining(wanted, previous);
-    const starts = draining.routes.some((route) => !this.#draining.routes.includes(route));
-    const isExchange = starts && this.#draining.routes.some(({ publicKey }) => wanted.peers.has(publicKey));
-    // A draining gateway gets its second path before it loses the first. A returning gateway: the other way round.
-    if (starts) await this.#applyDraining(draining, wanted, isExchange);
-    await tunnel.apply(wanted);
-    this.#applied = wanted;
-    if (!starts || (isExchange && this.#draining === draining)) await this.#applyDraining(draining, wanted);
+    await this.#draining.duringChange({ applied: this.#applied, wanted, selections: previous }, async () => {
+      await tunnel.apply(wanted);
+      this.#applied = wanted;
+    });
   }
 
   #isSessionOverNow(): boolean {
     const { isLinked = () => false, clock } = this.#parts;
     const content = this.#used?.content;
     return content !== undefined && content.gateways.length > 0 && hasSessionEnded(content, clock.now()) && !isLinked();
-  }
-
-  async #nextDraining(wanted: WantedTunnel, selections: ReadonlyMap<string, PathSelection>): Promise<Draining> {
-    const { drainTunnel, tunnel, clock } = this.#parts;
-    const isGone = [...(this.#applied?.peers.keys() ?? [])].some((key) => !wanted.peers.has(key));
-    if (drainTunnel === undefined || (!isGone && this.#draining.routes.length === 0)) return notDraining;
-    // Without access to anything, connections have no right to finish.
-    if (wanted.peers.size === 0) return notDraining;
-    const now = clock.now();
-    const live = isGone ? await tunnel.livePeers() : new Map<string, LivePeer>();
-    const isAnswering = (key: string) =>
-      selections.get(key)?.unansweredSince === undefined && (live.get(key)?.lastHandshake ?? 0) > now - sessionMs;
-    return nextDraining(this.#draining, this.#applied, wanted, isAnswering, now);
-  }
-
-  /** Lets connections finish at gateways that the tunnel no longer has. If that fails, the connections break. */
-  async #applyDraining(next: Draining, wanted: WantedTunnel, isMoving = false): Promise<void> {
-    const { drainTunnel, clock, log } = this.#parts;
-    if (drainTunnel === undefined || (next.routes.length === 0 && this.#draining.routes.length === 0)) return;
-    try {
-      await drainTunnel.apply(next, carriers(wanted), isMoving);
-      this.#draining = next;
-    } catch (err) {
-      log("failed to drain gateways; their connections break", { err });
-      this.#draining = notDraining;
-      await drainTunnel.remove().catch(() => {});
-    }
-    this.#drainSelections = new Map(
-      this.#draining.routes.map(({ publicKey, endpoint }) => [
-        publicKey,
-        selectionFor({ endpoint, relays: [] }, this.#drainSelections.get(publicKey), clock.now()),
-      ]),
-    );
   }
 
   async #resolvedPath(publicKey: string): Promise<string | undefined> {
@@ -436,7 +384,7 @@ export class DeviceAgent {
       return;
     }
     const hasMoved = this.#observe(this.configuration?.gateways ?? [], live, now);
-    await this.#endDraining(now);
+    if (this.#applied !== undefined) await this.#draining.endSilent(this.#applied, now);
     if (!hasMoved && now - this.#reconciledAt < reconcileMs) return;
     await this.#reconcile();
     if (this.#holder.failure !== undefined && this.#trust !== undefined) await this.#holder.persist(used, this.#trust);
@@ -461,27 +409,8 @@ export class DeviceAgent {
     return hasMoved;
   }
 
-  /** Ends the draining of gateways that no longer answer, or whose time is over. Their remaining connections break. */
-  async #endDraining(now: number): Promise<void> {
-    const { drainTunnel } = this.#parts;
-    const applied = this.#applied;
-    if (drainTunnel === undefined || applied === undefined || this.#draining.routes.length === 0) return;
-    const live = await drainTunnel.livePeers();
-    for (const [key, selection] of this.#drainSelections) {
-      this.#drainSelections.set(key, observedSelection(selection, live.get(key), now));
-    }
-    const routes = this.#draining.routes.filter(({ publicKey, until }) => {
-      const selection = this.#drainSelections.get(publicKey);
-      return until > now && selection !== undefined && !isSilent(selection, now);
-    });
-    if (routes.length === this.#draining.routes.length) return;
-    await this.#applyDraining({ ...this.#draining, routes }, applied);
-  }
-
   async #removeAll(): Promise<void> {
     this.#applied = undefined;
-    this.#draining = notDraining;
-    const { tunnel, drainTunnel } = this.#parts;
-    await Promise.all([tunnel.remove(), drainTunnel?.remove()]);
+    await Promise.all([this.#parts.tunnel.remove(), this.#draining.remove()]);
   }
 }

@@ -69,7 +69,7 @@ test.each<[what: string, text: string, holds: string, holdsNot: string]>([
   [
     "a configuration without gateways says so",
     wgQuickText({ ...configuration, gateways: [] }, options),
-    "# There is no gateway",
+    "# No gateways",
     "[Peer]",
   ],
 ])("%s", (_, text, holds, holdsNot) => {

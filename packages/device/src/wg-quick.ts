@@ -25,9 +25,7 @@ export function wgQuickText(
       ? "# Valid until access or gateways change. No time condition ends it."
       : `# Valid until ${formatTime(until)}.`,
     "# This file does not follow changes. Print it again after a change, or use gatehouse device run.",
-    ...(gateways.length === 0
-      ? ["# There is no gateway: the device has no access, or no gateway for it is online."]
-      : []),
+    ...(gateways.length === 0 ? ["# No gateways: the device has no access, or no gateway for it is online."] : []),
     "",
     "[Interface]",
     privateKey === undefined

@@ -14,7 +14,7 @@ import type {
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Agent } from "./agent.ts";
 import { StateFolder } from "./configuration/state-folder.ts";
-import { closedTable } from "./enforcement/traffic-rules.ts";
+import { closedTable } from "./enforcement/base-chains.ts";
 import { AnswerFilter } from "./names/answer-filter.ts";
 import { EndpointHosts } from "./names/endpoint-hosts.ts";
 import { LearnedNames } from "./names/learned-names.ts";

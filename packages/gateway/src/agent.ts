@@ -17,15 +17,10 @@ import type { StateFolder } from "./configuration/state-folder.ts";
 import { contentAt, endedDevices, nextChangeAt } from "./configuration/time-windows.ts";
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
+import { closedTable, type ForwardingSettings } from "./enforcement/base-chains.ts";
 import type { Kernel } from "./enforcement/kernel.ts";
 import type { NftState } from "./enforcement/nft-state.ts";
-import {
-  closedTable,
-  type ForwardingSettings,
-  type PolicyPart,
-  policyPart,
-  withNames,
-} from "./enforcement/traffic-rules.ts";
+import { type PolicyPart, policyPart, withNames } from "./enforcement/traffic-rules.ts";
 import type { AnswerFilter } from "./names/answer-filter.ts";
 import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { LearnedNames } from "./names/learned-names.ts";

@@ -3,8 +3,9 @@ import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
 import { printingPrograms } from "@gatehouse/agent-core/system/program-runner";
 import { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
+import type { ForwardingSettings } from "./enforcement/base-chains.ts";
 import { Kernel } from "./enforcement/kernel.ts";
-import { type ForwardingSettings, policyPart, withNames } from "./enforcement/traffic-rules.ts";
+import { policyPart, withNames } from "./enforcement/traffic-rules.ts";
 import { EndpointHosts } from "./names/endpoint-hosts.ts";
 
 /**

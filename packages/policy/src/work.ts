@@ -25,13 +25,13 @@ export const comparedUserCost = 60;
 export const recordCost = 100;
 /** A reference that is compiled, such as a user whom a policy names. */
 export const referenceCost = 10;
-/** The records that are compiled at most before work yields. */
+/** The most records that are compiled before work yields. */
 export const recordsAtOnce = 50;
 /** An entry of a map that is copied or listed. */
 export const entryCost = 6;
 /** An element of a list that is copied. */
 export const copyCost = 0.25;
-/** The entries that are copied or listed at most before work yields. */
+/** The most entries that are copied or listed before work yields. */
 export const entriesAtOnce = 500;
 /** The units that work spends at most before it yields, unless one evaluation costs more. */
 export const yieldAfter = 2_000;

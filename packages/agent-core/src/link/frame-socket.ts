@@ -61,7 +61,7 @@ export class FrameSocket<Message extends { readonly type: string }> {
     return this.#socket;
   }
 
-  /** The subprotocol that the server chose; undefined: there is no connection. */
+  /** The subprotocol that the server chose; undefined before the connection. */
   get subprotocol(): string | undefined {
     return this.#socket?.protocol;
   }

@@ -142,7 +142,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     return this.#rejection;
   }
 
-  /** The subprotocol of the present connection; undefined: there is none. */
+  /** The subprotocol of the present connection, or undefined. */
   get subprotocol(): string | undefined {
     return this.#socket.subprotocol;
   }

@@ -37,12 +37,10 @@ export function contentTreeOf(content: ConfigurationContent): ContentTree {
 export function contentOf(tree: ContentTree): ConfigurationContent {
   return {
     settings: tree.settings,
-    peers: Object.fromEntries(tree.peers.entries()),
-    classes: Object.fromEntries(
-      Array.from(tree.classes.entries(), ([key, members]) => [key, Object.fromEntries(members.entries())]),
-    ),
-    resources: Object.fromEntries(tree.resources.entries()),
-    destinations: Object.fromEntries(tree.destinations.entries()),
+    peers: tree.peers.toRecord(),
+    classes: Object.fromEntries(Array.from(tree.classes.entries(), ([key, members]) => [key, members.toRecord()])),
+    resources: tree.resources.toRecord(),
+    destinations: tree.destinations.toRecord(),
   };
 }
 

@@ -94,7 +94,7 @@ class World {
 
   wantedConfiguration(): WantedConfiguration {
     const content = pool[this.knownContent];
-    if (content === undefined) throw new Error("There is no such content.");
+    if (content === undefined) throw new Error("Unknown content.");
     return { generation: this.isKnown, content, lastsUntil: this.now + lifeMs / 2, lastsAtMost: this.now + 2 * lifeMs };
   }
 
@@ -379,7 +379,7 @@ test("after any sequence of events, every gateway enforces exactly the wanted co
       for (const each of randomEvents) perform(world, each);
       world.settle();
       const wanted = pool[world.wanted];
-      if (wanted === undefined) throw new Error("There is no such content.");
+      if (wanted === undefined) throw new Error("Unknown content.");
       expect(world.agent.enforced?.configuration.envelope.header.root).toBe(contentRoot(wanted, sha256));
       expect(world.server?.phase).toBe("settled");
       tally.enforced += world.history.length;

@@ -92,6 +92,13 @@ export class HashTree<Value> {
     yield* entriesOf(this.#node);
   }
 
+  /** Returns the entries as an object. This is faster than reading `entries`, which matters for whole contents. */
+  toRecord(): Record<string, Value> {
+    const list: (readonly [string, Value])[] = [];
+    collect(this.#node, list);
+    return Object.fromEntries(list);
+  }
+
   /** @param changes the new values; undefined removes a key. The last change of a key counts */
   with(changes: Iterable<Change<Value>>): HashTree<Value> {
     const last = new Map(changes);
@@ -196,6 +203,14 @@ function leafOf(key: string, value: unknown, sha256: HashText): string {
 function* entriesOf<Value>(node: Node<Value>): IterableIterator<readonly [string, Value]> {
   if (node instanceof Branch) for (const child of node.children) yield* entriesOf(child);
   else for (const [index, key] of node.keys.entries()) yield [key, node.values[index] as Value]; // there are as many values as keys
+}
+
+function collect<Value>(node: Node<Value>, list: (readonly [string, Value])[]): void {
+  if (node instanceof Branch) {
+    for (const child of node.children) collect(child, list);
+    return;
+  }
+  for (const [index, key] of node.keys.entries()) list.push([key, node.values[index] as Value]); // as in entriesOf
 }
 
 function childOf<Value>(branch: Branch<Value>, position: number, level: number): Node<Value> {

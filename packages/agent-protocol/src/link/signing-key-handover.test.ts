@@ -26,7 +26,7 @@ test.each([
   ["a step is signed by another key", "A", "D", [chain[0], handover("B", "C", "X"), chain[2]]],
   ["it would have to go back", "D", "A", chain],
   ["the steps form a circle", "A", "D", [handover("A", "B"), handover("B", "A")]],
-  ["there is no step", "A", "D", []],
+  ["no step leads to the key", "A", "D", []],
 ] as const)("an agent does not follow if %s", (_why, from, to, handovers) => {
   const given = handovers.flatMap((each) => each ?? []);
   expect(leadsTo(from, to, given, verify)).toBe(false);

@@ -126,7 +126,7 @@ const cases: readonly (readonly [
     { ask: async () => ({ ...reachable, outcome: "unavailable" }) },
     /No gateway/,
   ],
-  ["there is no configuration", "route", { configuration: () => undefined }, /no valid configuration/],
+  ["the device has no configuration", "route", { configuration: () => undefined }, /no valid configuration/],
   ["the configuration lacks it", "route", {}, /sends nothing to 10\.99\.0\.1/, "10.99.0.1"],
   ["another program took the route", "route", { routeTo: async () => "wlan0" }, /through wlan0 instead.*restart/],
   ["the machine is offline", "route", { routeTo: async () => undefined }, /no route to 10\.80\.0\.7/],

@@ -10,13 +10,13 @@ import type { GatewayState } from "../device-agent.ts";
 import type { DeviceDns } from "../names/device-dns.ts";
 import { hasSessionEnded } from "../session/session-end.ts";
 import { signInRemedy } from "../session/session-watch.ts";
+import { wireGuardSessionMs } from "../tunnel/path-selection.ts";
 import { type AccessCheck, type CheckStep, checkSteps, type StepResult } from "./check-result.ts";
 import { type CheckTarget, gatewayOf, offers, portOf, targetOf } from "./check-target.ts";
 import type { ConnectTarget } from "./connect-target.ts";
 
 /** The first packet also waits for a handshake, which WireGuard repeats after 5 s. */
 const attempts = 3;
-const longestHandshakeAgeMs = 180_000;
 
 export interface DeviceCheckParts {
   /** The device's user. */
@@ -181,7 +181,7 @@ export class DeviceCheck {
     this.#fail("route", { text, remedy: `Another program may have changed the routes. ${restartRemedy}` });
   }
 
-  /** The step `handshake` is broken if there is none, and `gateway` if there is one and packets get no answer. */
+  /** The step `handshake` is broken without a handshake. With one, `gateway` is broken if packets get no answer. */
   async #checkGateway({ gateway, addresses: [address = ""] }: DeviceGateway): Promise<void> {
     const { roundTrip, gatewayStates, clock } = this.#parts;
     let answeredIn: number | undefined;
@@ -192,7 +192,7 @@ export class DeviceCheck {
     const path = state?.path === undefined ? undefined : `${state.path} (${state.isRelay ? "relay" : "direct"})`;
     const last = state?.lastHandshake;
     const age = last === undefined ? Number.POSITIVE_INFINITY : clock.now() - last;
-    if (answeredIn === undefined && age > longestHandshakeAgeMs) {
+    if (answeredIn === undefined && age > wireGuardSessionMs) {
       const since = last === undefined ? "" : ` since ${new Date(last).toISOString()}`;
       this.#fail("handshake", {
         text: `The gateway ${path === undefined ? "" : `at ${path} `}does not answer handshakes${since}.`,

@@ -35,6 +35,7 @@ function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside =
     askGateway: ({ name, type }, [gateway]) => {
       events.push(`${gateway} ${type} ${name}`);
       if (isSilent === true) return Promise.resolve(undefined);
+      // The types require fields that the encoder fills in.
       const bytes = packet.encode({
         type: "response",
         questions: [{ name, type } as never],

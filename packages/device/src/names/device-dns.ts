@@ -78,7 +78,7 @@ export class DeviceDns {
     this.#sockets.close();
   }
 
-  /** @returns undefined if there is no answer */
+  /** @returns undefined without an answer */
   async answer(question: Buffer, over: "udp" | "tcp"): Promise<Buffer | undefined> {
     const query = decodeMessage(question);
     if (query === undefined || query.type !== "query") return undefined;

@@ -1,4 +1,4 @@
-/** Programs of the test, in a folder of its own, stand for those of a desktop. */
+/** Programs in a folder of the test replace the programs of a desktop. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

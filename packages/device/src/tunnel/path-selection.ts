@@ -12,6 +12,9 @@ const endpointRetryMs = 5 * 60_000;
 const keepaliveMs = 25_000;
 const keepaliveBytes = 32;
 
+/** A WireGuard session ends after this time without a handshake, in milliseconds. */
+export const wireGuardSessionMs = 180_000;
+
 export interface PathSelection {
   /** The gateway's endpoint, if it has one, then its relays. */
   readonly paths: readonly string[];

@@ -18,7 +18,7 @@ const injections = [
 ];
 
 describe("the form of a configuration", () => {
-  test("is that of the example", () => {
+  test("matches the example", () => {
     expect(validateConfiguration(exampleConfiguration())).toHaveProperty("configuration");
   });
 

@@ -67,7 +67,7 @@ export class Kernel {
   async #flushRelayed(ports: ReturnType<typeof movedRelayPorts>): Promise<void> {
     for (const { family, port } of ports) {
       const args = ["-D", "-f", family === 4 ? "ipv4" : "ipv6", "-p", "udp", "--orig-port-dst", port];
-      // The command fails if there is no entry, or if the program is not installed.
+      // The command fails if no entry matches, or if the program is not installed.
       await this.#programs.change("conntrack", args).catch(() => {});
     }
   }

@@ -49,7 +49,7 @@ const listed = (traffic: readonly string[], flags = "") =>
 describe("the rules that nft lists", () => {
   const handles = ruleHandles(listed(["drop # handle 5"]), state);
 
-  test("are those of the state, also if a rule takes two lines", () => {
+  test("match the state, also if a rule takes two lines", () => {
     expect(handles).toBeDefined();
     expect(ruleHandles(listed(["ip saddr { 10.0.0.1,", "10.0.0.2 } drop # handle 5"]), state)).toBe(handles);
   });
@@ -79,7 +79,7 @@ describe("the elements that nft lists", () => {
   const counted = [{ elem: { val: "10.0.0.1", counter: { packets: 7 } } }, { goto: { target: "d" } }];
   const local = ["::1", { prefix: { addr: "fc00::", len: 7 } }];
 
-  test("are those of the state, in any notation", () => {
+  test("match the state, in any notation", () => {
     expect(hasElements(json([host], local), state)).toBe(true);
     expect(hasElements(json([counted], [...local].reverse()), state)).toBe(true);
     const halves = [

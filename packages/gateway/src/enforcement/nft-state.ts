@@ -16,6 +16,13 @@ export interface NftSet {
   readonly elements: ReadonlyMap<string, string>;
 }
 
+/** A table that is being built. */
+export interface TableParts {
+  readonly sets: Map<string, NftSet>;
+  readonly chains: Map<string, readonly string[]>;
+  readonly counters: Set<string>;
+}
+
 export interface NftState {
   readonly sets: ReadonlyMap<string, NftSet>;
   /** Rules by chain. A base chain starts with a line `type …`. */

@@ -11,11 +11,8 @@ import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
 import { hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { HostAddresses } from "../names/endpoint-hosts.ts";
+import { addressType, families, word } from "./nft-elements.ts";
 import type { NftSet } from "./nft-state.ts";
-
-const families = [4, 6] as const;
-const word = { 4: "ip", 6: "ip6" } as const;
-const addressType = { 4: "ipv4_addr", 6: "ipv6_addr" } as const;
 
 /** The maps from relay ports to their targets. */
 export const relayMap = { 4: "relays4", 6: "relays6" } as const;

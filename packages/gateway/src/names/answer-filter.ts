@@ -12,7 +12,7 @@ import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/con
 export interface ClosedAddresses {
   /** Returns the addresses of this machine. */
   readonly own: () => readonly string[];
-  /** Returns the addresses of the control plane; none: unknown, or there is no link. */
+  /** Returns the addresses of the control plane; none: unknown, or not connected. */
   readonly controlPlane: () => readonly string[];
 }
 

@@ -42,6 +42,7 @@ function serverWith(
       events.push(`asked ${question.type} ${question.name}`);
       const number = Number.parseInt(question.name, 10);
       const records = echoes ? [{ ...record, name: question.name, data: `10.90.1.${number}` }] : answers;
+      // The types require fields that the encoder fills in.
       const bytes = packet.encode({ type: "response", questions: [question as never], answers: records as never });
       return Promise.resolve({ ...packet.decode(bytes), rcode: "NOERROR", opcode: "QUERY" } as DnsMessage);
     },

@@ -259,7 +259,7 @@ export class DnsServer {
       names.postpone(name, clock.now() + retryMs);
       return false;
     }
-    // Each type has a limit of its own.
+    // Each type has its own limit.
     let isNew = false;
     for (const { answers: ofType } of replies) {
       const learned = names.learn({ name, key }, addressesOf(ofType), lowestTtlMs(answers), clock.now(), undefined);

@@ -6,7 +6,7 @@ import type { NftState } from "../enforcement/nft-state.ts";
 export class RecordingKernel {
   /** Undefined: there are none, or another program removed them. */
   filters: NftState | undefined;
-  /** Undefined: there is no interface. */
+  /** Undefined if the interface does not exist. */
   content: ConfigurationContent | undefined;
   /** The error of the next tunnel change, after a part was applied. */
   refusal: string | undefined;

@@ -192,6 +192,7 @@ describe("bounds", () => {
     ["lists that double 30 times", doubling(30), tooCostly],
     ["lists that grow within", nested(["user.groups.map(g, user.groups)", "v0", "v1"]), tooCostly],
     ["a pattern over groups of groups", nested(["user.groups", "user.groups.filter(g, g.matches('a'))"]), tooCostly],
+    ["a large pattern over a long text", "user.x.matches('(.{1,50}a){15}$')", tooCostly],
     ["dynamic patterns over groups", "user.groups.exists(g, g.matches(user.pattern))", tooCostly],
     ["a time zone for the time of every group", "user.groups.exists(g, timestamp(g).getHours('UTC') > 1)", tooCostly],
     [
@@ -210,6 +211,8 @@ describe("bounds", () => {
     ["40 brackets less one", `${"(".repeat(39)}true${")".repeat(39)}`],
     ["two comprehensions over groups and posture", nested(["user.groups", "device.posture"])],
     ["lists three deep", "[[[1]]] == [[[1]]]"],
+    ["a pattern of 600 instructions over a long text", "user.x.matches('(.{1,50}a){5}$')"],
+    ["a computed pattern over a long text", "user.x.matches(user.pattern)"],
     ["lists that double a few times", doubling(5)],
     ["256 elements", `1 in [${"1,".repeat(255)}1]`],
   ])("accepts %s", (_, text) => {

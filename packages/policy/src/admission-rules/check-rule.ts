@@ -120,7 +120,7 @@ function checkPatterns(patterns: readonly ASTNode[], faults: RuleFault[]): Map<A
       if (faults.length >= MAX_PROBLEMS) break;
       continue;
     }
-    sizes.set(node, reading.instructions);
+    sizes.set(node, reading.instructionsPerCharacter);
     total += reading.instructions;
     if (total > RULE_LIMITS.patternInstructions) {
       faults.push({ message: "The patterns of the rule are too large. Use smaller repetition counts.", at: node.pos });

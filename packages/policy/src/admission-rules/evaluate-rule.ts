@@ -5,7 +5,7 @@ import { Instant, registerTimes, Span, timeFunctions } from "./cel-time.ts";
 import { correctOperator } from "./cel-values.ts";
 import { RULE_LIMITS, SESSION_VARIABLE, TIME_VARIABLE } from "./rule-language.ts";
 import { readPattern } from "./rule-patterns.ts";
-import { walkRule } from "./rule-syntax.ts";
+import { asLiteralText, walkRule } from "./rule-syntax.ts";
 
 /**
  * The variables of a rule. An unknown variable or field is absent. Reading it is an error, and a rule with an error is
@@ -133,6 +133,8 @@ function bracketsAfter({ input, end }: ASTNode): readonly number[] {
 }
 
 const linearMatches = "matchesLinear";
+/** The function for patterns that rules compute. Their size is known only during the evaluation. */
+const computedMatches = "matchesComputed";
 
 /** Renames a call to the function that replaces the library's. */
 function correctCall(node: ASTNode): void {
@@ -140,31 +142,34 @@ function correctCall(node: ASTNode): void {
     const name = conversionFunctions.get(node.args[0]) ?? timeFunctions.get(node.args[0]);
     if (name !== undefined) node.args[0] = name;
   } else if (node.op === "rcall") {
-    const [method] = node.args;
-    const name = method === "matches" ? linearMatches : textMethods.get(method);
+    const [method, , args] = node.args;
+    const isLiteral = args.every((argument) => asLiteralText(argument) !== undefined);
+    const matches = isLiteral ? linearMatches : computedMatches;
+    const name = method === "matches" ? matches : textMethods.get(method);
     if (name !== undefined) node.args[0] = name;
   }
 }
 
 /** The maximum number of cached patterns of all rules. */
 const maxPatterns = 2_000;
-const patterns = new Map<string, RE2JS>();
+const patterns = new Map<string, { readonly compiled: RE2JS; readonly instructions: number }>();
 
 /**
  * Compiles a pattern. Patterns that rules compute are checked only here.
  *
  * @throws RangeError for an invalid or oversized pattern
  */
-function compiledPattern(pattern: string): RE2JS {
-  const known = patterns.get(pattern);
-  if (known !== undefined) return known;
-  const reading = readPattern(pattern);
-  if (!reading.ok) throw new RangeError(reading.problem);
-  if (reading.instructions > RULE_LIMITS.patternInstructions) throw new RangeError("The pattern is too large.");
-  if (patterns.size >= maxPatterns) patterns.clear();
-  const compiled = RE2JS.compile(pattern);
-  patterns.set(pattern, compiled);
-  return compiled;
+function compiledPattern(pattern: string, maxInstructions: number): RE2JS {
+  let known = patterns.get(pattern);
+  if (known === undefined) {
+    const reading = readPattern(pattern);
+    if (!reading.ok) throw new RangeError(reading.problem);
+    if (patterns.size >= maxPatterns) patterns.clear();
+    known = { compiled: RE2JS.compile(pattern), instructions: reading.instructions };
+    patterns.set(pattern, known);
+  }
+  if (known.instructions > maxInstructions) throw new RangeError("The pattern is too large.");
+  return known.compiled;
 }
 
 const environment = createEnvironment();
@@ -182,9 +187,14 @@ function createEnvironment(): Environment {
       maxCallArguments: RULE_LIMITS.callArguments,
     },
   });
-  created.registerFunction(`string.${linearMatches}(string): bool`, (text: string, pattern: string) =>
-    compiledPattern(pattern).matcher(text).find(),
-  );
+  for (const [name, maxInstructions] of [
+    [linearMatches, RULE_LIMITS.patternInstructions],
+    [computedMatches, RULE_LIMITS.computedPatternInstructions],
+  ] as const) {
+    created.registerFunction(`string.${name}(string): bool`, (text: string, pattern: string) =>
+      compiledPattern(pattern, maxInstructions).matcher(text).find(),
+    );
+  }
   registerTimes(created);
   registerTextFunctions(created);
   return created;

@@ -133,7 +133,9 @@ export const ruleParts: readonly RulePart[] = [
   part("split of 1,000 characters", "user.long.split(' ')"),
   part("join", "['a', 'b'].join('-')"),
   part("matches", "user.short.matches('^group-[0-9]+$')"),
-  part("matches, 1,000 characters, counted", "user.long.matches('[a-z]{5,10} x')"),
+  part("matches, 1,000 characters, unambiguous", "user.long.matches('^[a-z ]*$')"),
+  part("matches, 1,000 characters, counted", "user.long.matches('[a-z ]{5,10}[^a-z ]')"),
+  part("matches, 1,000 characters, long", "user.long.matches('[a-z ]{30}t{3}$')"),
   part("matches, 1,000 characters, alternatives", "user.long.matches('(a|b|ab)*(lo|re|em)+[^a-z]{3}$')"),
   ...[
     "getDate",

@@ -61,6 +61,10 @@ interface Prices {
   readonly changedPerUnit: number;
   /** Characters that are searched backwards in a unit. */
   readonly searchedBackwardsPerUnit: number;
+  /** Instructions of a pattern that a unit covers, for one character of the text. */
+  readonly instructionsPerUnit: number;
+  /** Instructions that are assumed for a pattern that a rule computes. */
+  readonly computedInstructions: number;
 }
 /** The costs of functions, without their arguments. */
 export const functionCosts: ReadonlyMap<string, number> = new Map([
@@ -99,9 +103,8 @@ const zoneCost = 28;
 const uncachedZoneCost = 2004;
 const patternCompilation = 20_000;
 const searchStepsPerUnit = 256;
-/** A character of a text that a pattern is matched against. Simple patterns are faster. */
+/** The cost of a character that a pattern is matched against, without the instructions of the pattern. */
 const matchedCharacterCost = 3.3;
-const instructionsPerUnit = 24;
 /**
  * An error that a comprehension absorbs. Errors outside of comprehensions are not counted: the length of the text
  * bounds their number.
@@ -120,6 +123,8 @@ const measuredPrices: Prices = {
   copiedElement: 0.75,
   changedPerUnit: 3,
   searchedBackwardsPerUnit: 16,
+  instructionsPerUnit: 1.5,
+  computedInstructions: RULE_LIMITS.computedPatternInstructions,
 };
 
 /** At most the former costs. Rules that were stored then must stay acceptable. */
@@ -139,13 +144,15 @@ const formerPrices: Prices = {
   copiedElement: elementCost,
   changedPerUnit: charactersPerUnit,
   searchedBackwardsPerUnit: Number.POSITIVE_INFINITY,
+  instructionsPerUnit: 24,
+  computedInstructions: RULE_LIMITS.patternInstructions,
 };
 
 /**
  * Estimates the work of one evaluation from the text alone, so that nested comprehensions or growing lists cannot delay
  * decisions. Recursive: the depth of the tree must be bounded before.
  *
- * @param patternSizes instructions of the literal patterns, by the node of the pattern
+ * @param patternSizes instructions per character of the literal patterns, by the node of the pattern
  * @returns the first part that exceeds a limit, or undefined
  */
 export function costFault(root: ASTNode, patternSizes: ReadonlyMap<ASTNode, number>): RuleFault | undefined {
@@ -334,10 +341,10 @@ class CostEstimator {
       case "matches": {
         const pattern = args[0];
         const known = pattern === undefined ? undefined : this.#patternSizes.get(pattern);
-        const instructions = known ?? RULE_LIMITS.patternInstructions;
+        const instructions = known ?? this.#prices.computedInstructions;
         return (
           (known === undefined ? patternCompilation : 0) +
-          text * (matchedCharacterCost + instructions / instructionsPerUnit)
+          text * (matchedCharacterCost + instructions / this.#prices.instructionsPerUnit)
         );
       }
       default:

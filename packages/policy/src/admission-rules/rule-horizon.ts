@@ -192,7 +192,7 @@ function durationPartHorizon(node: ASTNode, bound: BoundNames): Horizon | undefi
     try {
       value = duration(context);
     } catch {
-      // Without a session, there is no age at any time.
+      // A device without a session never has an age.
       return Number.POSITIVE_INFINITY;
     }
     if (!(value instanceof Span)) return now + 1;

@@ -25,10 +25,12 @@ export const RULE_LIMITS = {
   patternCharacters: 256,
   /** RE2 program instructions of all literal patterns of a rule together. */
   patternInstructions: 2000,
+  /** Maximum number of instructions of a pattern that a rule computes. */
+  computedPatternInstructions: 500,
   /** Estimated work of one evaluation. A unit takes about 20 ns. */
   cost: 200_000,
   /** The same for rules that were within the limit when some functions had lower costs. */
-  formerCost: 600_000,
+  formerCost: 450_000,
 } as const;
 
 /** Times have the names of the library's types. */

@@ -10,8 +10,8 @@ import { resolvePrincipal } from "./resolve-principal.ts";
 
 /**
  * Decides a request whose source address differs between gateways. Each gateway evaluates policies with the address
- * that counts there (docs/decisions/0157-observed-source-addresses.md). Without observed addresses, the result is that
- * of `decide`.
+ * that counts there (docs/decisions/0157-observed-source-addresses.md). Without observed addresses, the result
+ * equals the result of `decide`.
  *
  * @param observed the addresses that count at some gateways instead of the request's
  */

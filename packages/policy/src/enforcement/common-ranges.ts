@@ -5,7 +5,7 @@ import { type IpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
  * as many as in all lists together. The time grows with that number, and not with the number of pairs of nested ranges.
  */
 export function commonRanges(lists: readonly (readonly IpRange[])[]): readonly IpRange[] {
-  // At most one range of a list without nested ranges contains an address. The depth then counts lists.
+  // At most one range of a list without nested ranges contains an address, so the depth counts lists.
   return rangesAtDepth(
     lists.flatMap((list) => rangesAtDepth(list, 1)),
     lists.length,

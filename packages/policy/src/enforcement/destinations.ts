@@ -203,6 +203,6 @@ function answersOf(
     return ranges.length > mostAnswerRanges ? [] : ranges.map(formatIpRange).sort();
   }
   if (offers.every(({ resource }) => resource.type === "SAAS")) return "global";
-  // A name of another resource too may have the addresses of that resource.
+  // If another resource has the same name, the name may have the addresses of both.
   return hasNetworks && offers.every(({ resource }) => resource.type === "PRIVATE") ? "networks" : undefined;
 }

@@ -8,8 +8,8 @@ export interface ObservedSource {
 
 /**
  * The source addresses of a device, by observer. An observation of a gateway counts at this gateway alone, because a
- * gateway can report any address. That of the control plane counts at every gateway. The later one of the two counts
- * (docs/decisions/0157-observed-source-addresses.md).
+ * gateway can report any address. An observation of the control plane counts at every gateway. The later of the two
+ * counts (docs/decisions/0157-observed-source-addresses.md).
  */
 export interface DeviceSources {
   /** The latest observation of the device's own connection. */
@@ -27,7 +27,7 @@ export function sourceAt({ controlPlane, gateways }: DeviceSources, gatewayId?: 
   return controlPlane?.address ?? null;
 }
 
-/** The latest observation of all observers: where the device is, wherever it counts. @returns null if unknown */
+/** The latest observation of all observers, which tells where the device is. @returns null if unknown */
 export function latestSource({ controlPlane, gateways }: DeviceSources): string | null {
   let latest = controlPlane;
   for (const source of gateways.values()) {
@@ -38,7 +38,7 @@ export function latestSource({ controlPlane, gateways }: DeviceSources): string 
 
 const none: ReadonlyMap<string, string> = new Map();
 
-/** The addresses at the gateways where another one counts than that of the control plane. */
+/** The addresses at gateways whose own observation counts instead of the control plane's. */
 export function sourcesAtGateways(sources: DeviceSources): ReadonlyMap<string, string> {
   if (sources.gateways.size === 0) return none;
   const general = sourceAt(sources);

@@ -13,7 +13,7 @@ import { isAllowed, isCarried, isPeer } from "../testing/enforced-access.ts";
 import { changesIn, randomHappenings } from "../testing/random-changes.ts";
 import { randomLinks } from "../testing/random-links.ts";
 import { moment, randomRequest } from "../testing/random-request.ts";
-import { randomTenantWithSessions } from "../testing/random-tenant.ts";
+import { ids, randomTenantWithSessions } from "../testing/random-tenant.ts";
 import { sourceAt } from "./device-sources.ts";
 import type { LinkFacts } from "./links.ts";
 import { TenantEnforcement } from "./tenant-enforcement.ts";
@@ -152,7 +152,7 @@ test(
         randomLinks,
         moment,
         randomHappenings,
-        fc.array(randomLinks),
+        fc.array(fc.record({ next: randomLinks, only: fc.constantFrom(undefined, ...ids.gateways) })),
         (start, links, from, batches, relinked) => {
           const validity = { from, until: from + 2 * hourMs };
           let facts = start;
@@ -162,8 +162,9 @@ test(
           for (const [index, batch] of batches.entries()) {
             const before = new Map(enforcement.contents());
             const changes = changesIn(facts, batch);
-            const linkChanges = relinked[index] === undefined ? [] : changesOfLinks(current, relinked[index]);
-            current = relinked[index] ?? current;
+            const next = relinked[index] === undefined ? current : nextLinks(current, relinked[index]);
+            const linkChanges = changesOfLinks(current, next);
+            current = next;
             facts = changedFacts(facts, changes);
             model = update(model, changes);
             const told = enforcement.update(model, [...changes, ...linkChanges], from);
@@ -199,11 +200,28 @@ function isOneHost(address: string): boolean {
   return reading.ok && (reading.value.kind === "ip" || reading.value.kind === "host");
 }
 
+interface Relinking {
+  readonly next: LinkFacts;
+  /** The only gateway whose link changes. Undefined: all links change. */
+  readonly only: string | undefined;
+}
+
+/** Links of other gateways retain their identity, so that only what depends on the changed one may change. */
+function nextLinks(before: LinkFacts, { next, only }: Relinking): LinkFacts {
+  if (only === undefined) return next;
+  const others = before.gateways.filter(({ gatewayId }) => gatewayId !== only);
+  return { ...before, gateways: [...others, ...next.gateways.filter(({ gatewayId }) => gatewayId === only)] };
+}
+
 function changesOfLinks(before: LinkFacts, after: LinkFacts) {
+  const onlyIn = <Link>(one: readonly Link[], other: readonly Link[]) => one.filter((link) => !other.includes(link));
   return [
-    ...before.devices.map(({ deviceId }) => ({ kind: "device-link" as const, gone: deviceId })),
-    ...after.devices.map((link) => ({ kind: "device-link" as const, link })),
-    ...before.gateways.map(({ gatewayId }) => ({ kind: "gateway-link" as const, gone: gatewayId })),
-    ...after.gateways.map((link) => ({ kind: "gateway-link" as const, link })),
+    ...onlyIn(before.devices, after.devices).map(({ deviceId }) => ({ kind: "device-link" as const, gone: deviceId })),
+    ...onlyIn(after.devices, before.devices).map((link) => ({ kind: "device-link" as const, link })),
+    ...onlyIn(before.gateways, after.gateways).map(({ gatewayId }) => ({
+      kind: "gateway-link" as const,
+      gone: gatewayId,
+    })),
+    ...onlyIn(after.gateways, before.gateways).map((link) => ({ kind: "gateway-link" as const, link })),
   ];
 }

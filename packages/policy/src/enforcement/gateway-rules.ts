@@ -63,14 +63,15 @@ export function hasNetworks({ networks }: GatewayLink): boolean {
   return networks !== null && networks.length > 0;
 }
 
+/** @param relayed the gateways for which others relay traffic */
 export function settingsOf(
   link: GatewayLink,
   pools: readonly string[],
   internet: Settings["internet"],
-  links: readonly GatewayLink[],
+  relayed: readonly GatewayLink[],
 ): Settings {
   const { resolvers, domains } = link.dns;
-  const relayed = links.flatMap((target) => {
+  const targets = relayed.flatMap((target) => {
     const { relayPort, endpoint } = target;
     return relayPort === null || endpoint === null || !relaysFor(link, target)
       ? []
@@ -84,7 +85,7 @@ export function settingsOf(
       ...(hasNetworks(link) ? { networks: [...(link.networks ?? [])] } : {}),
     },
     ...(internet === undefined ? {} : { internet }),
-    ...(link.relayEnabled ? { relay: relayed.sort((a, b) => a.listenPort - b.listenPort) } : {}),
+    ...(link.relayEnabled ? { relay: targets.sort((a, b) => a.listenPort - b.listenPort) } : {}),
     ...(link.drain === null ? {} : { drain: { since: link.drain.since, until: link.drain.until } }),
   };
 }

@@ -4,6 +4,7 @@ import { deviceConfiguration } from "./device-routes.ts";
 import { noSources } from "./device-sources.ts";
 import { settingsOf } from "./gateway-rules.ts";
 import type { GatewayLink } from "./links.ts";
+import { TenantEnforcement } from "./tenant-enforcement.ts";
 
 const id = (number: number) => `0199aaaa-0000-7000-8000-0000000000${String(number).padStart(2, "0")}`;
 const [target, relay, user, device, resource, rule] = [id(1), id(2), id(3), id(4), id(5), id(6)] as const;
@@ -127,4 +128,20 @@ test("devices receive relays in service first", () => {
   const statuses = { [target]: "ONLINE", [first]: "OFFLINE", [second]: "ONLINE", [third]: "OFFLINE" } as const;
   const configuration = deviceConfiguration(compile({ ...facts, gateways: gatewaysOf(statuses) }), known, device, 0);
   expect(configuration?.gateways[0]?.relays).toEqual(["192.0.2.2:51901", "192.0.2.1:51901", "192.0.2.3:51901"]);
+});
+
+test("a relay, and no other gateway, gets the new endpoint of a gateway for which it relays", () => {
+  const other = id(10);
+  const statuses = { [target]: "ONLINE", [relay]: "ONLINE", [other]: "ONLINE" } as const;
+  const three = compile({ ...facts, gateways: gatewaysOf(statuses) });
+  const gateways = [link(target, relayed), link(relay, relaying), link(other, {})];
+  const enforcement = new TenantEnforcement(
+    three,
+    { pools: ["100.64.0.0/10"], devices: [], gateways },
+    { from: 0, until: 3_600_000 },
+  );
+  const endpoint = "[2001:db8::2]:51820";
+  const change = { kind: "gateway-link", link: link(target, { ...relayed, endpoint }) } as const;
+  expect(enforcement.update(three, [change], 0)).toEqual([relay]);
+  expect(enforcement.contentOf(relay)?.settings.relay).toEqual([{ listenPort: relayed.relayPort, endpoint }]);
 });

@@ -32,3 +32,8 @@ export function reuseContent(before: ContentTree | undefined, after: ContentTree
     JSON.stringify(before.settings) === JSON.stringify(after.settings);
   return isSame ? before : after;
 }
+
+/** Whether two lists contain the same values in the same order, compared by identity. */
+export function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && one.every((value, index) => value === other[index]);
+}

@@ -20,7 +20,9 @@ export const randomLinks: fc.Arbitrary<LinkFacts> = fc
   .tuple(
     fc.tuple(...ids.devices.map(() => fc.record({ isKnown: fc.nat(8), sources, country, key: fc.nat(3) }))),
     fc.tuple(
-      ...ids.gateways.map(() => fc.record({ isKnown: fc.nat(8), relayEnabled: fc.boolean(), claims: fc.nat(5) })),
+      ...ids.gateways.map(() =>
+        fc.record({ isKnown: fc.nat(8), relayEnabled: fc.boolean(), claims: fc.nat(5), moves: fc.nat(5) }),
+      ),
     ),
   )
   .map(([devices, gateways]) => ({
@@ -35,7 +37,7 @@ export const randomLinks: fc.Arbitrary<LinkFacts> = fc
       return isKnown === 0 ? [] : [{ deviceId, ...known, sources: observed, country: from }];
     }),
     gateways: ids.gateways.flatMap((gatewayId, index) => {
-      const { isKnown = 0, relayEnabled = false, claims = 0 } = gateways[index] ?? {};
+      const { isKnown = 0, relayEnabled = false, claims = 0, moves = 5 } = gateways[index] ?? {};
       const own = keyOf(`gateway ${index}`);
       // Some gateways claim the key of a device or of another gateway, or one that proves nothing.
       const publicKey = { 0: deviceKey(0, 0), 1: keyOf("gateway 0"), 2: keyOf("") }[claims] ?? own;
@@ -47,12 +49,13 @@ export const randomLinks: fc.Arbitrary<LinkFacts> = fc
           ipv6: `fd00::ff:${index + 1}`,
           publicKey,
           listenPort: 51_820,
-          endpoint: `192.0.2.${index + 1}:51820`,
+          // Some gateways get another endpoint or relay port, or lose them.
+          endpoint: moves === 0 ? null : `192.0.2.${index + 1}:${moves === 1 ? 51_821 : 51_820}`,
           relayEnabled,
-          relayPort: 40_000 + index,
+          relayPort: moves === 2 ? null : (moves === 3 ? 50_000 : 40_000) + index,
           drain: null,
           dns: { resolvers: [], domains: [] },
-          networks: index === 0 ? ["198.51.100.0/25"] : null,
+          networks: index === 0 ? [moves === 4 ? "198.51.100.64/26" : "198.51.100.0/25"] : null,
         },
       ];
     }),
