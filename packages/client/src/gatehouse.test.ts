@@ -80,7 +80,7 @@ describe("a failed call", () => {
     expect(String(error)).toBe("GatehouseError: A title (409). What was wrong.");
   });
 
-  test("reports that there is no response, and why", async () => {
+  test("reports a missing response, and its cause", async () => {
     const server = new FakeServer([unreachable("connect ECONNREFUSED 192.0.2.1:443")], { retries: 0 });
     const error = await server.gatehouse.get("/tenants/gateways").catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(NoResponseError);
@@ -174,7 +174,7 @@ describe("a list", () => {
     ]);
   });
 
-  test("with an order of its own is read by offset", async () => {
+  test("with its own order is read by offset", async () => {
     const server = new FakeServer([page(0, 100, true), page(100, 3, false)]);
     const list = server.gatehouse.list("/tenants/users", { query: { sort: ["email"] } });
     const items: unknown[] = [];

@@ -21,7 +21,7 @@ export interface GatehouseOptions extends TransportOptions {}
 /**
  * A client with one method for each HTTP method, and methods for lists and versioned records.
  *
- * Paths are those of the OpenAPI document. Options are `path` (values of the path parameters), `query`, `body`,
+ * Paths come from the OpenAPI document. Options are `path` (values of the path parameters), `query`, `body`,
  * `ifMatch`, `idempotencyKey`, `signal` and `timeoutMs`, if the operation supports them. Methods return the response
  * body.
  *
@@ -29,7 +29,7 @@ export interface GatehouseOptions extends TransportOptions {}
  */
 export interface Gatehouse {
   get<P extends PathWith<"get">>(path: P, ...options: Arguments<OptionsOf<P, "get">>): Promise<ResultOf<P, "get">>;
-  /** Every call has an idempotency key, given or generated, and is therefore retried if there is no response. */
+  /** Every call has an idempotency key, given or generated, and is therefore retried without a response. */
   post<P extends PathWith<"post">>(path: P, ...options: Arguments<OptionsOf<P, "post">>): Promise<ResultOf<P, "post">>;
   /** `post` with an array, which is processed in one transaction. */
   postMany<P extends PathOfMany>(path: P, options: OptionsOfMany<P>): Promise<ResultOfMany<P>>;

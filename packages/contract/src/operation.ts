@@ -125,7 +125,7 @@ export type ParametersOf<O extends Operation> = O extends { readonly parameters:
   ? { readonly [K in keyof P]: string }
   : Record<never, string>;
 
-/** The largest body of an operation without a limit of its own, in bytes: 1 MiB. */
+/** The largest body of an operation without its own limit, in bytes: 1 MiB. */
 export const defaultBodyLimitBytes = 1_048_576;
 
 /** The longest reason in `Gatehouse-Override-Reason`, in characters. */
@@ -155,7 +155,7 @@ export function isPreviewable(declaration: Operation): boolean {
   );
 }
 
-/** Whether the operation has a permission of its own in the caller's tenant. */
+/** Whether the operation has its own permission in the caller's tenant. */
 function isInTenant({ access }: Operation): boolean {
   return access !== "operator" && access !== "any-key" && access !== "person";
 }

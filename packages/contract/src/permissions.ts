@@ -38,7 +38,7 @@ export type RoleType = (typeof roleTypes)[number];
 
 /**
  * The role types, the most privileged first. Roles are listed in this order, and the first of several represents them
- * if only one can be shown. No role comes after a role whose permissions are a strict subset of its own.
+ * if only one can be shown. A role comes before each role whose permissions are a strict subset of its permissions.
  */
 export const rolesByPrivilege: readonly RoleType[] = [
   "OWNER",

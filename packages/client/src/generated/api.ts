@@ -2430,7 +2430,7 @@ export interface paths {
         readonly get: operations["listMyDevices"];
         readonly put?: never;
         /**
-         * Add an own device with any WireGuard app
+         * Add a device with any WireGuard app
          * @description The key pair is made where the device's configuration is made; the server gets only the public key. The device does not run the agent: `agent` is false. Its session begins with the request. With the tenant's `deviceApproval` set to `administrator`, the device waits for an approval.
          *
          *     Requires the session of a person, and no permission.
@@ -2450,14 +2450,14 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Read an own device
+         * Read a device of the caller
          * @description Requires the session of a person, and no permission.
          */
         readonly get: operations["readMyDevice"];
         readonly put?: never;
         readonly post?: never;
         /**
-         * Remove an own device
+         * Remove a device of the caller
          * @description Cuts the device off and deletes its record. Removes the device from every policy that refers to it.
          *
          *     Requires the session of a person, and no permission.
@@ -2466,7 +2466,7 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Rename an own device
+         * Rename a device of the caller
          * @description Rules can read the name, so that access tests are checked. A person cannot override them.
          *
          *     Requires the session of a person, and no permission.
@@ -2506,7 +2506,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Begin a new session of an own device
+         * Begin a new session of a device of the caller
          * @description For devices that do not run the agent, and therefore cannot sign in by themselves. Gateways accept the device again until the session ends.
          *
          *     Requires the session of a person, and no permission.
@@ -2526,7 +2526,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Read an own device's routing configuration
+         * Read the routing configuration of a device of the caller
          * @description The gateways as WireGuard peers, with the traffic routed through each. A device that may reach nothing, or whose session has ended, has no gateways. If no gateway has seen the device yet, its source address is that of the request. Until `validUntil` (milliseconds since 1970), the report does not change through the passage of time alone.
          *
          *     Requires the session of a person, and no permission.
@@ -2618,21 +2618,21 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Read an own view
+         * Read a view of the caller
          * @description Requires the session of a person, and no permission.
          */
         readonly get: operations["readView"];
         readonly put?: never;
         readonly post?: never;
         /**
-         * Delete an own view
+         * Delete a view of the caller
          * @description Requires the session of a person, and no permission.
          */
         readonly delete: operations["deleteView"];
         readonly options?: never;
         readonly head?: never;
         /**
-         * Change an own view
+         * Change a view of the caller
          * @description Settings that the body does not contain stay as they are.
          *
          *     Requires the session of a person, and no permission.
@@ -5271,7 +5271,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, order, createdAt. */
                 readonly sort?: readonly string[];
@@ -6165,7 +6165,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt. */
                 readonly sort?: readonly string[];
@@ -6428,7 +6428,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, email, firstName, lastName, createdAt, lastConnection. */
                 readonly sort?: readonly string[];
@@ -7135,7 +7135,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt. */
                 readonly sort?: readonly string[];
@@ -7545,7 +7545,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt, lastConnection. */
                 readonly sort?: readonly string[];
@@ -8069,7 +8069,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, device.name, signedInAt, endsAt. */
                 readonly sort?: readonly string[];
@@ -9143,7 +9143,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name. */
                 readonly sort?: readonly string[];
@@ -9151,6 +9151,8 @@ export interface operations {
                 readonly "filter[policies.id]"?: string;
                 /** @description Matches equal values. `filter[gateways.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[gateways.id]"?: string;
+                /** @description Matches equal values. `filter[addresses.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
+                readonly "filter[addresses.id]"?: string;
                 /** @description Matches equal values. `filter[addresses.protocols.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[addresses.protocols.id]"?: string;
                 /** @description Matches equal values. `filter[isNamedByPolicy][operator]` supports the operators eq, ne, in, nin. */
@@ -10666,7 +10668,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, position, createdAt. */
                 readonly sort?: readonly string[];
@@ -11285,7 +11287,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt, updatedAt. */
                 readonly sort?: readonly string[];
@@ -11418,7 +11420,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt, lastUsedAt. */
                 readonly sort?: readonly string[];
@@ -11700,7 +11702,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, createdAt. */
                 readonly sort?: readonly string[];
@@ -12125,7 +12127,7 @@ export interface operations {
     readonly listMyAccess: {
         readonly parameters: {
             readonly query?: {
-                /** @description Id of the own device that connects; none by default. */
+                /** @description Id of the device of the caller that connects; none by default. */
                 readonly device?: string;
                 /** @description Part of the name or of an address. */
                 readonly search?: string;
@@ -12194,7 +12196,7 @@ export interface operations {
                 readonly "application/json": {
                     /** @description Id or name of a resource, an IP address, or a host name. */
                     readonly to: string;
-                    /** @description Id of the own device that connects; none by default. */
+                    /** @description Id of the device of the caller that connects; none by default. */
                     readonly device?: string;
                 };
             };
@@ -12993,7 +12995,7 @@ export interface operations {
                 readonly "page[limit]"?: number;
                 /** @description The same as offset. */
                 readonly "page[offset]"?: number;
-                /** @description The id of the last record of the page before, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
+                /** @description The id of the last record of the previous page, with the same sort and filters. Unlike an offset, it costs the same on every page, and no record is skipped or repeated when others are created or deleted. A record that was deleted gets 400. */
                 readonly "page[after]"?: string;
                 /** @description `field`, `-field`, `field:asc` or `field:desc`, repeated or separated by commas. Fields: id, name, createdAt. */
                 readonly sort?: readonly string[];

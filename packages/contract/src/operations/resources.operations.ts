@@ -25,6 +25,7 @@ export const listResources = operation({
       filter: {
         "policies.id": { kind: "uuid" },
         "gateways.id": { kind: "uuid" },
+        "addresses.id": { kind: "uuid" },
         "addresses.protocols.id": { kind: "uuid" },
         isNamedByPolicy: { kind: "boolean" },
         type: { kind: "enum", values: resourceTypes },
