@@ -26,7 +26,7 @@ export async function findBinaries(): Promise<PostgresBinaries> {
     entry = createRequire(import.meta.url).resolve(packageName);
   } catch (error) {
     throw new EmbeddedPostgresError(
-      `There is no embedded PostgreSQL for ${process.platform} on ${process.arch}: ${packageName} is not installed.`,
+      `Embedded PostgreSQL for ${process.platform} on ${process.arch} is not available: ${packageName} is not installed.`,
       `${useOwnPostgres} On Linux and macOS, "npm install --include=optional" installs the package where it exists.`,
       { cause: error },
     );

@@ -1,10 +1,22 @@
 /** Compares records with their latest entries, for `gatehouse audit verify --live`. */
+import { defaultTenantSettings } from "@gatehouse/contract/records/tenant-settings";
 import { compareLiveFacts } from "./features/access/access.api.ts";
 import { apiKeyView, listApiKeyRows } from "./features/api-keys/api-keys.api.ts";
+import { domainView, listDomainRows } from "./features/domains/domains.api.ts";
 import { enrolmentKeyView, listEnrolmentKeyRows } from "./features/enrolment-keys/enrolment-keys.api.ts";
+import {
+  listProviders,
+  providerView,
+  unauditedAccounts,
+} from "./features/identity-providers/identity-providers.api.ts";
+import { auditedPasskey, hasPasskeyUser, listPasskeyRows } from "./features/passkeys/passkeys.api.ts";
 import { unauditedGrants } from "./features/roles/roles.api.ts";
+import { usersWithUnauditedCodes } from "./features/sign-in/sign-in.api.ts";
+import { readTenantSettings, tenantSettingsView } from "./features/tenant-settings/tenant-settings.api.ts";
 import { listWebhookRows, webhookView } from "./features/webhooks/webhooks.api.ts";
 import { type ComparedRecords, compareLatestEntries } from "./platform/audit/compare-latest-entries.ts";
+import { entriesOfType } from "./platform/audit/latest-entries.queries.ts";
+import { readStub } from "./platform/audit/record.queries.ts";
 import type { TenantTx } from "./platform/tenancy/tenant-tx.ts";
 
 const compared: readonly ComparedRecords[] = [
@@ -22,6 +34,38 @@ const compared: readonly ComparedRecords[] = [
     list: async (...page) => (await listEnrolmentKeyRows(...page)).map((row) => enrolmentKeyView(row, new Date(0))),
   },
   {
+    type: "passkey",
+    noun: "passkey",
+    // Each use of a passkey updates these fields.
+    observed: ["lastUsedAt", "synced"],
+    added: ["fingerprint"],
+    list: async (...page) => (await listPasskeyRows(...page)).map(auditedPasskey),
+    wentWith: async (tx, { userId }) => typeof userId === "string" && !(await hasPasskeyUser(tx, userId)),
+  },
+  {
+    type: "domain",
+    noun: "domain",
+    observed: [],
+    list: async (...page) => (await listDomainRows(...page)).map(domainView),
+  },
+  {
+    type: "identity-provider",
+    noun: "identity provider",
+    // The URLs contain the public address, which is a setting of the server. Documents record only added scopes.
+    observed: [
+      "updatedAt",
+      "testedAt",
+      "scopes",
+      "redirectUri",
+      "signInUrl",
+      "backChannelLogoutUri",
+      "postLogoutRedirectUri",
+    ],
+    partial: (after) => !("linkedUserId" in after),
+    list: async (tx, ...page) =>
+      (await listProviders(tx, ...page)).map((row) => providerView(row, { publicUrl: "", tenantId: tx.tenantId })),
+  },
+  {
     type: "webhook",
     noun: "webhook",
     observed: ["failingSince"],
@@ -36,5 +80,22 @@ export async function compareLiveRecords(tx: TenantTx): Promise<readonly string[
   for (const { holder, id, type } of await unauditedGrants(tx)) {
     found.push(`The ${holder} ${id} holds the role ${type}, and its latest entry does not show this role.`);
   }
+  for (const { providerId, userId } of await unauditedAccounts(tx)) {
+    found.push(`The user ${userId} has an account at the identity provider ${providerId}, but no entry links it.`);
+  }
+  for (const { userId } of await usersWithUnauditedCodes(tx)) {
+    found.push(`The user ${userId} has a recovery code, but no entry records its creation.`);
+  }
+  if (!(await areSettingsAudited(tx))) found.push("The settings of the tenant differ from their latest entries.");
   return found;
+}
+
+/** Entries of configuration documents contain only changed settings. Settings without an entry have the defaults. */
+async function areSettingsAudited(tx: TenantTx): Promise<boolean> {
+  const row = await readTenantSettings(tx);
+  if (row === undefined) return true;
+  const entries = (await entriesOfType(tx, "tenant-settings")).map(({ after }) => after);
+  // Retention may have pruned entries.
+  const known = Object.assign((await readStub(tx)) === undefined ? { ...defaultTenantSettings } : {}, ...entries);
+  return Object.entries(tenantSettingsView(row)).every(([name, value]) => !(name in known) || known[name] === value);
 }

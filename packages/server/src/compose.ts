@@ -22,6 +22,8 @@ import type { CommandRunner } from "./platform/command.ts";
 import type { Database } from "./platform/db/database.ts";
 import type { EvaluationLimits } from "./platform/evaluation/evaluation-budgets.ts";
 import { Evaluator } from "./platform/evaluation/evaluator.ts";
+import type { OrderThresholds } from "./platform/lists/list-order-cache.ts";
+import { PageReader } from "./platform/lists/page-reader.ts";
 import type { Log } from "./platform/log.ts";
 import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
 import { type ResolveTxt, txtResolver } from "./platform/outbound/resolve-txt.ts";
@@ -55,6 +57,8 @@ export interface ComposeOptions extends DatabaseSettings, AgentSettings, HttpSet
   readonly evaluationLimits?: EvaluationLimits;
   /** The memory that cached answers can use, in MiB. 0 disables the cache. */
   readonly cacheMebibytes?: number;
+  /** When the orders of lists are cached, if not by default. */
+  readonly orderThresholds?: OrderThresholds;
   /** Whether to collect metrics for Prometheus. */
   readonly metrics?: boolean;
   readonly tracing?: Tracing | undefined;
@@ -80,7 +84,9 @@ export interface Composition {
 }
 
 /** The memory that cached answers can use unless configured, in MiB. */
-const defaultCacheMebibytes = 32;
+const defaultCacheMebibytes = 64;
+/** The part of that memory for whole answers. The rest is for the records and the orders of lists. */
+const partForAnswers = 0.2;
 
 export async function compose(options: ComposeOptions): Promise<Composition> {
   const { log, tracing, clock = systemClock } = options;
@@ -182,6 +188,7 @@ function composeCore(
     webhooks,
     evaluationLimits,
     cacheMebibytes,
+    orderThresholds,
     log,
   }: ComposeOptions,
   { database, follower, channel }: DatabaseParts,
@@ -189,12 +196,17 @@ function composeCore(
   heads: SignedHeads,
   audited: (entries: number) => void,
 ): CoreParts {
-  const answers = new AnswerCache((cacheMebibytes ?? defaultCacheMebibytes) * 1_048_576);
+  const cacheBytes = (cacheMebibytes ?? defaultCacheMebibytes) * 1_048_576;
+  const answers = new AnswerCache(cacheBytes * partForAnswers);
   const masterKeys: MasterKeys = { current: masterKey, second: secondMasterKey };
   const keys = new AuditKeys(database, masterKeys);
   const guard = new HeadGuard({ database, heads, signatures: () => keys.signatures, clock, log });
   const streams = new EventStreams({ ...eventStreamLimits, ...streamLimits });
   const generations = new GenerationReader((tenantId) => currentState(database, tenantId));
+  const pages =
+    cacheBytes === 0
+      ? undefined
+      : new PageReader(database, generations, cacheBytes * (1 - partForAnswers), orderThresholds);
   const evaluator = new Evaluator(clock, evaluationLimits);
   const models = new ModelStore({ database, generations, clock, evaluator });
   const lateEffects = new LateEffects({
@@ -204,7 +216,11 @@ function composeCore(
     clock,
     failed: (err) => log.warn({ err }, "failed to compute the access impact of a command; will retry"),
   });
-  follower.subscribe({ changed: () => undefined, missed: () => answers.clear() });
+  const clear = () => {
+    answers.clear();
+    pages?.clear();
+  };
+  follower.subscribe({ changed: () => undefined, missed: clear });
   follower.subscribe(streams);
   follower.subscribe(models);
   const runner: CommandRunner = {
@@ -213,6 +229,7 @@ function composeCore(
     database,
     publicUrl: publicUrl ?? (() => "http://localhost:8080"),
     answers,
+    pages,
     generations,
     snapshots: new SharedSnapshots(database),
     models,

@@ -43,7 +43,7 @@ test("without settings, every setting has its default", () => {
     dataDir: resolve("gatehouse-data"),
     databaseUrl: undefined,
     databasePoolSize: 10,
-    cacheMemory: 32,
+    cacheMemory: 64,
     masterKey: undefined,
     secondMasterKey: undefined,
     operatorKey: undefined,
@@ -69,6 +69,7 @@ test("without settings, every setting has its default", () => {
     smtpUrl: undefined,
     mailFrom: undefined,
     gatewayDrainSeconds: 300,
+    agentLinksPerTenant: 15_000,
     logLevel: "info",
     demo: false,
   });

@@ -80,8 +80,8 @@ export const settings = {
   databasePoolSize: setting(wholeNumber("number", 2, 500), "10", "Maximum number of database connections, 2 to 500."),
   cacheMemory: setting(
     wholeNumber("number", 0, 65_536),
-    "32",
-    "Memory that cached answers of the API can use, in MiB. 0 disables the cache.",
+    "64",
+    "Memory that cached answers and records of the API can use, in MiB. 0 disables the caches.",
   ),
   masterKey: secret(
     masterKey,
@@ -160,6 +160,11 @@ export const settings = {
     wholeNumber("seconds", 0, 86_400),
     "300",
     "Time that existing connections have to finish at a gateway in maintenance, in seconds. Must be equal on all replicas.",
+  ),
+  agentLinksPerTenant: setting(
+    wholeNumber("number", 1, 20_000),
+    "15000",
+    "Maximum number of connected gateways, and of connected devices, of one tenant on one server. A server accepts 20,000 of each in total.",
   ),
   logLevel: setting(oneOfThese("level", logLevels), "info", `Log level: ${logLevels.join(", ")}.`),
   demo: setting(yesOrNo, "false", "Fill the first tenant with example records, once."),

@@ -153,7 +153,7 @@ test("a metrics port in use is named, and nothing keeps running", async () => {
   );
 });
 
-test("without a port there are no metrics", async () => {
+test("without a port, metrics are off", async () => {
   running = await startGatehouse(configWith(), log);
   expect(running.metricsAddress).toBeUndefined();
 });

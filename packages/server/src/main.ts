@@ -5,6 +5,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { systemErrorCode } from "@gatehouse/embedded-postgres";
+import { warmUpRuleChecks } from "@gatehouse/policy/admission-rules/warm-up-checks";
 import { type Composition, compose } from "./compose.ts";
 import type { MailSettings } from "./composition/compose-tasks.ts";
 import { type Config, ConfigError, flagOf, type SettingName, settings, variableOf } from "./config.ts";
@@ -165,6 +166,8 @@ async function composeWithMasterKey(
   // Must follow the start of PostgreSQL, which creates and locks the data folder.
   const file = config.masterKey === undefined ? await readOrCreateMasterKey(config.dataDir, log) : undefined;
   const second = config.masterKey === undefined ? await readSecondMasterKey(config.dataDir, log) : undefined;
+  warmUpRuleChecks();
+  const linkLimits = { connectionsPerTenant: config.agentLinksPerTenant };
   try {
     return await compose({
       connection,
@@ -196,7 +199,8 @@ async function composeWithMasterKey(
         networks: config.webhookAllowedNetworks ?? [],
         disableAfterMs: config.webhookDisableAfterDays * dayMs,
       },
-      gatewayLinks: { drainMs: config.gatewayDrainSeconds * 1_000 },
+      gatewayLinks: { drainMs: config.gatewayDrainSeconds * 1_000, limits: linkLimits },
+      deviceLinks: { limits: linkLimits },
       setUp: {
         operatorKey: config.operatorKey,
         bootstrapApiKey: config.bootstrapApiKey,

@@ -17,7 +17,7 @@ export async function findMasterKeys(config: Config, log: Log): Promise<MasterKe
   return { current: file.key, second: second ?? (await readSecondMasterKey(dataDir, log))?.key };
 }
 
-/** @throws StartError if there is no master key */
+/** @throws StartError if no master key is configured */
 export async function requireMasterKeys(config: Config, log: Log): Promise<MasterKeys> {
   const keys = await findMasterKeys(config, log);
   if (keys !== undefined) return keys;

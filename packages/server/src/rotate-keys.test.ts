@@ -1,4 +1,4 @@
-/** Drills for the rotation of keys, against real servers on a database of their own. */
+/** Drills for the rotation of keys, against real servers on their own database. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { auditKeyRows, handoversOf } from "./platform/audit/audit-keys.queries.ts";
 import { AuditKeys } from "./platform/audit/audit-keys.ts";

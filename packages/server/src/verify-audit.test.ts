@@ -14,8 +14,10 @@ import { entryHash, sealHash } from "./platform/audit/chain.ts";
 import { headsFileName } from "./platform/audit/signed-heads.ts";
 import { Database } from "./platform/db/database.ts";
 import { createLog } from "./platform/log.ts";
+import { BrowserPage, enrolmentLinkFor } from "./testing/browser-page.ts";
 import { copyDatabase, createDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "./testing/test-server.ts";
+import { VirtualPasskey } from "./testing/virtual-passkey.ts";
 import { type TenantReport, type VerifyAuditOptions, verifyRecords } from "./verify-audit.ts";
 
 const log = createLog("silent");
@@ -315,6 +317,7 @@ describe("records that changed without an entry are found with --live:", () => {
   let keyId: string;
   let webhookId: string;
   let groupId: string;
+  let userId: string;
   beforeAll(async () => {
     tenant = await signedTenant();
     const client = tenant.client.must;
@@ -325,9 +328,25 @@ describe("records that changed without an entry are found with --live:", () => {
     webhookId = webhook.body.id;
     await client.post(`/tenants/webhooks/${webhookId}/rotate-secret`);
     groupId = (await client.post("/tenants/groups", { name: "Auditors" })).body.id;
+    const { body: person } = await client.post("/tenants/users", { email: "person@example.com" });
+    userId = person.id;
+    const enrolled = await new BrowserPage(server).enrol(
+      await enrolmentLinkFor(server, tenant.id, person),
+      new VirtualPasskey("http://localhost:8080"),
+    );
+    expect(enrolled.status).toBeLessThan(300);
+    await client.post("/tenants/domains", { domain: "example.com" });
+    const provider = { name: "Provider", issuer: "https://login.example.com", clientId: "gatehouse" };
+    await client.post("/tenants/identity-providers", provider);
   });
 
-  const id = { key: () => keyId, webhook: () => webhookId, group: () => groupId, role: () => undefined };
+  const id = {
+    key: () => keyId,
+    webhook: () => webhookId,
+    group: () => groupId,
+    user: () => userId,
+    none: () => undefined,
+  };
   test.each<[string, keyof typeof id, string, RegExp]>([
     ["permissions of a key", "key", "UPDATE api_keys SET permissions = '{users:write}' WHERE id = $2", /^The API key/],
     ["a key without expiry", "key", "UPDATE api_keys SET expires_at = NULL WHERE id = $2", /^The API key/],
@@ -342,8 +361,54 @@ describe("records that changed without an entry are found with --live:", () => {
     ],
     ["a webhook's URL", "webhook", "UPDATE webhooks SET url = 'https://example.net/' WHERE id = $2", /^The webhook/],
     [
+      "the public key of a passkey",
+      "none",
+      "UPDATE passkeys SET public_key = '\\x00' WHERE tenant_id = $1",
+      /^The passkey .* is not as its latest entry left it/,
+    ],
+    [
+      "an inserted passkey",
+      "user",
+      `INSERT INTO passkeys (tenant_id, id, created_at, user_id, name, credential_id, public_key)
+       VALUES ($1, gen_random_uuid(), now(), $2, 'Another', uuid_send(gen_random_uuid()), '\\x00')`,
+      /^The passkey .* exists, and no entry created it/,
+    ],
+    ["a deleted passkey", "none", "DELETE FROM passkeys WHERE tenant_id = $1", /^The passkey .* is gone/],
+    [
+      "an identity provider",
+      "none",
+      "UPDATE identity_providers SET issuer = 'https://login.example.net', enabled = true WHERE tenant_id = $1",
+      /^The identity provider .* is not as its latest entry left it/,
+    ],
+    [
+      "an account at a provider",
+      "user",
+      `INSERT INTO external_identities (tenant_id, id, created_at, provider_id, issuer, subject, user_id)
+       SELECT tenant_id, gen_random_uuid(), now(), id, issuer, 'subject', $2 FROM identity_providers
+       WHERE tenant_id = $1`,
+      /^The user .* has an account at the identity provider .*, but no entry links it/,
+    ],
+    [
+      "a proven domain",
+      "none",
+      "UPDATE tenant_domains SET verified_at = created_at WHERE tenant_id = $1",
+      /^The domain .* is not as its latest entry left it/,
+    ],
+    [
+      "a recovery code",
+      "user",
+      "INSERT INTO recovery_codes (tenant_id, user_id, created_at, code_hash) VALUES ($1, $2, now(), sha256('code'))",
+      /^The user .* has a recovery code, but no entry records its creation/,
+    ],
+    [
+      "a setting",
+      "none",
+      "UPDATE tenant_settings SET configuration_lifetime = 604800 WHERE tenant_id = $1",
+      /^The settings of the tenant differ from their latest entries/,
+    ],
+    [
       "the type of a role",
-      "role",
+      "none",
       `DELETE FROM roles WHERE tenant_id = $1 AND type = 'BASIC';
        UPDATE roles SET type = 'BASIC' WHERE tenant_id = $1 AND type = 'OWNER'`,
       /^The user .* holds the role BASIC/,
@@ -369,6 +434,44 @@ describe("records that changed without an entry are found with --live:", () => {
       await backup.restore();
     }
   });
+});
+
+test("a record that cannot be signed does not keep others from being signed", async () => {
+  const tenants = [await server.newTenant(), await server.newTenant(), await server.newTenant()];
+  const [, stuck] = tenants.map(({ id }) => id).toSorted();
+  await sql(
+    `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END';
+     CREATE TRIGGER refuse BEFORE INSERT ON audit_checkpoints FOR EACH ROW WHEN (NEW.tenant_id = '${stuck}')
+     EXECUTE FUNCTION refuse()`,
+  );
+  const signed = async () =>
+    (
+      await sql(
+        "SELECT tenant_id FROM audit_checkpoints WHERE tenant_id = ANY ($1)",
+        tenants.map(({ id }) => id),
+      )
+    ).length;
+  errors.length = 0;
+  await sign();
+  expect(await signed()).toBe(2);
+  const msg = "failed to sign the head of an audit record; will retry";
+  expect(errors).toContainEqual(expect.objectContaining({ msg, tenantId: stuck }));
+  await sql("DROP FUNCTION refuse CASCADE");
+  await sign();
+  expect(await signed()).toBe(3);
+});
+
+test("a record whose history cannot be sealed does not keep others from being signed", async () => {
+  const [stuck, other] = [await server.newTenant(), await server.newTenant()];
+  await sql("UPDATE tenant_generations SET history_sealed = false WHERE tenant_id = $1", stuck.id);
+  await sql(
+    `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END';
+     CREATE TRIGGER refuse BEFORE INSERT ON audit_events FOR EACH ROW WHEN (NEW.tenant_id = '${stuck.id}')
+     EXECUTE FUNCTION refuse()`,
+  );
+  await sign();
+  await sql("DROP FUNCTION refuse CASCADE");
+  expect(await sql("SELECT FROM audit_checkpoints WHERE tenant_id = $1", other.id)).toHaveLength(1);
 });
 
 test("one entry covers the effects and facts of a record from before they were chained", async () => {

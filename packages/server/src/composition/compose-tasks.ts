@@ -111,8 +111,12 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
     name: "audit-checkpoints",
     intervalMs: checkpointSeconds * 1_000,
     run: async () => {
-      await sealHistory(runner, clock);
-      await signCheckpoints({ database, keys, guard, clock, log });
+      try {
+        await sealHistory(runner, clock);
+      } finally {
+        // A record whose history cannot be sealed must not keep others from being signed.
+        await signCheckpoints({ database, keys, guard, clock, log });
+      }
     },
   };
   if (retentionDays === undefined) return [checkpoints];

@@ -133,7 +133,7 @@ export function acmeFinding(state: AcmeState | undefined, host: string, now: Dat
   const failed = state?.error == null ? "" : ` The last order failed: ${state.error}.`;
   if (state?.not_after == null || state.not_before === null) {
     if (failed === "") return skipped("tls", `The next start orders a certificate for ${host}.`);
-    return problem("tls", `There is no certificate for ${host}.${failed}`, remedy);
+    return problem("tls", `No certificate is stored for ${host}.${failed}`, remedy);
   }
   const message = `The certificate for ${host} is valid until ${state.not_after.toISOString()}.${failed}`;
   const left = state.not_after.getTime() - now.getTime();

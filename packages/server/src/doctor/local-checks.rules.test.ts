@@ -88,7 +88,7 @@ test.each([
   expect(finding).toMatchObject({ status, message: expect.stringContaining(`${mebibytes} MiB are free`) });
 });
 
-test("the free space of a folder that does not exist yet is that of its parent", async () => {
+test("a folder that does not exist yet has the free space of its parent", async () => {
   const dataDir = join(await temporaryFolder(), "data");
   expect((await checkDisk(config({ GATEHOUSE_DATA_DIR: dataDir }))).message).toMatch(/^\d+ MiB are free/);
 });

@@ -67,6 +67,14 @@ describe("a server with the packages of agents", () => {
     },
   );
 
+  test.each(["gateway", "device"])(
+    "the %s script installs no kernel, which wireguard-tools recommends",
+    async (name) => {
+      const { body } = await get(`/install/${name}`);
+      expect(body).toMatch(/^ {2}apt-get install .*--no-install-recommends .*gatehouse-/m);
+    },
+  );
+
   test.each(["gateway", "device"])("the %s script does nothing if only a part arrives", async (name) => {
     const { body } = await get(`/install/${name}`);
     const { stdout, stderr, status } = run(body.slice(0, body.lastIndexOf("main")));

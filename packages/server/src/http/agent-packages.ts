@@ -9,7 +9,7 @@ import type { FastifyInstance } from "fastify";
 import { deviceScript, gatewayScript, missingAgentsScript } from "./install-scripts.ts";
 
 interface AgentPackages {
-  /** The folder with the repository; undefined, or a folder without one, if there is none. */
+  /** The folder with the repository; undefined, or a folder without one, if it is absent. */
   readonly folder: string | undefined;
   readonly publicUrl: () => string;
 }

@@ -16,7 +16,7 @@ import {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The body as sent; undefined if there is none, or if it is large. */
+    /** The body as sent. Undefined if the request has none, or if it is large. */
     bodyText: string | undefined;
     largeBody: LargeBody | undefined;
   }
@@ -47,6 +47,7 @@ export function readBodies(app: FastifyInstance, evaluator: Evaluator): void {
   const parse = app.getDefaultJsonParser("error", "error");
   const parseText: ParseText = (text) => {
     let result: { readonly value: unknown } | undefined;
+    // The parser does not use the request.
     void parse(undefined as unknown as FastifyRequest, text, (error, value) => {
       if (error === null) result = { value };
     });

@@ -40,7 +40,7 @@ const notBuilt = `<!doctype html>
 </html>
 `;
 
-/** @param folder of the built console; undefined, or a folder without the console, if there is none */
+/** @param folder of the built console; undefined, or a folder without the console, if it is absent */
 export function mountConsole(app: FastifyInstance, folder: string | undefined): void {
   app.get("/", (_request, reply) => reply.redirect(prefix));
   app.get("/console", (_request, reply) => reply.redirect(prefix));

@@ -41,7 +41,7 @@ export function gatewayScript(options: InstallScriptOptions): string {
   '' | *[!A-Za-z0-9_.~+/=-]*) fail 'The token is empty, or has characters that no token has.' ;;
   esac`,
     functions: `ask_for_token() {
-  (: </dev/tty) 2>/dev/null || fail 'There is no terminal to ask for the token. Use --token-file FILE.'
+  (: </dev/tty) 2>/dev/null || fail 'Cannot ask for the token without a terminal. Use --token-file FILE.'
   trap 'stty echo </dev/tty' EXIT
   trap 'exit 1' INT TERM
   stty -echo </dev/tty
@@ -164,8 +164,8 @@ END
   chmod 0644 /etc/apt/keyrings/gatehouse.asc /etc/apt/sources.list.d/gatehouse.sources
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -q
-  # The settings file is the administrator's.
-  apt-get install -y -q -o Dpkg::Options::=--force-confold ${package_} </dev/null
+  # Keep the administrator's settings file. Skip recommended packages: wireguard-tools recommends a Debian kernel.
+  apt-get install -y -q --no-install-recommends -o Dpkg::Options::=--force-confold ${package_} </dev/null
 ${parts.after}
 }
 

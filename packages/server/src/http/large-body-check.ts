@@ -72,7 +72,7 @@ export class LargeBodyCheck {
     return [];
   }
 
-  /** Validates a property in an object of its own, because strings are trimmed in their object. */
+  /** Validates a property in its own object, because strings are trimmed in their object. */
   #property(
     schema: Schema,
     name: string,

@@ -27,7 +27,7 @@ function expectedOf(text: string): unknown {
   }
 }
 
-test("large values are those of the native parser", () => {
+test("large values equal the results of the native parser", () => {
   const leaf = fc.oneof(
     fc.integer(),
     fc.string({ unit: "grapheme" }),

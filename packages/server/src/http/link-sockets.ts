@@ -154,7 +154,7 @@ function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: D
   serveConnection(server, socket);
 }
 
-/** The bearer token of the request; undefined if there is none. */
+/** The bearer token of the request, or undefined. */
 function presentedToken(request: FastifyRequest): string | undefined {
   const { authorization = "" } = request.headers;
   return authorization.length > maxAuthorizationLength ? undefined : /^Bearer +(\S+)$/i.exec(authorization)?.[1];

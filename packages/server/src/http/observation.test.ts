@@ -196,7 +196,7 @@ describe("a request id", () => {
   });
 });
 
-/** The value of the line that starts with a name; undefined if there is none. */
+/** The value of the line that starts with a name, or undefined. */
 async function metric(name: string): Promise<number | undefined> {
   const text = (await server.metrics?.text()) ?? "";
   const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `));
@@ -221,11 +221,11 @@ describe("metrics", () => {
   test("cover caches, the pool, the outbox and the audit record", async () => {
     const lookUps = (cache: string, result: string) =>
       metric(`gatehouse_cache_lookups_total{cache="${cache}",result="${result}"}`);
-    const made = await tenant.client.post("/tenants/resources", { name: "Kept", type: "PRIVATE", addresses: [] });
+    const made = await tenant.client.post("/tenants/groups", { name: "Kept" });
     const hits = (await lookUps("answers", "hit")) ?? 0;
     const misses = (await lookUps("answers", "miss")) ?? 0;
     const keyHits = (await lookUps("keys", "hit")) ?? 0;
-    for (let count = 0; count < 3; count += 1) await tenant.client.get(`/tenants/resources/${made.body.id}`);
+    for (let count = 0; count < 3; count += 1) await tenant.client.get(`/tenants/groups/${made.body.id}`);
     expect(await lookUps("answers", "hit")).toBe(hits + 2);
     expect(await lookUps("answers", "miss")).toBe(misses + 1);
     expect(await lookUps("keys", "hit")).toBeGreaterThan(keyHits);

@@ -12,7 +12,7 @@ export interface Page {
 }
 
 export const notThere: Page = {
-  title: "There is no such sign-in",
+  title: "Unknown sign-in",
   lines: ["Ask an administrator for the address of the sign-in."],
 };
 export const refused: Page = {

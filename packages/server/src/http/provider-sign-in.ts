@@ -54,7 +54,7 @@ export interface ProviderSignIn {
    * Finds the providers of a tenant.
    *
    * @param name the slug of the tenant, a domain that it has proven, or an address in the domain
-   * @returns none if there is no such tenant, or it has no enabled provider
+   * @returns none if the tenant does not exist, or has no enabled provider
    */
   find(name: string): Promise<readonly OfferedProvider[]>;
   /** @returns undefined if the provider does not exist, is disabled, or the ticket of a test is not valid */

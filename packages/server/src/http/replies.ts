@@ -93,7 +93,7 @@ async function sendEncoded(
   return reply.header("Content-Encoding", encoding).send(encoded);
 }
 
-/** Sends a whole body. What is read without a version of its own gets a tag of its content. */
+/** Sends a whole body. A body without a version gets a tag of its content. */
 function sendJson({ method }: Operation, reply: FastifyReply, text: string | Buffer): FastifyReply {
   if (method === "GET" && !reply.hasHeader("ETag")) reply.header("ETag", contentTag(text));
   return reply.header("Content-Type", json).send(text);

@@ -13,6 +13,6 @@ export interface Route {
 
 /** An entry of a feature's routes file. */
 export function route<O extends Operation>(operation: O, handler: Handler<O>): Route {
-  // Mounting calls each handler with a call of its own operation, as O states.
+  // Mounting calls each handler with a call of the same operation, as O states.
   return { operation, handler: handler as unknown as Handler<Operation> };
 }

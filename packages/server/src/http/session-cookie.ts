@@ -14,7 +14,7 @@ const maxCeremonyLength = 500;
 const maxTokenLength = 200;
 
 /**
- * The session token in a Cookie header; undefined if there is no plausible one.
+ * The session token in a Cookie header; undefined if it has no plausible one.
  *
  * @param overTls whether the page was loaded over TLS. If so, the plain cookie does not count: another host of the same
  *   site could have set it, and the user would work in the tenant of that host's choice.

@@ -12,6 +12,8 @@ export interface LoadedAnswer {
   readonly answer: PreparedAnswer;
   /** The time at which the answer changes although nothing is written, in milliseconds; Infinity if never. */
   readonly until: number;
+  /** Whether the parts of the answer are cached elsewhere. The answer is cached only if the question is repeated. */
+  readonly isCheap?: boolean;
 }
 
 export interface Question {
@@ -31,6 +33,8 @@ interface Entry extends LoadedAnswer {
   size: number;
 }
 
+/** The number of questions whose repetition is noticed, a power of two. */
+const rememberedQuestions = 4_096;
 /** The part of the capacity that a single answer can use. */
 const largestPart = 1 / 8;
 /** Longer questions are not cached. */
@@ -44,6 +48,8 @@ export class AnswerCache {
   /** Answers that are being assembled. */
   readonly #loading = new Map<string, Promise<LoadedAnswer>>();
   readonly #capacity: number;
+  /** Hashes of cheap questions that were asked, each at a place of its own. */
+  readonly #asked = new Int32Array(rememberedQuestions);
   #size = 0;
   /** Raised by `clear`. */
   #epoch = 0;
@@ -107,15 +113,25 @@ export class AnswerCache {
     const loading = load();
     this.#loading.set(key, loading);
     try {
-      const { state, answer, until } = await loading;
+      const { state, answer, until, isCheap = false } = await loading;
       // `clear` ends what is being assembled too.
-      if (state !== undefined && this.#loading.get(key) === loading) {
+      if (state !== undefined && this.#loading.get(key) === loading && (!isCheap || this.#isRepeated(key))) {
         this.#remember(key, { state, answer, until, from: now.getTime(), size: sizeOf(key, answer) });
       }
       return answer;
     } finally {
       if (this.#loading.get(key) === loading) this.#loading.delete(key);
     }
+  }
+
+  /** Whether the question was asked recently. */
+  #isRepeated(key: string): boolean {
+    let hash = 1;
+    for (let index = 0; index < key.length; index += 1) hash = (Math.imul(hash, 31) + key.charCodeAt(index)) | 0;
+    const place = (hash ^ (hash >>> 15)) & (rememberedQuestions - 1);
+    const isRepeated = this.#asked[place] === hash;
+    this.#asked[place] = hash;
+    return isRepeated;
   }
 
   #remember(key: string, entry: Entry): void {

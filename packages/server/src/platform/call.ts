@@ -17,6 +17,7 @@ import { type CommandBatch, runDry } from "./command-batch.ts";
 import type { Scope, Transaction } from "./db/database.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { ListQuery } from "./list-query.ts";
+import type { CachedList } from "./lists/page-reader.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { ResolveTxt } from "./outbound/resolve-txt.ts";
 import type { Outcome } from "./outcome.ts";
@@ -325,7 +326,7 @@ export class Call<O extends Operation> {
   }): Promise<Outcome> {
     const { runner, batch, operation } = this.#options;
     const { load, present, until = () => Number.POSITIVE_INFINITY } = read;
-    // A page sets the planner for its transaction, and takes long enough for a connection of its own.
+    // A page sets the planner for its transaction, and takes long enough for its own connection.
     const sharesSnapshot = batch === undefined && operation.success.kind === "record";
     const assemble = async () => {
       const { state, rows } = sharesSnapshot
@@ -341,6 +342,61 @@ export class Call<O extends Operation> {
     if (batch !== undefined) return { kind: "prepared", answer: (await assemble()).answer };
     const current = () => runner.generations.state(this.tenantId);
     const answer = await runner.answers.answer({ key: this.#question, now: this.now, current, load: assemble });
+    return { kind: "prepared", answer };
+  }
+
+  /**
+   * Reads a page of a list like `readAnswer`, joined from cached records if possible.
+   *
+   * @param read.present returns the whole page, if nothing is cached
+   * @throws AppError database_unavailable, invalid_parameter
+   */
+  async readPage<Row extends { readonly id: string; readonly version: number }>(
+    list: CachedList<Row>,
+    present: (page: { readonly rows: readonly Row[]; readonly total: number }, hold: HoldSecret) => unknown,
+  ): Promise<Outcome> {
+    const { runner, batch } = this.#options;
+    const query = this.listQuery;
+    // Only the batch's own transaction sees its earlier changes.
+    if (batch !== undefined || runner.pages === undefined) {
+      const load = (tx: TenantTx) => list.list(tx, query);
+      return this.readAnswer({ load, present: (page, hold) => ({ body: present(page, hold) }) });
+    }
+    const { pages } = runner;
+    const load = async () => {
+      const { state, answer, isJoined } = await pages.page(this.tenantId, list, query);
+      return { state, answer, until: Number.POSITIVE_INFINITY, isCheap: isJoined };
+    };
+    const current = () => runner.generations.state(this.tenantId);
+    const answer = await runner.answers.answer({ key: this.#question, now: this.now, current, load });
+    return { kind: "prepared", answer };
+  }
+
+  /**
+   * Reads a record of a list like `readAnswer`, together with other requests for records of the list.
+   *
+   * @param alone reads and presents the record, if nothing is cached
+   * @throws AppError not_found, database_unavailable
+   */
+  async readRecord<Row extends { readonly id: string; readonly version: number }>(
+    list: CachedList<Row>,
+    id: string,
+    alone: {
+      readonly load: (tx: TenantTx) => Promise<Row | undefined>;
+      readonly present: (row: Row, hold: HoldSecret) => { readonly body: unknown; readonly version: number };
+    },
+  ): Promise<Outcome> {
+    const { runner, batch } = this.#options;
+    const { pages } = runner;
+    // Only the batch's own transaction sees its earlier changes.
+    if (batch !== undefined || pages === undefined) return this.readAnswer(alone);
+    const load = async () => {
+      const read = await pages.record(this.tenantId, list, id);
+      if (read === undefined) throw new AppError("not_found");
+      return { state: read.state, answer: read.answer, until: Number.POSITIVE_INFINITY, isCheap: true };
+    };
+    const current = () => runner.generations.state(this.tenantId);
+    const answer = await runner.answers.answer({ key: this.#question, now: this.now, current, load });
     return { kind: "prepared", answer };
   }
 
@@ -402,7 +458,7 @@ export class Call<O extends Operation> {
     return batch === undefined ? runner.ledger.open(this.tenantId) : batch.openLedger();
   }
 
-  /** The caller's reason for overriding access tests; undefined if there is none. */
+  /** The caller's reason for overriding access tests, or undefined. */
   get overrideReason(): string | undefined {
     return this.#options.overrideReason;
   }

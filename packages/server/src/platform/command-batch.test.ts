@@ -12,7 +12,7 @@ function createBatch(state?: string) {
     return [{ former: "15s" }];
   };
   const batch = new CommandBatch({
-    tx: { tenantId: "", query } as unknown as TenantTx,
+    tx: { tenantId: "", query } as unknown as TenantTx, // the batch only sends statements
     recorded: [],
     impact: undefined,
     clock: { now: () => new Date(0), elapsedMs: () => nowMs },

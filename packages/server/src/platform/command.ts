@@ -14,6 +14,7 @@ import type { Evaluator } from "./evaluation/evaluator.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
 import { newId } from "./ids.ts";
 import { hasLargeBody, withSerializedBody } from "./json-slices.ts";
+import type { PageReader } from "./lists/page-reader.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { ResolveTxt } from "./outbound/resolve-txt.ts";
 import type { Outcome } from "./outcome.ts";
@@ -59,6 +60,8 @@ export interface CommandRunner {
   readonly publicUrl: () => string;
   readonly secrets: Secrets;
   readonly answers: AnswerCache;
+  /** Undefined if nothing is cached. */
+  readonly pages: PageReader | undefined;
   readonly generations: GenerationReader;
   /** Reads single records for many requests at once. */
   readonly snapshots: SharedSnapshots;

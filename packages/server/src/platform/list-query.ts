@@ -13,7 +13,7 @@ import {
 import { isUuid } from "./ids.ts";
 import { canonicalTimestamp } from "./timestamps.ts";
 
-/** The most filters in one request, since each can be a search of its own. */
+/** The most filters in one request, since each can be its own search. */
 const maxFilters = 50;
 
 export interface Sorting {

@@ -67,6 +67,11 @@ export function report(body: object): Outcome {
   return { kind: "record", body };
 }
 
+/** A computed result that was serialized while it was computed. */
+export function serializedReport(text: string): Outcome {
+  return { kind: "record", body: undefined, text };
+}
+
 /** No body; `version` is the new version of a record that remains. */
 export function empty(version?: number): Outcome {
   return version === undefined ? { kind: "empty" } : { kind: "empty", version };

@@ -41,9 +41,19 @@ export class PreparedAnswer {
   readonly #reveals: readonly (() => string)[];
   #encoded: Map<ContentEncoding, Buffer> | undefined;
 
-  private constructor(text: string, reveals: readonly (() => string)[], version: number | undefined) {
+  private constructor(
+    bytes: Buffer,
+    places: readonly SecretPlace[],
+    reveals: readonly (() => string)[],
+    version: number | undefined,
+  ) {
     this.version = version;
+    this.#bytes = bytes;
+    this.#places = places;
     this.#reveals = reveals;
+  }
+
+  static #ofText(text: string, reveals: readonly (() => string)[], version: number | undefined): PreparedAnswer {
     // Splitting by a group keeps the group's matches, so every other piece is the index of a secret.
     const pieces = reveals.length === 0 ? [text] : text.split(markers);
     const places: SecretPlace[] = [];
@@ -53,10 +63,10 @@ export class PreparedAnswer {
       else places.push({ at: end, secret: Number(piece) });
     }
     // Allocate outside the shared buffer pool. One cached answer would otherwise keep a whole pool in memory.
-    this.#bytes = Buffer.allocUnsafeSlow(end);
+    const bytes = Buffer.allocUnsafeSlow(end);
     let written = 0;
-    for (const [index, piece] of pieces.entries()) if (index % 2 === 0) written += this.#bytes.write(piece, written);
-    this.#places = places;
+    for (const [index, piece] of pieces.entries()) if (index % 2 === 0) written += bytes.write(piece, written);
+    return new PreparedAnswer(bytes, places, reveals, version);
   }
 
   /** @param present returns the body, with held secrets in the places of secrets */
@@ -70,7 +80,41 @@ export class PreparedAnswer {
       places.set(key, place);
       return place;
     });
-    return new PreparedAnswer(JSON.stringify(body), reveals, version);
+    return PreparedAnswer.#ofText(JSON.stringify(body), reveals, version);
+  }
+
+  /**
+   * Joins pieces of JSON. A secret of an answer that occurs several times among the pieces is revealed once for each
+   * reply.
+   *
+   * @param version of a record
+   */
+  static joined(pieces: readonly (Buffer | PreparedAnswer)[], version?: number): PreparedAnswer {
+    let length = 0;
+    for (const piece of pieces) length += piece instanceof PreparedAnswer ? piece.#bytes.length : piece.length;
+    const bytes = Buffer.allocUnsafeSlow(length);
+    const places: SecretPlace[] = [];
+    const reveals: (() => string)[] = [];
+    /** The index of an answer's first secret in `reveals`. */
+    const firstSecrets = new Map<PreparedAnswer, number>();
+    let written = 0;
+    for (const piece of pieces) {
+      if (!(piece instanceof PreparedAnswer)) {
+        written += piece.copy(bytes, written);
+        continue;
+      }
+      if (piece.#places.length > 0) {
+        let first = firstSecrets.get(piece);
+        if (first === undefined) {
+          first = reveals.length;
+          firstSecrets.set(piece, first);
+          reveals.push(...piece.#reveals);
+        }
+        for (const { at, secret } of piece.#places) places.push({ at: written + at, secret: first + secret });
+      }
+      written += piece.#bytes.copy(bytes, written);
+    }
+    return new PreparedAnswer(bytes, places, reveals, version);
   }
 
   get hasSecrets(): boolean {

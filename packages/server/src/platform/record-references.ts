@@ -28,7 +28,7 @@ export interface DeletedRecord<N extends ReferencedNoun> extends NamedRecord {
 }
 
 export interface RecordReferences {
-  /** Records that keep a record from being deleted; undefined if there are none. */
+  /** Records that keep a record from being deleted, or undefined. */
   blocking(tx: TenantTx, noun: ReferencedNoun, id: string): Promise<BlockingRecords | undefined>;
 
   /**

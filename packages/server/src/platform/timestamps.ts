@@ -14,7 +14,7 @@ export function isTimestamp(text: string): boolean {
  * The time in the format that is stored and compared: UTC with milliseconds.
  *
  * @param text ISO 8601; a date alone is its start in UTC
- * @returns undefined if there is no such time, or its year is not between 1 and 9999
+ * @returns undefined if the time does not exist, or its year is not between 1 and 9999
  */
 export function canonicalTimestamp(text: string): string | undefined {
   const [, year, month, day] = filterForm.exec(text) ?? [];

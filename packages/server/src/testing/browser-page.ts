@@ -16,7 +16,7 @@ export class BrowserPage {
     this.#server = server;
   }
 
-  /** The cookie with the session; undefined if there is none. */
+  /** The cookie with the session, or undefined. */
   get sessionCookie(): string | undefined {
     return this.#cookies.get("gatehouse_session");
   }

@@ -21,8 +21,11 @@ const clock = new TestClock();
 let replicas: readonly [TestServer, TestServer];
 let uncached: TestServer;
 
+/** Whole orders are cached after the first page, and after the first search. */
+const settings = { orderThresholds: { rows: 0, searches: 1 } };
+
 beforeAll(async () => {
-  replicas = [await startTestServer({ clock }), await startTestServer({ clock })];
+  replicas = [await startTestServer({ clock, settings }), await startTestServer({ clock, settings })];
   uncached = await startTestServer({ clock, settings: { cacheMebibytes: 0 } });
 });
 afterAll(async () => {
@@ -49,6 +52,11 @@ async function createPlace(): Promise<Place> {
     "/tenants/resources",
     "/tenants/resources?limit=1&sort=-name",
     "/tenants/resources?filter[type]=PRIVATE&filter[name][ilike]=name%25",
+    "/tenants/resources?sort=name&offset=1&limit=2",
+    "/tenants/resources?sort=name&filter[name][ilike]=%25ame%201%25",
+    "/tenants/resources?sort=-name&filter[type]=PRIVATE&filter[name][ilike]=%25NAME%25&limit=2",
+    `/tenants/resources?filter[gateways.id]=${gateway}&sort=-id`,
+    `/tenants/resources?sort=name&limit=1&page[after]=${records.resources[0]}`,
     `/tenants/resources/${records.resources[0]}`,
     "/tenants/users",
     "/tenants/users?sort=-lastConnection&limit=2",
@@ -84,6 +92,7 @@ async function compare({ questions, keys }: Place, from: number, count: number):
     const expected = shownBy(await uncached.client(key).get(path));
     for (const server of replicas) {
       expect({ path, ...shownBy(await server.client(key).get(path)) }).toEqual({ path, ...expected });
+      await server.runner.pages?.settled();
     }
   }
 }
@@ -135,8 +144,9 @@ test("a cached answer equals the answer that is assembled for the request", { ti
     await compare(place, 0, place.questions.length * keys.length);
   });
   await fc.assert(property, { numRuns: budgeted(100, 3) });
-  const { hits } = replicas[0].runner.answers.state;
-  expect(hits).toBeGreaterThan(0);
+  const { answers, pages } = replicas[0].runner;
+  expect(answers.state.hits).toBeGreaterThan(0);
+  expect(pages?.state.joined).toBeGreaterThan(0);
 });
 
 test("an answer contains every change that was acknowledged before the request, on any replica", {
@@ -170,9 +180,8 @@ test("an answer contains every change that was acknowledged before the request, 
       read += 1;
     }
   };
-  const readers = replicas.flatMap((server) =>
-    [path, path, "/tenants/resources?limit=1", "/tenants/resources?limit=1"].map((asked) => reader(server, asked)),
-  );
+  const pages = ["/tenants/resources?limit=1", "/tenants/resources?limit=2", "/tenants/resources?sort=-id"];
+  const readers = replicas.flatMap((server) => [path, path, ...pages].map((asked) => reader(server, asked)));
   await Promise.all([write(), observeAlways(), ...readers]);
   expect(read).toBeGreaterThan(last);
 });

@@ -1,4 +1,4 @@
-/** Debian's SMTP server, exim4, with a configuration and a spool of its own, on a loopback port, without privileges. */
+/** Debian's SMTP server, exim4, with its own configuration and spool, on a loopback port, without privileges. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Debian's LemonLDAP::NG, an OpenID Connect provider of other authors, on a loopback port, with demo accounts. */
+/** Debian's LemonLDAP::NG, a third-party OpenID Connect provider, on a loopback port, with demo accounts. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";

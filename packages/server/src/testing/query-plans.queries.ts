@@ -25,6 +25,6 @@ export async function explained(
     `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`,
   );
   const [row] = await transaction.query(explain, ...parameters);
-  if (row === undefined) throw new Error("there is no plan");
+  if (row === undefined) throw new Error("EXPLAIN returned no plan");
   return row["QUERY PLAN"][0].Plan;
 }

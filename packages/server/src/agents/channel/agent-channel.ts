@@ -190,6 +190,7 @@ export abstract class AgentChannel<
         for (const { connections } of this.tenants.values()) joined += connections.size;
         return joined;
       },
+      joinedOf: (tenantId) => this.tenants.get(tenantId)?.connections.size ?? 0,
       join: (connection, hello, claim) =>
         (tenantOf(connection) ?? this.#addTenant(connection)).join(connection, hello, claim),
       newChallenge: ({ agent }) => newChallenge(this.#kind.name, agent.tenantId, agent.agentId),

@@ -25,7 +25,7 @@ test("begins with 30 seconds again after a reset", () => {
 });
 
 test.each([
-  ["now if there is no earlier one", undefined, 100],
+  ["now if nothing was sent before", undefined, 100],
   ["now if the latest one is of another generation", { generation: 6, issuedAt: 500 }, 100],
   ["now if the latest one was issued before", { generation: 7, issuedAt: 50 }, 100],
   ["after the latest one if the clock that issued it is ahead", { generation: 7, issuedAt: 500 }, 501],

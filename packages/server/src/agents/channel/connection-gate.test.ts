@@ -1,14 +1,17 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
 import { createLog } from "../../platform/log.ts";
-import { ConnectionGate } from "./connection-gate.ts";
+import { ConnectionGate, type ConnectionLimits } from "./connection-gate.ts";
 
-function gateFor(limits: { readonly connections: number; readonly lookUps: number; readonly waitingLookUps: number }) {
+const agent = { tenantId: "one" };
+
+function gateFor(limits: Partial<ConnectionLimits>) {
   let joined = 0;
   const gate = new ConnectionGate(
     { clock: systemClock, log: createLog("silent"), limits },
     {
       joined: () => joined,
+      joinedOf: (tenantId) => (tenantId === "one" ? joined : 0),
       join: async () => undefined,
       received: () => undefined,
       newChallenge: () => {
@@ -32,16 +35,16 @@ test("looks up a few tokens at a time, in the order in which they arrive", async
     gate.admit(async () => {
       asked.push(name);
       await new Promise<void>((resolve) => finish.push(resolve));
-      return name;
+      return { ...agent, name };
     });
   const all = [lookUp("one"), lookUp("two"), lookUp("three")];
   await expect(lookUp("four")).rejects.toMatchObject({ code: "too_many_links" });
   expect(asked).toEqual(["one", "two"]);
   finish[0]?.();
-  await expect(all[0]).resolves.toBe("one");
+  await expect(all[0]).resolves.toMatchObject({ name: "one" });
   expect(asked).toEqual(["one", "two", "three"]);
   for (const done of finish) done();
-  await expect(Promise.all(all)).resolves.toEqual(["one", "two", "three"]);
+  await expect(Promise.all(all)).resolves.toMatchObject([{ name: "one" }, { name: "two" }, { name: "three" }]);
 });
 
 test.each([
@@ -53,13 +56,23 @@ test.each([
   let finish: (() => void) | undefined;
   const first = gate.admit(
     () =>
-      new Promise<void>((resolve) => {
-        finish = resolve;
+      new Promise<typeof agent>((resolve) => {
+        finish = () => resolve(agent);
       }),
   );
-  const waiting = [gate.admit(async () => "second"), gate.admit(async () => "third")];
+  const waiting = [gate.admit(async () => agent), gate.admit(async () => agent)];
   happen(made);
   finish?.();
   await first;
   for (const attempt of waiting) await expect(attempt).rejects.toMatchObject({ code: "too_many_links" });
+});
+
+test("a tenant with all its connections is refused, and others are not", async () => {
+  const { gate, join } = gateFor({ connections: 10, connectionsPerTenant: 2 });
+  join();
+  await expect(gate.admit(async () => agent)).resolves.toBe(agent);
+  join();
+  await expect(gate.admit(async () => agent)).rejects.toMatchObject({ code: "too_many_links" });
+  const other = { tenantId: "another" };
+  await expect(gate.admit(async () => other)).resolves.toBe(other);
 });

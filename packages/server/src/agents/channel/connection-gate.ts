@@ -7,13 +7,15 @@ import type { Clock } from "../../platform/clock.ts";
 import { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import type { LinkReceiver } from "../../platform/link-transport.ts";
 import type { Log } from "../../platform/log.ts";
-import type { AgentConnection } from "./agent-connection.ts";
+import type { AgentConnection, PresentedAgent } from "./agent-connection.ts";
 
 /** A connection that is not admitted within this time is ended, in milliseconds. */
 const admissionTimeoutMs = 10_000;
 
 export interface ConnectionLimits {
   readonly connections: number;
+  /** The most connections of one tenant. */
+  readonly connectionsPerTenant: number;
   /** The most tokens that are looked up at the same time. */
   readonly lookUps: number;
   /** The most tokens that wait for a look-up. Agents beyond it are sent away. */
@@ -27,6 +29,7 @@ export interface ConnectionLimits {
 /** The limits of each kind of agent. */
 const defaultLimits: ConnectionLimits = {
   connections: 20_000,
+  connectionsPerTenant: 15_000,
   lookUps: 4,
   waitingLookUps: 10_000,
   pendingPerToken: 4,
@@ -41,6 +44,8 @@ export type LaterMessage<Message extends AgentMessage> = Exclude<Message, { read
 export interface ConnectionHost<Message extends AgentMessage, Connection extends AgentConnection<Message, never>> {
   /** The number of connections that have joined. */
   readonly joined: () => number;
+  /** The number of a tenant's connections that have joined. */
+  readonly joinedOf: (tenantId: string) => number;
   /** @throws if the connection cannot be served; then it is ended */
   readonly join: (connection: Connection, hello: Hello<Message>, claim: KeyClaim) => Promise<void>;
   /** Returns a challenge to prove the agent's key. */
@@ -64,7 +69,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   readonly #limits: ConnectionLimits;
   /** Open connections whose agents have not been admitted. */
   readonly #pending = new Set<Connection>();
-  /** The numbers of these connections by token and by address. */
+  /** The numbers of these connections by token, by address and by tenant. */
   readonly #pendingCounts = new Map<string, number>();
   readonly #lookUps: Semaphore;
   #isClosed = false;
@@ -87,7 +92,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
    *
    * @throws AppError too_many_links; the error of `lookUp`
    */
-  async admit<T>(lookUp: () => Promise<T>): Promise<T> {
+  async admit<Agent extends Pick<PresentedAgent, "tenantId">>(lookUp: () => Promise<Agent>): Promise<Agent> {
     if (this.#isFull) throw this.#overloaded();
     if (!this.#lookUps.isFree && this.#lookUps.waiting >= this.#limits.waitingLookUps) throw this.#overloaded();
     const permit = this.#lookUps.acquire();
@@ -95,14 +100,16 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     try {
       // Other connections may have taken the last places meanwhile.
       if (this.#isFull) throw this.#overloaded();
-      return await lookUp();
+      const agent = await lookUp();
+      if (this.#isShareUsed(agent)) throw this.#overloaded();
+      return agent;
     } finally {
       this.#lookUps.release();
     }
   }
 
   open(connection: Connection): LinkReceiver {
-    const isCrowded = this.#isCrowded(connection);
+    const isCrowded = this.#isCrowded(connection) || this.#isShareUsed(connection.agent);
     this.#pending.add(connection);
     for (const key of pendingKeys(connection)) this.#pendingCounts.set(key, (this.#pendingCounts.get(key) ?? 0) + 1);
     if (this.#isClosed) connection.end("shutting_down", this.jitterMs());
@@ -221,6 +228,12 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     return (ofToken ?? 0) >= pendingPerToken || (ofAddress ?? 0) >= pendingPerAddress;
   }
 
+  /** Whether the tenant of an agent has reached its limit of connections. */
+  #isShareUsed({ tenantId }: Pick<PresentedAgent, "tenantId">): boolean {
+    const pending = this.#pendingCounts.get(tenantKey(tenantId)) ?? 0;
+    return pending + this.#host.joinedOf(tenantId) >= this.#limits.connectionsPerTenant;
+  }
+
   get #isFull(): boolean {
     return this.#isClosed || this.size >= this.#limits.connections;
   }
@@ -240,10 +253,17 @@ function greetingFrame(message: AgentMessage): HelloFrame | KeyProof | { readonl
   return message.type === "proof" ? (message as KeyProof) : { type: "later" }; // as its schema says
 }
 
-/** The keys under which a connection without a hello is counted: its token, and its address. */
-function pendingKeys({ agent, sourceAddress }: AgentConnection<AgentMessage, never>): readonly [string, string] {
+/** The keys under which a connection without a hello is counted: its token, its address, and its tenant. */
+function pendingKeys({
+  agent,
+  sourceAddress,
+}: AgentConnection<AgentMessage, never>): readonly [string, string, string] {
   const address = parseIpAddress(sourceAddress);
   // The group of an IPv6 address is its /64, the smallest block that is assigned to a customer.
   const group = address?.version === 6 ? `${(address.bits >> 64n).toString(16)}::/64` : sourceAddress;
-  return [`token ${agent.tokenHash}`, `address ${group}`];
+  return [`token ${agent.tokenHash}`, `address ${group}`, tenantKey(agent.tenantId)];
+}
+
+function tenantKey(tenantId: string): string {
+  return `tenant ${tenantId}`;
 }

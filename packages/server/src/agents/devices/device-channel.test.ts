@@ -344,7 +344,7 @@ describe("a connection is ended", () => {
   });
 });
 
-describe("nobody is let in", () => {
+describe("a link is refused", () => {
   test.each([
     ["with another token", `gatehouse_device_${"0".repeat(49)}`],
     ["with an API key", "key"],
@@ -357,7 +357,7 @@ describe("nobody is let in", () => {
     expect(await device.connect()).toBe(401);
   });
 
-  test("to gateways' links with a device's token", async () => {
+  test("at the path of gateways with a device's token", async () => {
     const { device } = await newDevice();
     const gateway = new SimulatedGateway({
       url: replicas.url,
@@ -413,7 +413,7 @@ describe("nobody is let in", () => {
   });
 });
 
-describe("who breaks the protocol is let go", () => {
+describe("a device that breaks the protocol is disconnected", () => {
   test.each<[string, (device: SimulatedDevice) => void]>([
     ["a text that is not JSON", (device) => device.sendText("{")],
     ["a frame of a gateway", (device) => device.sendText(JSON.stringify({ type: "whole" }))],

@@ -128,7 +128,7 @@ test.each([{ to: "" }, { to: "a".repeat(256) }, { to: 7 }, { number: -1, to: "a"
   "a question with %o violates the protocol",
   async (fields) => {
     const { device } = await newDevice();
-    device.send({ type: "question", number: 1, ...fields } as never);
+    device.send({ type: "question", number: 1, ...fields } as never); // invalid on purpose
     await until("it is sent away", () => device.goodbyes.at(-1)?.reason === "protocol");
   },
 );

@@ -135,7 +135,7 @@ export class DeviceRouteInputs {
    * Applies the collected changes, and reads the facts of devices that connected. Calls must not overlap.
    *
    * @param connected the ids of all connected devices
-   * @param newcomers those of them whose facts have not been read
+   * @param newcomers the devices among them whose facts have not been read
    * @throws AppError database_unavailable; the next call applies the same changes
    */
   async refresh(connected: readonly string[], newcomers: readonly string[]): Promise<Refreshed> {

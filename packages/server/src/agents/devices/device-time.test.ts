@@ -4,17 +4,17 @@ import { SimulatedDevice } from "../../testing/simulated-device.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { type ReplyBody, startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 
 const hourMs = 3_600_000;
-/** The tests advance the clock, and run by hand what is due by time. */
+/** The tests advance the clock, and run due tasks by hand. */
 const settings = {
   gatewayLinks: { watch: false, reconnectMs: 0, tickMs: hourMs, lifeMs: 24 * hourMs },
   deviceLinks: { tickMs: hourMs, lifeMs: 24 * hourMs },
 };
 const block = "10.20.30.0/24";
-/** A database of its own: the advanced clock would make gateways of other tests silent. */
+/** A separate database: the advanced clock would make gateways of other tests silent. */
 let own: TestDatabase;
 let server: TestServer;
 let clock: TestClock;
@@ -59,8 +59,7 @@ afterEach(async () => {
   await server.close();
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: what a body holds is for the caller to say
-async function made201(reply: ReturnType<TestTenant["client"]["post"]>): Promise<any> {
+async function made201(reply: ReturnType<TestTenant["client"]["post"]>): Promise<ReplyBody> {
   const { status, body, text } = await reply;
   expect(status, text).toBe(201);
   return body;
@@ -275,7 +274,7 @@ describe("the connection of a device ends", () => {
   });
 });
 
-test("after an outage of the control plane, no device is told that there are no gateways", async () => {
+test("after an outage of the control plane, no device loses its gateways", async () => {
   await connected();
   await server.links.flush();
   const { reconnectMs: _, ...links } = settings.gatewayLinks;

@@ -167,7 +167,7 @@ describe("connections without a hello", () => {
     await byDefault.close();
   });
 
-  /** Frames of exactly this many bytes on the wire, of which the last one is the given text. */
+  /** Frames of exactly this many bytes on the wire. The last frame is the given text. */
   function framesOfBytes(total: number, last: string): string[] {
     const bytesOf = (text: string) => text.length + (text.length < 126 ? 6 : 8); // with the masked header of a client
     const part = JSON.stringify({ type: "part", index: 0, isLast: false, text: "" });

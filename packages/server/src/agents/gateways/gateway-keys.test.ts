@@ -42,7 +42,7 @@ test.each(["another gateway", "a device", "nobody, because it is of small order"
     expect(events.body.data).toContainEqual(expect.objectContaining({ operation: "reportGatewayState" }));
     expect(await read(honest.id)).toMatchObject({ status: "ONLINE" });
     expect(honest.gateway.goodbyes).toEqual([]);
-    // With a key of its own, the same gateway is admitted.
+    // With its own key, the same gateway is admitted.
     rogue.gateway.cut();
     const repaired = { publicKey: Buffer.alloc(32, 9).toString("base64") };
     await rogue.gateway.connect(repaired);

@@ -9,9 +9,9 @@ import { startTestServer, type TestServer, type TestTenant } from "../../testing
 import { until } from "../../testing/until.ts";
 import { TokenExpiry } from "./token-expiry.ts";
 
-/** The tests advance the clock, and run by hand what is due by time. */
+/** The tests advance the clock, and run due tasks by hand. */
 const settings = { gatewayLinks: { watch: false, reconnectMs: 0, tickMs: 3_600_000, lifeMs: 40_000 } };
-/** A database of its own: the advanced clock would make gateways of other tests silent. */
+/** A separate database: the advanced clock would make gateways of other tests silent. */
 let own: TestDatabase;
 let server: TestServer;
 let clock: TestClock;

@@ -127,7 +127,7 @@ test("a key of small order proves nothing", async () => {
   await isRefused(gateway, id);
 });
 
-test("a thief of the token with a key of its own does not disconnect the gateway", async () => {
+test("a thief of the token with its own key does not disconnect the gateway", async () => {
   const { id, gateway, key } = await provenGateway();
   const thief = replicas.agentWithToken(id, gateway.token);
   thief.useKey(new SimulatedKey());

@@ -200,7 +200,7 @@ export class LinkWriter {
   async #storeRefusals(refusals: readonly RefusedKey[]): Promise<void> {
     const { runner, tenantId, clock } = this.#options;
     const now = clock.elapsedMs();
-    // Whatever key is refused: an agent can make any number of keys.
+    // The key does not matter here: an agent can make any number of keys.
     const isNew = ({ gatewayId }: RefusedKey) => {
       const last = this.#refused.get(gatewayId);
       return last === undefined || now - last > refusalIntervalMs;

@@ -72,7 +72,7 @@ test("a gateway limits private names to their blocks, or to its networks if it h
   // An older agent does not know limits: a limited name is closed, and the default changes nothing.
   expect(at(older.gateway)).toEqual([{ services: [], otherwise: "drop" }, open]);
   expect(older.settings()?.dns).not.toHaveProperty("networks");
-  // An empty list says that no other site reaches networks here, not that there are no services.
+  // An empty list says that no other site reaches networks here, not that the gateway has no services.
   await put({ networks: [] });
   expect(answers()).toEqual([["10.1.0.0/16"], undefined]);
   expect(settings()?.dns).not.toHaveProperty("networks");

@@ -133,7 +133,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     if (!this.connections.delete(connection)) return;
     this.#tokens.forget(connection.agent.agentId);
     this.#usedAt = this.#options.clock.elapsedMs();
-    // That of a refused connection would replace the end of the former one, which may not be stored yet.
+    // The end of a refused connection would replace the end of the former one, which may not be stored yet.
     if (connection.isClaimed) this.#recorder.disconnected(connection);
     if (this.connections.size === 0) this.#recorder.setGeneration("none");
   }
@@ -347,7 +347,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       const at = new Date(Math.min(lastHandshake, now.getTime()));
       this.#recorder.handshake(deviceId, gatewayId, at);
       const source = { address: address === undefined ? "" : discoveredAddress(address), at: at.getTime() };
-      // The observation counts at this gateway alone: no other gateway has to trust its word.
+      // The observation counts at this gateway alone: no other gateway trusts it.
       if (source.address !== "" && this.#desired.isMove({ deviceId, gatewayId, source })) {
         sources.observe(tenantId, deviceId, gatewayId, source.address, at);
       }

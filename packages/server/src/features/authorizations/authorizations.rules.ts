@@ -14,6 +14,9 @@ const clients: readonly ProgramClient[] = [
   { id: "gatehouse-device", name: "Gatehouse device", enrols: true },
 ];
 
+/** The interval at which a program polls for the approval of its device code, in seconds. */
+export const pollSeconds = 5;
+
 export function findClient(id: string): ProgramClient | undefined {
   return clients.find((client) => client.id === id);
 }

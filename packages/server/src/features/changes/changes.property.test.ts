@@ -181,7 +181,7 @@ test("concurrent sets over the same records all end, whatever their order", asyn
             const changes = changesOf(draws, records).filter(({ method }) => method !== "DELETE");
             const [first] = changes;
             if (first === undefined) return undefined;
-            // Single writes lock records in an order of their own.
+            // Single writes lock records in their own order.
             return index === 0 && !/@/.test(JSON.stringify(first))
               ? client.send(first.method, first.path, first.body)
               : client.post("/tenants/changes", {

@@ -259,7 +259,7 @@ describe("a set is refused", () => {
     });
   });
 
-  test("as a whole for another generation than that of If-Match", async () => {
+  test("as a whole if If-Match names another generation", async () => {
     const change: Change = { method: "POST", path: "/tenants/groups", body: { name: unique("Group"), roles: [] } };
     const preview = await client.post("/tenants/policies/preview", { changes: [change] });
     const send = (ifMatch: string) => client.post(path, { changes: [change] }, { "if-match": ifMatch });

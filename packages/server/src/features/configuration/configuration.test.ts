@@ -79,7 +79,7 @@ describe("applyConfiguration", () => {
     expect(users.data[0]).toMatchObject({ status: "pending", firstName: "Ann", maxDevices: 0, isOwner: false });
     const { body: gateways } = await client.get("/tenants/gateways");
     for (const gateway of gateways)
-      expect(gateway).toMatchObject({ status: "PENDING", token: /^gatehouse_gw_/ as never });
+      expect(gateway).toMatchObject({ status: "PENDING", token: expect.stringMatching(/^gatehouse_gw_/) });
   });
 
   test("changes nothing the second time: no audit entry, no generation, no version", async () => {

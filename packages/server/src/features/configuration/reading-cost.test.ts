@@ -11,7 +11,7 @@ const size = 60;
 let server: TestServer;
 let drop: () => Promise<void>;
 
-/** Uses a database of its own, because rows of other tests would count as discarded. */
+/** Uses its own database, because rows of other tests would count as discarded. */
 beforeAll(async () => {
   const database = await createDatabase();
   drop = database.drop;

@@ -8,20 +8,20 @@ import { SimulatedDevice } from "../../testing/simulated-device.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { type ReplyBody, startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { nameProvider } from "./testing/device-sessions.queries.ts";
 
 const hourMs = 3_600_000;
 const lifetimeMs = 8 * hourMs;
-/** The tests advance the clock, and run by hand what is due by time. */
+/** The tests advance the clock, and run due tasks by hand. */
 const settings = {
   gatewayLinks: { watch: false, reconnectMs: 0, tickMs: hourMs, lifeMs: 24 * hourMs },
   deviceLinks: { tickMs: hourMs, lifeMs: 24 * hourMs },
   rateLimits: { perMinute: 0, authFailures: 1_000, shared: false },
 };
 const block = "10.20.30.0/24";
-/** A database of its own: the advanced clock would make gateways of other tests silent. */
+/** A separate database: the advanced clock would make gateways of other tests silent. */
 let own: TestDatabase;
 let server: TestServer;
 let clock: TestClock;
@@ -61,8 +61,7 @@ afterEach(async () => {
   await server.close();
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: what a body holds is for the caller to say
-async function created(path: string, body: object): Promise<any> {
+async function created(path: string, body: object): Promise<ReplyBody> {
   const reply = await tenant.client.post(path, body);
   expect(reply.status, reply.text).toBe(201);
   return reply.body;

@@ -18,7 +18,7 @@ export function renewDeviceSession(
   session: sessions.NewDeviceSession,
   now: Date,
 ): Promise<void> {
-  return changing(tx, [deviceId], now, () => sessions.storeDeviceSession(tx, deviceId, session, now));
+  return changeSessions(tx, [deviceId], now, () => sessions.storeDeviceSession(tx, deviceId, session, now));
 }
 
 /** Ends the sessions of a user's devices. */
@@ -60,11 +60,16 @@ export async function askToSignIn(
 }
 
 function endAll(tx: CommandTx, ids: readonly string[], end: sessions.SessionEnd): Promise<void> {
-  return changing(tx, ids, end.at, () => sessions.storeSessionEnds(tx, ids, end));
+  return changeSessions(tx, ids, end.at, () => sessions.storeSessionEnds(tx, ids, end));
 }
 
 /** Changes sessions, and records the changes of their devices. */
-async function changing(tx: CommandTx, ids: readonly string[], now: Date, change: () => Promise<void>): Promise<void> {
+async function changeSessions(
+  tx: CommandTx,
+  ids: readonly string[],
+  now: Date,
+  change: () => Promise<void>,
+): Promise<void> {
   if (ids.length === 0) return;
   const before = new Map((await readDevices(tx, ids)).map(({ device }) => [device.id, deviceView(device, now)]));
   await change();

@@ -38,7 +38,7 @@ const selectPresented = statement<PresentedDeviceRow, [hash: Buffer]>(
   "SELECT tenant_id, device_id FROM device_tokens WHERE token_hash = $1",
 );
 
-/** The device that has the token, in any tenant; undefined if there is none. */
+/** The device that has the token, in any tenant, or undefined. */
 export async function findPresentedDevice(database: Database, hash: Buffer): Promise<PresentedDeviceRow | undefined> {
   const scope = { kind: "presented-key", keyHash: hash.toString("hex") } as const;
   return (await database.snapshot(scope, ({ query }) => query(selectPresented, hash)))[0];

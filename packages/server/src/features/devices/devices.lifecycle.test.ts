@@ -91,7 +91,7 @@ describe("reactivating a device", () => {
     ]);
   });
 
-  test("is refused for a device whose user was deleted, with a code of its own", async () => {
+  test("is refused for a device whose user was deleted, with its own code", async () => {
     const { id, user } = await make("device", client);
     await client.must.delete(`/tenants/users/${user.id}`);
     expect(await client.post(`/tenants/devices/${id}/reactivate`)).toMatchObject({

@@ -129,7 +129,7 @@ export function sessionLimits(tenant: string, user: string): string {
 }
 
 /**
- * SQL for the end of a device's session: the earliest that the lifetimes give. Null if there is no lifetime and nobody
+ * SQL for the end of a device's session: the earliest that the lifetimes give. Null if no lifetime is set and nobody
  * has asked for a sign-in, or if the device was enrolled with an enrolment key: it is a server without a person who
  * could sign in. Ends are whole seconds, so that sessions which end together change configurations together.
  *

@@ -1,2 +1,3 @@
 /** The face of this feature: e-mail domains of tenants. */
-export { findNamedTenant, isVerifiedDomain } from "./domains.queries.ts";
+export { findNamedTenant, isVerifiedDomain, listDomainRows } from "./domains.queries.ts";
+export { domainView } from "./domains.view.ts";

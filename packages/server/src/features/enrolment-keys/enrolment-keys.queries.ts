@@ -127,7 +127,7 @@ export async function lockEnrolmentKey(tx: TenantTx, id: string): Promise<Enrolm
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
 }
 
-/** The status of a user, who cannot be deleted before the transaction ends; undefined if there is none. */
+/** The status of a user, or undefined. The user cannot be deleted before the transaction ends. */
 export async function statusOfUser(tx: TenantTx, id: string): Promise<string | undefined> {
   return (await tx.query(selectUserStatus, tx.tenantId, id))[0]?.status;
 }

@@ -37,7 +37,7 @@ const machine = () => ({
   public_key: publicKey(),
 });
 
-/** Presents a key, by default from an address of its own, because failures count for an address. */
+/** Presents a key, by default from its own address, because failures count for an address. */
 async function enrol(key: string, changes: Readonly<Record<string, string>> = {}, address = nextAddress()) {
   const form = { grant_type: grant, client_id: "gatehouse-device", enrolment_key: key, ...machine(), ...changes };
   const response = await server.app.inject({

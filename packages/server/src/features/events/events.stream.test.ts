@@ -134,7 +134,7 @@ test("applies filters, and advances the id past entries that do not match", asyn
   expect(namesIn(follower)).toEqual(["Wanted"]);
 });
 
-test("sends a heartbeat if there are no entries", async () => {
+test("sends a heartbeat while nothing is recorded", async () => {
   const follower = await follow();
   await until("two signs of life came", () => (follower.connection.received.match(/: no news\n\n/g)?.length ?? 0) >= 2);
 });
@@ -230,7 +230,7 @@ test("disconnects a stalled reader, which holds no transaction and little memory
     return held.rowCount === 0;
   });
   expect(server.runner.audit.streams.size).toBe(1);
-  await until("the reader is let go", () => server.runner.audit.streams.size === 0);
+  await until("the reader is disconnected", () => server.runner.audit.streams.size === 0);
   connection.socket.resume();
   await connection.whole();
   expect(connection.received.length).toBeLessThan(50_000_000);

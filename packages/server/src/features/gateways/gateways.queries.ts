@@ -143,7 +143,7 @@ export async function lockGateway(tx: TenantTx, id: string): Promise<GatewayRow 
 }
 
 /**
- * Inserts gateways, each with a token of its own.
+ * Inserts gateways, each with its own token.
  *
  * @param tokens seals the tokens
  * @throws AppError name_taken

@@ -72,7 +72,7 @@ export function tokenContext(tenantId: string, gatewayId: string): string {
   return `gateway:${tenantId}:${gatewayId}`;
 }
 
-/** @param caller its permissions decide; the tenant is that of the gateways */
+/** @param caller a caller in the tenant of the gateways, whose permissions decide */
 export function tokenViewer(caller: {
   readonly permissions: ReadonlySet<Permission>;
   readonly tenantId: string;

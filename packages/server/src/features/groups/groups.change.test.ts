@@ -115,7 +115,7 @@ describe("updateGroup", () => {
 });
 
 describe("the SAML default group", () => {
-  test("hands its mark over, with a new version and an entry of its own, and cannot merely lose it", async () => {
+  test("hands its mark over, with a new version and its own entry, and cannot merely lose it", async () => {
     const [before, next] = [await defaultGroup(), await newGroup()];
     const moved = await client.put(`/tenants/groups/${next.id}`, { isSamlDefaultGroup: true });
     expect(moved).toMatchObject({

@@ -13,7 +13,7 @@ export type NamedUser = Pick<identities.LinkedUser, "id" | "email">;
 
 /** The identity is genuine, and its person cannot sign in. The message is for administrators. */
 export class NotAdmitted extends Error {
-  /** The user of the identity; undefined if there is none. */
+  /** The user of the identity, or undefined. */
   readonly user: NamedUser | undefined;
 
   constructor(message: string, user?: NamedUser) {

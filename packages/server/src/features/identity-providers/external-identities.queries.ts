@@ -39,6 +39,29 @@ const touch = statement<never, [tenantId: string, providerId: string, issuer: st
   `UPDATE external_identities SET last_used_at = $5
    WHERE tenant_id = $1 AND provider_id = $2 AND issuer = $3 AND subject = $4`,
 );
+/** Entries that retention pruned are no evidence: their accounts are older than the stub. */
+const selectUnaudited = statement<UnauditedAccountRow, [tenantId: string]>(
+  "external_identities.unaudited",
+  `SELECT known.provider_id AS "providerId", known.user_id AS "userId"
+   FROM external_identities AS known
+   LEFT JOIN (
+     SELECT target_id, after ->> 'linkedUserId' AS user_id, after ->> 'issuer' AS issuer, after ->> 'subject' AS subject
+     FROM audit_events
+     WHERE tenant_id = $1 AND target_type = 'identity-provider' AND after ->> 'linkedUserId' IS NOT NULL
+   ) AS linked
+     ON linked.target_id = known.provider_id AND linked.user_id = known.user_id::text
+       AND linked.issuer = known.issuer AND linked.subject = known.subject
+   WHERE known.tenant_id = $1 AND linked.target_id IS NULL
+     AND NOT EXISTS (SELECT FROM audit_stubs AS stub WHERE stub.tenant_id = $1 AND stub.created_at >= known.created_at)
+   ORDER BY known.provider_id, known.user_id LIMIT 1000`,
+);
+
+/** An account that no entry linked to its user. */
+export interface UnauditedAccountRow {
+  readonly providerId: string;
+  readonly userId: string;
+}
+
 export interface AccountKey {
   readonly providerId: string;
   readonly issuer: string;
@@ -66,4 +89,9 @@ export async function linkAccount(
 
 export async function touchAccount(tx: TenantTx, { providerId, issuer, subject }: AccountKey, at: Date): Promise<void> {
   await tx.query(touch, tx.tenantId, providerId, issuer, subject, at);
+}
+
+/** Finds accounts that no entry linked to their users. */
+export function unauditedAccounts(tx: TenantTx): Promise<UnauditedAccountRow[]> {
+  return tx.query(selectUnaudited, tx.tenantId);
 }

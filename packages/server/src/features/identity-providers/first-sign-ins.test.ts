@@ -98,7 +98,7 @@ describe("a domain", () => {
   });
 });
 
-describe("a first sign-in from an own domain", () => {
+describe("a first sign-in from a domain of the tenant", () => {
   test("creates an active user with the names of the account, and finds the user again by subject", async () => {
     const domain = newDomain();
     await verified(domain);

@@ -4,7 +4,7 @@ import { statement } from "../../platform/db/statement.ts";
 import { nameTaken } from "../../platform/name-taken.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-/** The settings without a column of their own. */
+/** The settings without their own column. */
 export interface ProviderSettings {
   readonly scopes: readonly string[];
   readonly groupsClaim: string;

@@ -8,7 +8,7 @@ export interface ProviderPlace {
 }
 
 /**
- * The address of a provider's sign-in. Each provider has a redirect URI of its own, so that the answer of one provider
+ * The address of a provider's sign-in. Each provider has its own redirect URI, so that the answer of one provider
  * is never taken for the answer of another.
  */
 export function signInUrl({ publicUrl, tenantId }: ProviderPlace, id: string): string {

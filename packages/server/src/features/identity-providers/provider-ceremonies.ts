@@ -16,7 +16,7 @@ export interface ProviderCeremony {
   readonly secrets: SignInSecrets;
   /** The page of the console to which the browser returns. */
   readonly returnTo?: string | undefined;
-  /** The session whose person confirms the own identity; undefined for other purposes. */
+  /** The session whose person confirms their identity; undefined for other purposes. */
   readonly session?: { readonly id: string; readonly userId: string } | undefined;
 }
 

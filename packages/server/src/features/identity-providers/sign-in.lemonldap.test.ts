@@ -1,4 +1,4 @@
-/** Sign-in, groups, key rollover and sign-out with Debian's LemonLDAP::NG, a provider of other authors. */
+/** Sign-in, groups, key rollover and sign-out with Debian's LemonLDAP::NG, a third-party provider. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Lemonldap, lemonldapClient, lemonldapProblem } from "../../testing/lemonldap.ts";
 import { ProviderBrowser } from "../../testing/provider-browser.ts";
@@ -52,7 +52,7 @@ describe.skipIf(lemonldapProblem !== undefined)("LemonLDAP::NG", () => {
       groups: expect.arrayContaining([expect.objectContaining({ id: group.body.id })]),
     });
 
-    // Without the provider, the session continues, and sign-in says why there are no new ones.
+    // Without the provider, the session continues, and sign-in says why it refuses new ones.
     await lemonldap.stop();
     expect(await browser.isSignedIn()).toBe(true);
     expect((await browserOf("dwho").open(provider.signInUrl)).page).toContain("does not answer");

@@ -53,7 +53,7 @@ describe.skipIf(eximProblem !== undefined)("mail", () => {
   const clock = new TestClock();
   const written: string[] = [];
   const exim = new Exim();
-  // A database of its own, because servers with other settings would send each other's mails.
+  // A separate database, because servers with other settings would send each other's mails.
   let own: TestDatabase;
   let server: TestServer;
   let tenant: TestTenant;

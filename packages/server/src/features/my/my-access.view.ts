@@ -1,4 +1,4 @@
-/** Own access as the person sees it: without policies, groups and other persons. */
+/** The access of a person, as the person sees it: without policies, groups and other persons. */
 import type { MyAccessAnswer, MyMissingFact, MyResource } from "@gatehouse/contract/records/my-access";
 import type { DecisionReason } from "@gatehouse/policy/decisions/decision";
 import type { OwnAccess, OwnExplanation } from "@gatehouse/policy/decisions/explain-own";

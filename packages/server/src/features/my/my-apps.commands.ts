@@ -1,4 +1,4 @@
-/** Own devices with any WireGuard app (docs/decisions/0151). */
+/** A person's devices with any WireGuard app (docs/decisions/0151). */
 import type * as operations from "@gatehouse/contract/operations/my.operations";
 import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "../../platform/app-error.ts";

@@ -155,7 +155,7 @@ test("rules can demand the agent, and the person learns that", async () => {
   expect(await explain(phone.id)).toMatchObject({ reachable: false, missing: [{ kind: "agent_required" }] });
   const laptop = { name: "Laptop", userId: ann.id, hardwareId: "1", publicKey: new SimulatedKey().publicKey };
   const { body: enrolled } = await tenant.client.must.post("/tenants/devices", laptop);
-  // Everything but a gateway is there.
+  // Only the gateway is missing.
   expect(await explain(enrolled.id)).toMatchObject({ missing: [{ kind: "no_gateway" }] });
 });
 

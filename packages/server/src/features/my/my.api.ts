@@ -1,2 +1,2 @@
-/** The face of this feature: own access of people, as their devices ask for it. */
+/** The interface of this feature for devices, which ask about the access of their users. */
 export { type AskingDevice, explainToDevice } from "./device-access.ts";

@@ -1,11 +1,13 @@
 /** The face of this feature: passkeys. */
 export {
   findPresentedPasskey,
+  hasPasskeyUser,
   insertPasskey,
+  listPasskeyRows,
   notePasskeyUse,
   readPasskeysOfUser,
 } from "./passkeys.queries.ts";
-export { passkeyView } from "./passkeys.view.ts";
+export { auditedPasskey, passkeyView } from "./passkeys.view.ts";
 export {
   authenticationOptions,
   ceremonyMs,

@@ -5,7 +5,7 @@ import { empty, type Outcome, record, wholeArray } from "../../platform/outcome.
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
 import { endUserSessions, readSignedInUser, requireNoMorePrivileged, requireOwnOr } from "../sessions/sessions.api.ts";
 import * as queries from "./passkeys.queries.ts";
-import { passkeyView } from "./passkeys.view.ts";
+import { auditedPasskey, passkeyView } from "./passkeys.view.ts";
 
 /** Passkeys have no versions: only their names change. */
 const onlyVersion = 1;
@@ -28,9 +28,9 @@ export async function renamePasskey(call: Call<typeof operations.renamePasskey>)
     if (before.name === call.body.name) return record(passkeyView(before), onlyVersion);
     const after = await queries.renamePasskey(tx, passkeyId, call.body.name);
     if (after === undefined) throw new AppError("not_found");
-    const views = { before: passkeyView(before), after: passkeyView(after) };
-    tx.record({ type: "passkey", id: after.id, name: after.name, ...views });
-    return record(views.after, onlyVersion);
+    const entries = { before: auditedPasskey(before), after: auditedPasskey(after) };
+    tx.record({ type: "passkey", id: after.id, name: after.name, ...entries });
+    return record(passkeyView(after), onlyVersion);
   });
 }
 
@@ -43,7 +43,7 @@ export async function deletePasskey(call: Call<typeof operations.deletePasskey>)
     const others = (await queries.lockPasskeysOfUser(tx, id)).filter((other) => other.id !== row.id);
     if (others.length === 0) await requireOtherWayIn(tx, id);
     await queries.deletePasskeys(tx, [row.id]);
-    tx.record({ type: "passkey", id: row.id, name: row.name, before: passkeyView(row) });
+    tx.record({ type: "passkey", id: row.id, name: row.name, before: auditedPasskey(row) });
     return empty();
   });
 }
@@ -60,7 +60,7 @@ export async function resetPasskeys(call: Call<typeof operations.resetPasskeys>)
       tx,
       rows.map((row) => row.id),
     );
-    for (const row of rows) tx.record({ type: "passkey", id: row.id, name: row.name, before: passkeyView(row) });
+    for (const row of rows) tx.record({ type: "passkey", id: row.id, name: row.name, before: auditedPasskey(row) });
     await endUserSessions(tx, id, { at: call.now, reason: "passkeys-reset", by: call.actor });
     return empty();
   });

@@ -104,6 +104,7 @@ describe("the order", () => {
     for (let round = 0; round < 3; round += 1) {
       const present = (await placed(type)).filter(({ isDefault }) => !isDefault).map(({ id }) => id);
       const [first = "", second = ""] = old.splice(0, 2);
+      const [edited, deactivated] = old;
       const calls: Promise<TestReply>[] = [];
       for (let index = 0; index < 4; index += 1) {
         calls.push(create(`Round ${round}, ${index}`));
@@ -112,8 +113,8 @@ describe("the order", () => {
         calls.push(create("Taken by whoever is first"));
       }
       calls.push(...[first, second, first, second].map((id) => client.delete(`${policies}/${id}`)));
-      calls.push(client.patch(`${policies}/${present[4]}`, { description: `Round ${round}` }));
-      calls.push(client.patch(`${policies}/${present[5]}/deactivate`));
+      calls.push(client.patch(`${policies}/${edited}`, { description: `Round ${round}` }));
+      calls.push(client.patch(`${policies}/${deactivated}/deactivate`));
       const statuses = (await Promise.all(calls)).map(({ status }) => status);
       for (const status of statuses) expect([200, 201, 204, 404, 409, 422]).toContain(status);
       expect(statuses.filter((status) => status === 404)).toHaveLength(2);

@@ -6,6 +6,7 @@ import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";
+import type { CachedList } from "../../platform/lists/page-reader.ts";
 import { created, empty, type Outcome } from "../../platform/outcome.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import {
@@ -15,30 +16,40 @@ import {
   insertAddresses,
   repeatedAddresses,
 } from "../addresses/addresses.api.ts";
-import { heldTokens, noTokens, tokenViewer } from "../gateways/gateways.api.ts";
+import { heldTokens, noTokens, type TokenViewer, tokenViewer } from "../gateways/gateways.api.ts";
 import { canonicalIds, existingRecords, requireIds, requireUnused } from "../references/references.api.ts";
 import * as queries from "./resources.queries.ts";
 import { storedResource } from "./resources.rules.ts";
-import { resourceView } from "./resources.view.ts";
+import { resourceView, sharedResourceView } from "./resources.view.ts";
 
 export async function listResources(call: Call<typeof operations.listResources>): Promise<Outcome> {
   const viewer = tokenViewer(call);
-  return call.readAnswer({
-    load: (tx) => queries.listResources(tx, call.listQuery, viewer.maySee),
-    present({ rows, total }, hold) {
-      const tokens = heldTokens(viewer, hold);
-      const items = rows.map((row) => resourceView(row, tokens));
-      return { body: pageOfItems(call.listQuery, items, total) };
-    },
+  return call.readPage(cachedList(viewer), ({ rows, total }, hold) => {
+    const tokens = heldTokens(viewer, hold);
+    const items = rows.map((row) => resourceView(row, tokens));
+    return pageOfItems(call.listQuery, items, total);
   });
 }
 
 export async function readResource(call: Call<typeof operations.readResource>): Promise<Outcome> {
   const viewer = tokenViewer(call);
-  return call.readAnswer({
-    load: (tx) => queries.readResource(tx, call.parameters.id, viewer.maySee),
+  const { id } = call.parameters;
+  return call.readRecord(cachedList(viewer), id, {
+    load: (tx) => queries.readResource(tx, id, viewer.maySee),
     present: (row, hold) => ({ body: resourceView(row, heldTokens(viewer, hold)), version: row.version }),
   });
+}
+
+function cachedList(viewer: TokenViewer): CachedList<queries.WholeResourceRow> {
+  const { maySee } = viewer;
+  return {
+    source: queries.source,
+    searched: "name",
+    view: maySee ? "with tokens" : "without tokens",
+    list: (tx, query) => queries.listResources(tx, query, maySee),
+    read: (tx, ids) => queries.readResources(tx, ids, maySee),
+    present: (row, share) => sharedResourceView(row, share, (hold) => heldTokens(viewer, hold)),
+  };
 }
 
 export async function createResource(call: Call<typeof operations.createResource>): Promise<Outcome> {

@@ -248,10 +248,20 @@ describe("filters", () => {
     expect(await namesOf({ "filter[policies.id][nin]": policy })).toHaveLength(7);
   });
 
+  test("by an address", async () => {
+    const { body } = await client.get("/tenants/resources?filter[name]=beta_one");
+    const [{ id }] = body.data[0].addresses;
+    expect(await namesOf({ "filter[addresses.id]": id })).toEqual(["beta_one"]);
+    expect(await namesOf({ "filter[addresses.id][ne]": id })).toHaveLength(7);
+  });
+
   test("find nothing by another tenant's ids", async () => {
     const other = await server.newTenant();
-    const { body } = await other.client.get(`/tenants/resources?filter[gateways.id]=${gateways[0]}`);
-    expect(body).toMatchObject({ total: 0, data: [] });
+    const [{ id }] = (await client.get("/tenants/resources?filter[name]=beta_one")).body.data[0].addresses;
+    for (const filter of [`filter[gateways.id]=${gateways[0]}`, `filter[addresses.id]=${id}`]) {
+      const { body } = await other.client.get(`/tenants/resources?${filter}`);
+      expect(body).toMatchObject({ total: 0, data: [] });
+    }
   });
 
   test.each([

@@ -4,7 +4,7 @@ import type { LoadBalancingMode } from "@gatehouse/contract/records/resource";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { withConstraints } from "../../platform/db/database-errors.ts";
 import { writeInChunks } from "../../platform/db/in-chunks.ts";
-import { type ListSource, pageIds, pageIdsStatement } from "../../platform/db/list-statement.ts";
+import { givenIdsStatement, type ListSource, pageIds, pageIdsStatement } from "../../platform/db/list-statement.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { ListQuery } from "../../platform/list-query.ts";
 import { nameTaken } from "../../platform/name-taken.ts";
@@ -92,6 +92,7 @@ function listSource(): ListSource {
       },
       "policies.id": linked("policy_resources", "policy_id"),
       "gateways.id": linked("resource_gateways", "gateway_id"),
+      "addresses.id": linked("addresses", "id"),
       "addresses.protocols.id": {
         value: "used.protocol_id",
         within: (predicate) =>
@@ -104,8 +105,9 @@ function listSource(): ListSource {
   };
 }
 
-const source = listSource();
+export const source = listSource();
 
+const selectGivenIds = givenIdsStatement("lists.resources_given");
 // A page embeds the same few gateways and protocols again and again. Each is read once, with the records that use it.
 const selectPage = statement<ResourceRow, []>(
   "lists.resources",
@@ -271,14 +273,32 @@ export async function listResources(
 ): Promise<{ readonly rows: WholeResourceRow[]; readonly total: number }> {
   const kinds = maintainedCounts(query);
   const page = pageIdsStatement(source, query, kinds === undefined);
-  const [counts, counted, rows, addresses, protocols, gateways] = await Promise.all([
+  const [counts, counted, rows] = await Promise.all([
     kinds === undefined ? [] : tx.query(selectCount, tx.tenantId, kinds),
     tx.query(page.statement, ...page.parameters),
+    readPage(tx, withToken),
+    requireFollowed(tx, source, query),
+  ]);
+  return { rows, total: counts[0]?.count ?? counted[0]?.total ?? 0 };
+}
+
+/** Reads resources in the order of the ids. The transaction must end then, as after a page. */
+export async function readResources(
+  tx: TenantTx,
+  ids: readonly string[],
+  withToken: boolean,
+): Promise<WholeResourceRow[]> {
+  const [, rows] = await Promise.all([tx.query(selectGivenIds, ids), readPage(tx, withToken)]);
+  return rows;
+}
+
+/** Reads the resources whose ids are in the setting `app.page`. */
+async function readPage(tx: TenantTx, withToken: boolean): Promise<WholeResourceRow[]> {
+  const [rows, addresses, protocols, gateways] = await Promise.all([
     tx.query(selectPage),
     tx.query(selectPageAddresses),
     tx.query(selectPageProtocols),
     tx.query(withToken ? selectGatewaysOfPage.withToken : selectGatewaysOfPage.withoutToken),
-    requireFollowed(tx, source, query),
   ]);
   const protocolsOf = inOrder(protocols.map(({ protocol, positions }) => [protocol, positions]));
   const gatewaysOf = inOrder(gateways.map(({ gateway, priorities }) => [gateway, priorities]));
@@ -289,12 +309,7 @@ export async function listResources(
     if (known === undefined) addressesOf.set(id, [whole]);
     else known.push(whole);
   }
-  const whole = rows.map((row) => ({
-    ...row,
-    addresses: addressesOf.get(row.id) ?? [],
-    gateways: gatewaysOf(row.id),
-  }));
-  return { rows: whole, total: counts[0]?.count ?? counted[0]?.total ?? 0 };
+  return rows.map((row) => ({ ...row, addresses: addressesOf.get(row.id) ?? [], gateways: gatewaysOf(row.id) }));
 }
 
 /**

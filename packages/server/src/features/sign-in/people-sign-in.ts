@@ -119,7 +119,7 @@ export class PasskeySignIn implements PeopleSignIn {
       if (locked === undefined || locked.used_at !== null) throw new AppError("sign_in_failed");
       if (!(await this.#accept(tx, ceremony))) throw new AppError("sign_in_failed");
       await markLinkUsed(tx, link.id, now);
-      // Links that were sent elsewhere are of no use to the person any more, and of use to whoever finds them.
+      // The person no longer needs links that were sent elsewhere, and anybody who finds one could use it.
       await revokeOpenLinks(tx, user);
       if (user.status === "pending") await activateUser(tx, grantedToSystem<"devices:write">(), user.id, now);
       await this.#addPasskey(tx, user, { name, ...verified }, now);
@@ -253,9 +253,8 @@ export class PasskeySignIn implements PeopleSignIn {
     now: Date,
   ): Promise<object> {
     const row = await passkeys.insertPasskey(tx, { ...passkey, id: newId(), userId: user.id }, now);
-    const after = passkeys.passkeyView(row);
-    tx.record({ type: "passkey", id: row.id, name: row.name, after });
-    return after;
+    tx.record({ type: "passkey", id: row.id, name: row.name, after: passkeys.auditedPasskey(row) });
+    return passkeys.passkeyView(row);
   }
 
   async #requireLink(context: SignInContext, token: string) {

@@ -41,6 +41,17 @@ const replaceCode = statement<never, [tenantId: string, userId: string, at: Date
   `INSERT INTO recovery_codes (tenant_id, user_id, created_at, code_hash) VALUES ($1, $2, $3, $4)
    ON CONFLICT (tenant_id, user_id) DO UPDATE SET created_at = excluded.created_at, code_hash = excluded.code_hash`,
 );
+const selectUnauditedCodes = statement<{ userId: string }, [tenantId: string]>(
+  "sign_in.unaudited_codes",
+  `SELECT code.user_id AS "userId" FROM recovery_codes AS code
+   WHERE code.tenant_id = $1
+     AND NOT EXISTS (
+       SELECT FROM audit_events AS item
+       WHERE item.tenant_id = $1 AND item.target_type = 'recovery-code' AND item.target_id = code.user_id
+         AND item.created_at = code.created_at)
+     AND NOT EXISTS (SELECT FROM audit_stubs AS stub WHERE stub.tenant_id = $1 AND stub.created_at >= code.created_at)
+   ORDER BY code.user_id LIMIT 1000`,
+);
 const useChallenge = statement<{ used: boolean }, [tenantId: string, hash: Buffer, expiresAt: Date]>(
   "sign_in.use_challenge",
   `INSERT INTO used_challenges (tenant_id, challenge_hash, expires_at) VALUES ($1, $2, $3)
@@ -120,4 +131,9 @@ export async function insertSignInAttempt(tx: TenantTx, attempt: SignInAttempt, 
     reason,
     attempt.note ?? null,
   );
+}
+
+/** Finds users with recovery codes that no entry issued. */
+export function usersWithUnauditedCodes(tx: TenantTx): Promise<{ readonly userId: string }[]> {
+  return tx.query(selectUnauditedCodes, tx.tenantId);
 }

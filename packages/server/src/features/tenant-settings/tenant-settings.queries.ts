@@ -24,7 +24,7 @@ const selectForChange = statement<TenantSettingsRow, [tenantId: string]>(
   `SELECT ${columns} FROM tenant_settings AS item LEFT JOIN sign_in_settings AS sign_in USING (tenant_id)
    WHERE item.tenant_id = $1 FOR UPDATE OF item`,
 );
-// The settings of sign-in are in a table of their own, whose row exists once a setting was changed.
+// The settings of sign-in are in their own table, whose row exists once a setting was changed.
 const update = statement<
   TenantSettingsRow,
   [

@@ -200,7 +200,7 @@ export async function lockDueDeliveries(
   now: Date,
   { perWebhook, perTenant }: JobLimits,
 ): Promise<readonly string[]> {
-  // A statement of its own: the next one must see the jobs that were committed before the lock was released.
+  // A separate statement: the next one must see the jobs that were committed before the lock was released.
   await tx.query(lockJobs, tx.tenantId);
   return (await tx.query(lockDue, tx.tenantId, now, perWebhook, perTenant)).map(({ id }) => id);
 }

@@ -272,7 +272,7 @@ describe("a rotation", () => {
   };
 
   test("signs with both secrets for the grace, and then with the new one", async () => {
-    // The library compares timestamps with the machine's clock, so use it in a server of its own.
+    // The library compares timestamps with the machine's clock, so use it in its own server.
     const { server, clock, close } = await createWebhookWorld();
     const own = await server.newTenant();
     const { id, secret: first } = await createWebhook(own, receiver.url, { events: ["user.created"] });

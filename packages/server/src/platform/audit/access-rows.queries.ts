@@ -80,7 +80,7 @@ export async function* readSealedFacts(tx: TenantTx, after: number, through: num
   }
 }
 
-/** The hash of all effects and facts through a generation, in hexadecimal; null if there are none. */
+/** The hash of all effects and facts through a generation, in hexadecimal, or null. */
 export async function accessRecordHash(tx: TenantTx, through: number): Promise<string | null> {
   return (await tx.query(selectHash, tx.tenantId, through))[0]?.hash ?? null;
 }

@@ -151,7 +151,7 @@ export function* serializeEntries(entries: readonly Entry[]): Work<SerializedEnt
  * Stores all entries but those of the last chunk, with one statement at a time. Locks the generation first, so the
  * transaction must not wait for other locks afterwards.
  *
- * @param origin the author and the request; operation and reason are those of the entries
+ * @param origin the author and the request; the entries have operation and reason
  */
 export async function storeEarlyEntries(tx: TenantTx, origin: Origin, { chunks }: SerializedEntries): Promise<void> {
   if (chunks.length < 2) return;
@@ -167,7 +167,7 @@ export async function storeEarlyEntries(tx: TenantTx, origin: Origin, { chunks }
  * Appends a command's changes to the audit record, sealed, and to the outbox. `storeEarlyEntries` has stored the other
  * chunks.
  *
- * @param origin the author and the request; operation and reason are those of the entries
+ * @param origin the author and the request; the entries have operation and reason
  * @param entries at least one
  * @param hasDetails whether the command has stored access effects or facts, which the seal then covers
  */

@@ -89,7 +89,7 @@ export async function tenantsAfter(transaction: Transaction, after: string, limi
   return (await transaction.query(selectTenants, after, limit)).map(({ id }) => id);
 }
 
-/** The newest checkpoint with the current hash of the seal that it signs; undefined if there is none. */
+/** The newest checkpoint with the current hash of the seal that it signs, or undefined. */
 export async function latestCheckpoint(
   tx: TenantTx,
 ): Promise<{ readonly position: number; readonly hash: string; readonly sealHash: string | null } | undefined> {

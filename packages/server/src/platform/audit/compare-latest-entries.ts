@@ -1,7 +1,7 @@
 /** Compares records with the state in which their latest entries left them. */
 import { isDeepStrictEqual } from "node:util";
 import type { TenantTx } from "../tenancy/tenant-tx.ts";
-import { latestEntries } from "./latest-entries.queries.ts";
+import { entriesOfType, type LatestEntryRow, latestEntries } from "./latest-entries.queries.ts";
 import { readStub } from "./record.queries.ts";
 
 /** A record as its entries show it. */
@@ -17,6 +17,15 @@ export interface ComparedRecords {
   readonly noun: string;
   /** Fields that change without an entry. */
   readonly observed: readonly string[];
+  /** Fields that older entries lack. */
+  readonly added?: readonly string[];
+  /**
+   * Present if entries can contain only some of the fields. Fields that no entry contains are then not compared.
+   * Returns whether an entry contains fields of the record at all.
+   */
+  readonly partial?: (after: Readonly<Record<string, unknown>>) => boolean;
+  /** Whether the record may be gone without an entry, because its owner was deleted. */
+  readonly wentWith?: (tx: TenantTx, known: Readonly<Record<string, unknown>>) => Promise<boolean>;
   /** Reads a page of the records after an id. */
   readonly list: (tx: TenantTx, afterId: string, limit: number) => Promise<readonly AuditedRecord[]>;
 }
@@ -27,9 +36,9 @@ const nilUuid = "00000000-0000-0000-0000-000000000000";
 /** @returns the differences, as sentences */
 export async function compareLatestEntries(
   tx: TenantTx,
-  { type, noun, observed, list }: ComparedRecords,
+  { type, noun, observed, added = [], partial, list, wentWith }: ComparedRecords,
 ): Promise<readonly string[]> {
-  const audited = new Map((await latestEntries(tx, type)).map(({ id, after }) => [id, after]));
+  const audited = await auditedRecords(tx, type, partial);
   // Retention may have pruned the entries of records that are older than this time.
   const prunedThrough = (await readStub(tx))?.createdAt;
   const found: string[] = [];
@@ -41,7 +50,11 @@ export async function compareLatestEntries(
       found.push(`The ${noun} ${record.id} exists, and no entry created it.`);
     } else if (known === null) {
       found.push(`The ${noun} ${record.id} exists, and its latest entry deleted it.`);
-    } else if (!isDeepStrictEqual(settingsOf(record, observed), settingsOf(known, observed))) {
+    } else {
+      const unknown = (partial === undefined ? added : Object.keys(record)).filter((name) => !(name in known));
+      const ignored = [...observed, ...unknown];
+      const shown = partial === undefined ? known : only(known, record);
+      if (isDeepStrictEqual(settingsOf(record, ignored), settingsOf(shown, ignored))) return;
       found.push(`The ${noun} ${record.id} is not as its latest entry left it.`);
     }
   };
@@ -54,13 +67,33 @@ export async function compareLatestEntries(
     after = last.id;
   }
   for (const [id, known] of audited) {
-    if (known !== null) found.push(`The ${noun} ${id} is gone, and no entry deleted it.`);
+    if (known === null || (await wentWith?.(tx, known)) === true) continue;
+    found.push(`The ${noun} ${id} is gone, but no entry records its deletion.`);
   }
   return found;
+}
+
+/** The latest state of each record according to its entries; null for deleted records. */
+async function auditedRecords(
+  tx: TenantTx,
+  type: string,
+  partial: ComparedRecords["partial"],
+): Promise<Map<string, LatestEntryRow["after"]>> {
+  if (partial === undefined) return new Map((await latestEntries(tx, type)).map(({ id, after }) => [id, after]));
+  const audited = new Map<string, LatestEntryRow["after"]>();
+  for (const { id, after } of await entriesOfType(tx, type)) {
+    if (after === null) audited.set(id, null);
+    else if (partial(after)) audited.set(id, { ...audited.get(id), ...after });
+  }
+  return audited;
 }
 
 /** The fields of a record as JSON has them, without the observed ones. */
 function settingsOf(record: object, observed: readonly string[]): unknown {
   const settings = Object.entries(record).filter(([name]) => !observed.includes(name));
   return JSON.parse(JSON.stringify(Object.fromEntries(settings)));
+}
+
+function only(known: Readonly<Record<string, unknown>>, record: object): object {
+  return Object.fromEntries(Object.entries(known).filter(([name]) => name in record));
 }

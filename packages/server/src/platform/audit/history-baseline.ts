@@ -1,5 +1,5 @@
 /**
- * Entries that cover access effects and facts without a seal of their own: those from before seals had details, and
+ * Entries that cover access effects and facts without their own seal: those from before seals had details, and
  * those that retention left. `after` of such an entry has the fields below.
  */
 import type { Event } from "@gatehouse/contract/records/event";
@@ -11,7 +11,7 @@ export const pruneOperation = "pruneEvents";
 /** Everything through a generation, as one hash. */
 export interface HistoryBaseline {
   readonly historyThrough: number;
-  /** Hexadecimal; null if there are no rows. */
+  /** Hexadecimal; null for an empty table. */
   readonly historyHash: string | null;
 }
 

@@ -51,7 +51,7 @@ const selectDeleted = statement<{ deleted: boolean }, [tenantId: string]>(
 );
 const entriesAtOnce = 500;
 
-/** The end of the chain according to the row that orders the entries; undefined if there are none. */
+/** The end of the chain according to the row that orders the entries, or undefined. */
 export async function lastOperatorPlace(transaction: Transaction): Promise<ChainPosition | undefined> {
   return (await transaction.query(selectLast))[0];
 }

@@ -53,7 +53,7 @@ export function operatorEntryHash(previous: string, entry: OperatorEntry): strin
 export interface OperatorRecordContent {
   readonly entries: AsyncIterable<OperatorEntry>;
   readonly checkpoints: readonly Signed[];
-  /** The end according to the row that orders the entries; undefined: there are none. */
+  /** The end according to the row that orders the entries, or undefined. */
   readonly last: ChainPosition | undefined;
   /** The tenants that were created, are gone, and were not deleted. */
   readonly lostTenants: readonly string[];

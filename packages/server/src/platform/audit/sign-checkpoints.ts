@@ -1,3 +1,4 @@
+import { AppError } from "../app-error.ts";
 import type { Clock } from "../clock.ts";
 import type { Database } from "../db/database.ts";
 import type { Log } from "../log.ts";
@@ -26,20 +27,36 @@ export interface CheckpointOptions {
  *
  * A chain that contradicts a head that was signed before is not signed again, because the signature would cover up that
  * the chain was rewritten.
+ *
+ * If one chain cannot be signed, the others are still signed.
+ *
+ * @throws AppError database_unavailable; the first of the other errors, after all chains were tried
  */
 export async function signCheckpoints(options: CheckpointOptions): Promise<void> {
-  const { database, guard, keys, clock } = options;
+  const { database, guard, keys, clock, log } = options;
   await keys.refresh(clock.now());
   await guard.check();
-  await signOperatorHead(options);
+  const failures: unknown[] = [];
+  const attempt = async (tenantId: string, sign: () => Promise<void>) => {
+    try {
+      await sign();
+    } catch (error) {
+      // Every other chain would fail in the same way.
+      if (error instanceof AppError) throw error;
+      log.error({ err: error, tenantId }, "failed to sign the head of an audit record; will retry");
+      failures.push(error);
+    }
+  };
+  await attempt(operatorRecord, () => signOperatorHead(options));
   let after = nilUuid;
   for (;;) {
     const tenants = await grownChains(database, after, tenantsAtOnce);
-    for (const tenantId of tenants) await signHead(options, tenantId);
+    for (const tenantId of tenants) await attempt(tenantId, () => signHead(options, tenantId));
     const last = tenants.at(-1);
-    if (last === undefined || tenants.length < tenantsAtOnce) return;
+    if (last === undefined || tenants.length < tenantsAtOnce) break;
     after = last;
   }
+  if (failures.length > 0) throw failures[0];
 }
 
 async function signHead({ database, guard, keys, clock, log }: CheckpointOptions, tenantId: string): Promise<void> {

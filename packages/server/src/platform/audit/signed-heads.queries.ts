@@ -10,9 +10,9 @@ export interface HeadState {
   readonly tenantExists: boolean;
   /** Whether the operator deleted the tenant. */
   readonly isDeleted: boolean;
-  /** The hash of the seal at the head's generation, in hexadecimal; null if there is none. */
+  /** The hash of the seal at the head's generation, in hexadecimal, or null. */
   readonly sealHash: string | null;
-  /** The hash that a checkpoint at the head's position signs, in hexadecimal; null if there is none. */
+  /** The hash that a checkpoint at the head's position signs, in hexadecimal, or null. */
   readonly checkpointHash: string | null;
   /** The stub that replaces pruned entries. */
   readonly stub: Signed | null;

@@ -53,7 +53,7 @@ const sign = () => server.tasks.get("audit-checkpoints")?.runNow();
 
 async function verifyLive(tenantId = tenant.id): Promise<Report> {
   const report = await verifyTenant(server.database, { tenantId, signatures });
-  if (report === undefined) throw new Error("there is no such tenant");
+  if (report === undefined) throw new Error("the tenant is not in the report");
   return report;
 }
 

@@ -26,7 +26,7 @@ export interface VerifyExportOptions {
 
 /**
  * @param chunks the export's bytes
- * @throws NotAnExportError if its first line is not that of an export
+ * @throws NotAnExportError unless its first line begins an export
  */
 export async function verifyExport(
   chunks: AsyncIterable<Uint8Array>,

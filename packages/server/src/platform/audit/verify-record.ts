@@ -12,7 +12,7 @@ import type { ChainPosition, SignatureCheck, Signed, StatementKind } from "./sig
  * `changed`: an entry differs from the sealed one. `missing`: an entry or a seal is missing. `unsealed`: no seal covers
  * an entry. `reordered`: an entry is at another position. `chain`: a seal does not follow from the previous one.
  * `checkpoint`, `stub`: a signature is invalid, or contradicts the chain. `head`: the record does not end at the
- * expected place, or lacks an expected one. `empty`: there is no record. `unsigned`: nothing signs an old entry.
+ * expected place, or lacks an expected one. `empty`: the record has no entries. `unsigned`: nothing signs an old entry.
  * `history`: an access effect or fact is not the one that the chain covers. `live`: a record is not as its latest entry
  * left it. `form`: a line cannot be read.
  */
@@ -127,7 +127,7 @@ export class RecordVerifier {
     return this.#events;
   }
 
-  /** The entry that covers effects and facts without a seal of their own. */
+  /** The entry that covers effects and facts without their own seal. */
   get baseline(): HistoryBaseline | undefined {
     return this.#baselines.baseline;
   }

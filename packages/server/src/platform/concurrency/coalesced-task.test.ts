@@ -24,7 +24,7 @@ function controlled(options: Omit<CoalescedTaskOptions, "run"> = {}) {
 }
 
 describe("a request", () => {
-  test("starts a run at once if there is no delay", () => {
+  test("starts a run at once without a delay", () => {
     const { task, runs } = controlled();
     task.request();
     expect(runs).toHaveLength(1);

@@ -1,7 +1,10 @@
 import { performance } from "node:perf_hooks";
 import type { Work } from "@gatehouse/policy/work";
 
-/** How long queued work may block the event loop at a time, in milliseconds. One evaluation of a rule takes up to 4. */
+/**
+ * How long queued work may block the event loop at a time, in milliseconds. One evaluation of a rule takes up to 4, or
+ * up to 9 for a rule that only former costs allow.
+ */
 const sliceMs = 2;
 
 /** The rest of the event loop gets this many times the length of the last slice, if anything else runs on it. */

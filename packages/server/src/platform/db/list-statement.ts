@@ -110,7 +110,8 @@ function condition(source: ListSource, filter: Filter, next: (value: unknown) =>
   }
 }
 
-function whereOf(source: ListSource, filters: readonly Filter[], parameters: unknown[]): string {
+/** The condition of a list, with its values as parameters. */
+export function whereOf(source: ListSource, filters: readonly Filter[], parameters: unknown[]): string {
   const next = (value: unknown) => `$${parameters.push(value)}`;
   const conditions = filters.map((filter) => condition(source, filter, next));
   if (source.inTenant !== false) conditions.unshift("item.tenant_id = current_tenant()");
@@ -134,7 +135,7 @@ function orderTerms(source: ListSource, query: ListQuery): readonly OrderTerm[] 
   return complete ? terms : [...terms, { key: tieBreak, descending: false, nullable: false }];
 }
 
-function orderOf(source: ListSource, query: ListQuery): string {
+export function orderOf(source: ListSource, query: ListQuery): string {
   const terms = orderTerms(source, query).map(({ key, descending }) => `${key} ${descending ? "DESC" : "ASC"}`);
   return `ORDER BY ${terms.join(", ")}`;
 }
@@ -211,6 +212,15 @@ export function pageStatement<Row>(source: ListSource, query: ListQuery): ListSt
 /** The ids of the page that `pageIdsStatement` has selected, in their order. For statements without parameters. */
 export const pageIds = "unnest(current_setting('app.page')::uuid[]) WITH ORDINALITY AS page (id, place)";
 
+const pageSettings = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map(
+  (name) => `set_config('${name}', 'off', true)`,
+);
+
+/** Leaves known ids to the next statements of the transaction, like `pageIdsStatement`. */
+export function givenIdsStatement(name: string): Statement<unknown, [ids: readonly string[]]> {
+  return statement(name, `SELECT ${["set_config('app.page', $1::uuid[]::text, true)", ...pageSettings].join(", ")}`);
+}
+
 /**
  * Selects the page and leaves its ids to the next statements of the transaction. Only this statement is planned for
  * each request, because its best plan depends on the values, and it reads only an index if the order has one.
@@ -228,12 +238,9 @@ export function pageIdsStatement(
   const parameters: unknown[] = [];
   const where = whereOf(source, query.filters, parameters);
   const page = `SELECT item.id FROM ${source.table} AS item ${selectionOf(source, query, where, parameters)}`;
-  const settings = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map(
-    (name) => `set_config('${name}', 'off', true)`,
-  );
   const ids = "'{' || coalesce(string_agg(page.id::text, ','), '') || '}'";
   const total = counted ? totalOf(source, query, where) : "NULL";
-  const values = [`set_config('app.page', ${ids}, true)`, ...settings, `${total} AS total`];
+  const values = [`set_config('app.page', ${ids}, true)`, ...pageSettings, `${total} AS total`];
   return { statement: unprepared(`SELECT ${values.join(", ")} FROM (${page}) AS page`), parameters };
 }
 
@@ -267,7 +274,7 @@ export function pageRowsStatement<Row>(source: ListSource): Statement<Row, []> {
  * The filters of a list as a condition for another statement, on a row named `item`.
  *
  * @param parameters the statement's parameters, to which the values of the filters are appended
- * @returns `true` if there are no filters
+ * @returns `true` without filters
  */
 export function filterCondition(source: ListSource, filters: readonly Filter[], parameters: unknown[]): string {
   const conditions = filters.map((filter) => condition(source, filter, (value) => `$${parameters.push(value)}`));

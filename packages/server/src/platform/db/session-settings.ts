@@ -52,7 +52,7 @@ export function sessionPreparation(settings: SessionSettings): (client: Session)
 const comparisons = 3;
 
 /**
- * Checks that each connection has a session of its own at the server. A pooler in transaction mode gives the same
+ * Checks that each connection has its own session at the server. A pooler in transaction mode gives the same
  * session to several connections, so that roles, time limits, prepared statements and locks would mix.
  *
  * @throws StartError; errors of the connection

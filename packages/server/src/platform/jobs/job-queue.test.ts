@@ -113,7 +113,7 @@ describe("a job", () => {
   });
 });
 
-test("stopping aborts running jobs, fetches no more, and closes all connections", async () => {
+test("stopping aborts running jobs, stops fetching, and closes all connections", async () => {
   let aborted = false;
   queue.work({
     queue: name,

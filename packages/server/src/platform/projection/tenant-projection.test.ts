@@ -97,7 +97,7 @@ test("leaves changes that arrive while the records are read to the next call", a
       return { generation: 5 };
     },
     update: async (_source, changed) => [...changed.idsOf("device")],
-    reload: () => Promise.reject(new Error("there is no gap")),
+    reload: () => Promise.reject(new Error("unexpected reload: no gap")),
   });
   expect(updated).toEqual(["a"]);
   expect(projection.generation).toBe(5);

@@ -42,7 +42,7 @@ export function readSecondMasterKey(dataDir: string, log: Log): Promise<MasterKe
 }
 
 /**
- * Reads the master key in the data folder; undefined if there is none.
+ * Reads the master key in the data folder. Resolves to undefined if the folder has none.
  *
  * @throws StartError if the file exists but contains no key
  */

@@ -159,6 +159,6 @@ test.each([
   ["no endpoint", { OTEL_EXPORTER_OTLP_ENDPOINT: "" }],
   ["the SDK switched off", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318", OTEL_SDK_DISABLED: "true" }],
   ["no exporter for traces", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318", OTEL_TRACES_EXPORTER: "none" }],
-])("with %s there is no tracing", async (_what, environment) => {
+])("%s disables tracing", async (_what, environment) => {
   expect(await startTracing(environment)).toBeUndefined();
 });

@@ -22,7 +22,7 @@ export interface AccessImpact {
    * tenant wait from here on until the transaction ends. A retried transaction calls this method again.
    *
    * @param changes at least one that concerns access
-   * @param overrideReason the caller's reason for breaking access tests; undefined if there is none
+   * @param overrideReason the caller's reason for breaking access tests, or undefined
    * @throws AppError if the command is refused
    */
   evaluate(tx: TenantTx, changes: readonly Change[], overrideReason: string | undefined): Promise<EvaluatedImpact>;

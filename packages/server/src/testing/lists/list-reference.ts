@@ -123,7 +123,7 @@ function compareAt(field: string, one: Listed, two: Listed): number {
 export interface ExpectedPage {
   readonly ids: readonly string[];
   readonly total: number;
-  /** The id of the record before the page; undefined if there is none. */
+  /** The id of the record before the page, or undefined. */
   readonly previous: string | undefined;
 }
 

@@ -68,7 +68,7 @@ describe.each(references)("$id, $field", ({ operation, prepare, field, reference
     expect(await eventsOf(database, world.ours.tenant.id, body.requestId)).toEqual([]);
   });
 
-  test("accepts the id of an own record", async () => {
+  test("accepts the id of a record of the tenant", async () => {
     const { parameters } = await prepare(world.ours);
     const own = await makeId(reference.noun, world.ours.tenant.client);
     const path = pathOf(operation, parameters);

@@ -118,7 +118,7 @@ function missingView(fact: MissingFact, model: Model): MissingAccessFact[] {
       return [{ kind: fact.kind, sourceIps: fact.sourceIps.slice(0, shownEntries) }];
     case "condition":
       return [{ kind: fact.kind, condition: conditionView(fact.condition, 0), negated: fact.negated }];
-    // If no change of facts helps, there is no nearest miss.
+    // If no change of facts helps, the nearest miss is absent.
     case "never":
       return [];
   }

@@ -15,7 +15,7 @@ const clock = new TestClock();
 let server: TestServer;
 let database: TestDatabase;
 
-/** Uses a database of its own, because the test drops a table and counts pruned rows. */
+/** Uses its own database, because the test drops a table and counts pruned rows. */
 beforeAll(async () => {
   database = await createDatabase();
   const audit = { checkpointSeconds: 86_400, retentionDays: 30 };

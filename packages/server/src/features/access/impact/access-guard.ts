@@ -11,7 +11,7 @@ export interface EffectToJudge extends AccessChange {
   evaluate<Result>(work: Work<Result>): Promise<Result>;
   /** The access gained and lost. Computing it can take seconds. */
   difference(): Promise<AccessDifference>;
-  /** The caller's reason for breaking access tests; undefined if there is none. */
+  /** The caller's reason for breaking access tests, or undefined. */
   readonly overrideReason: string | undefined;
 }
 

@@ -93,7 +93,7 @@ describe("the effect of an expensive write", () => {
     expect(effect).toEqual(await effectOf(await tenant.client.post("/tenants/policies", policy())));
   });
 
-  test("is chained as an entry of its own, and every edit of it is found", async () => {
+  test("is chained as its own entry, and every edit of it is found", async () => {
     await computed(await lateClient().post("/tenants/policies", policy()));
     const { data } = (await tenant.client.get("/tenants/events?sort=-position&limit=1")).body;
     expect(data).toMatchObject([

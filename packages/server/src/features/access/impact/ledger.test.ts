@@ -251,7 +251,7 @@ describe("a write that can change access", () => {
     await expectExactEffects(other.id, await read(other.id, (tx) => readEffects(tx, 0)));
   });
 
-  test.each(["an entry of a command that cannot change access", "no entry"])("there is none for %s", async (what) => {
+  test.each(["an entry of a command that cannot change access", "no entry"])("is absent for %s", async (what) => {
     const hook = { name: unique("Hook"), url: "https://hooks.example.com/" };
     const made = await tenant.client.post("/tenants/webhooks", hook);
     const { body } = await tenant.client.get(`/tenants/events?filter[target.id]=${made.body.id}`);

@@ -48,7 +48,7 @@ export async function compareLiveFacts(tx: TenantTx): Promise<readonly string[]>
         found.push(`The ${nouns[kind]} ${record.id} is not as its latest entry left it.`);
       }
     }
-    for (const id of audited.keys()) found.push(`The ${nouns[kind]} ${id} is gone, and no entry deleted it.`);
+    for (const id of audited.keys()) found.push(`The ${nouns[kind]} ${id} is gone, but no entry records its deletion.`);
     return found;
   });
 }

@@ -97,13 +97,14 @@ test("after any commands, a cached model decides like a freshly loaded one", asy
           await store.current(tenant.id);
           for (const each of batch) await administrator.do(each);
           const kept = await store.current(tenant.id);
-          const anew = await newStore().current(tenant.id);
-          expect(kept.generation).toBe(anew.generation);
-          expect(allDecisions(kept, administrator.seen)).toEqual(allDecisions(anew, administrator.seen));
-          for (const { facts } of anew.model.users.values()) {
+          const reloaded = await newStore().current(tenant.id);
+          expect(kept.generation).toBe(reloaded.generation);
+          expect(allDecisions(kept, administrator.seen)).toEqual(allDecisions(reloaded, administrator.seen));
+          for (const { facts } of reloaded.model.users.values()) {
             expect(kept.userIdOf(facts.email.toUpperCase())).toBe(facts.id);
           }
-          for (const { facts } of anew.model.resources.values()) expect(kept.resourceIdOf(facts.name)).toBe(facts.id);
+          for (const { facts } of reloaded.model.resources.values())
+            expect(kept.resourceIdOf(facts.name)).toBe(facts.id);
         }
         loads.whole += store.loads.whole;
         loads.changes += store.loads.changes;

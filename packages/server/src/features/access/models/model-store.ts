@@ -175,7 +175,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     const { generation, facts } = await this.#read(tenantId, readAllFacts);
     this.loads.whole += 1;
     // If the tenant was deleted meanwhile, the model is empty and no generation follows it.
-    const building = CachedModel.building(generation ?? Number.POSITIVE_INFINITY, facts);
+    const building = CachedModel.loading(generation ?? Number.POSITIVE_INFINITY, facts);
     keepNewer(entry, await this.#options.evaluator.decide(tenantId, building));
     this.#makeRoom();
   }

@@ -42,7 +42,7 @@ export interface DesiredRecord<K extends ConfiguredKind> {
   readonly pointer: string;
 }
 
-/** The sections of the document, each by key. The policies are those of the types that the document lists. */
+/** The sections of the document, each by key. It contains only policies of the types that the document lists. */
 export type DesiredRecords = {
   readonly [K in ConfiguredKind]: ReadonlyMap<string, DesiredRecord<K>> | undefined;
 } & {

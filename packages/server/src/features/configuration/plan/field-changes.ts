@@ -4,7 +4,7 @@ import type { FieldChange } from "@gatehouse/contract/records/configuration";
 /**
  * @param sets names of the fields whose order has no meaning
  *
- * @returns undefined if there are no differences
+ * @returns undefined for equal records
  */
 export function fieldChanges<S extends object>(
   before: S,

@@ -1,4 +1,4 @@
-/** Rules for changes of identity providers, which are those of single requests (0094). */
+/** Rules for changes of identity providers, the same as for single requests (0094). */
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { bodyField } from "../../../platform/app-error.ts";
 import type { AllowedNetworks } from "../../../platform/outbound/outbound-networks.ts";

@@ -11,7 +11,7 @@ const setSince = statement<never, [tenantId: string, since: Date]>(
   "UPDATE tenant_settings SET device_sessions_since = $2 WHERE tenant_id = $1",
 );
 
-/** Makes the tenant have set the lifetime of device sessions at another time. */
+/** Changes when the tenant set the lifetime of device sessions. */
 export async function limitSessionsSince(database: Database, tenantId: string, since: Date): Promise<void> {
   await database.transaction({ kind: "tenant", tenantId }, ({ query }) => query(setSince, tenantId, since));
 }

@@ -87,7 +87,7 @@ async function storeSome(
 
 /**
  * Removes keys from reports that another record got since the gateway's `hello`, which the link checks first. The
- * gateway is in error until it reports a key of its own.
+ * gateway is in error until it reports its own key.
  */
 async function refuseTakenKeys(
   tx: TenantTx,

@@ -1,5 +1,6 @@
 /** Reasons why an event, or a part of it, cannot be reverted. */
 import type { Event } from "@gatehouse/contract/records/event";
+import { irrevertibleOperations, irrevertibleTargets } from "@gatehouse/contract/records/irrevertible";
 import type { Irrevertible, IrrevertibleCode } from "@gatehouse/contract/records/revert";
 
 const messages: Readonly<Record<IrrevertibleCode, string>> = {
@@ -34,37 +35,8 @@ export function cannot(code: IrrevertibleCode, details: Partial<Omit<Irrevertibl
   return { code, message: messages[code], ...details };
 }
 
-const reasonsByOperation: Readonly<Record<string, IrrevertibleCode>> = {
-  applyConfiguration: "configuration",
-  createTenant: "built_in",
-  transferOwnership: "ownership",
-  inviteUser: "invitation",
-  rotateGatewayToken: "secret",
-  rotateDeviceToken: "secret",
-  rotateWebhookSecret: "secret",
-  resetGatewayKey: "unsupported",
-  resetDeviceKey: "unsupported",
-  reportDeviceKey: "observation",
-  refuseGatewayKey: "observation",
-  reportGatewayState: "observation",
-};
-
-const reasonsByType: Readonly<Record<string, IrrevertibleCode>> = {
-  "api-key": "api_key",
-  "webhook-delivery": "delivery",
-  tenant: "built_in",
-  "audit-record": "unsupported",
-  domain: "unsupported",
-  "enrolment-key": "unsupported",
-  "enrolment-link": "unsupported",
-  "identity-provider": "unsupported",
-  passkey: "unsupported",
-  "recovery-code": "unsupported",
-  session: "unsupported",
-};
-
 /** The reason why nothing of the event can be reverted; undefined if that depends on its content. */
 export function reasonAgainst({ operation, target }: Event): Irrevertible | undefined {
-  const code = reasonsByType[target.type] ?? reasonsByOperation[operation];
+  const code = irrevertibleTargets[target.type] ?? irrevertibleOperations[operation];
   return code === undefined ? undefined : cannot(code);
 }

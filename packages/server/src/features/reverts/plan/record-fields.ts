@@ -14,7 +14,7 @@ export interface ValueField extends FieldName {
   readonly read: (state: State) => unknown;
 }
 
-/** A field of which only the items are restored that the event added or removed. */
+/** A list field. A revert restores only the items that the event added or removed. */
 export interface ItemsField extends FieldName {
   /** Whether the order of the items has a meaning. */
   readonly kind: "set" | "list";

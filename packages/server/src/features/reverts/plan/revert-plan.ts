@@ -21,7 +21,7 @@ export interface RevertedEvent {
 export interface NeededState {
   /** Records to read whole. */
   readonly records: readonly { readonly type: string; readonly id: string }[];
-  /** Records of which only the existence matters. */
+  /** Records whose content does not matter, only their existence. */
   readonly existing: readonly { readonly noun: ReferencedNoun; readonly id: string }[];
   /** The type of policies whose order is needed. */
   readonly orderOf: PolicyType | undefined;

@@ -8,7 +8,7 @@ import { giversOf, heldDirectly, type RoleJson, roleHeldBy, roleJson } from "../
 export interface HeldRole {
   readonly role: RoleJson;
   readonly direct: boolean;
-  /** Names of the user's groups with the role; null if there are none. */
+  /** Names of the user's groups with the role, or null. */
   readonly groups: string[] | null;
 }
 

@@ -1,0 +1,208 @@
+/** The requests of programs that cannot open a browser (RFC 8628), and their answers by people. */
+import type {
+  AuthorizationContext,
+  DeviceCodes,
+  DeviceRequest,
+  DeviceRequestInfo,
+} from "../../http/authorization-server.ts";
+import type { Caller } from "../../http/caller.ts";
+import { AppError } from "../../platform/app-error.ts";
+import { grantedToSystem } from "../../platform/authorization/granted.ts";
+import { requireRecentAuthentication } from "../../platform/authorization/recent-authentication.ts";
+import type { CommandRunner } from "../../platform/command.ts";
+import { OAuthError } from "../../platform/oauth-error.ts";
+import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
+import { limitsSessionsOf, renewDeviceSession } from "../devices/devices.api.ts";
+import { addDevice } from "../enrolment/enrolment.api.ts";
+import { lockPersonSession } from "../sessions/sessions.api.ts";
+import { readTenantSettings } from "../tenant-settings/tenant-settings.api.ts";
+import { AuthorizationTransactions } from "./authorization-transactions.ts";
+import * as queries from "./authorizations.queries.ts";
+import * as rules from "./authorizations.rules.ts";
+import { deviceSessionFrom, requireOwnDevice, withEnrolledDevice } from "./device-sign-in.ts";
+import { programText, requireAge, requireBrowser, requireClient, unknownCode } from "./request-checks.ts";
+
+/** How long a device code can be approved, and how long it can then be exchanged, in milliseconds. */
+const deviceCodeMs = 10 * 60_000;
+/** Limits of pending device codes, because anyone can request them. */
+const requestBounds = { total: 10_000, fromAddress: 50, fromNetwork: 500 };
+/** Unknown codes that a person may enter within `guessWindowMs`. */
+const maxGuesses = 10;
+const guessWindowMs = 10 * 60_000;
+const guessReason = "an unknown device code";
+
+export class DeviceRequests {
+  readonly #runner: CommandRunner;
+  readonly #transactions: AuthorizationTransactions;
+
+  constructor(runner: CommandRunner) {
+    this.#runner = runner;
+    this.#transactions = new AuthorizationTransactions(runner);
+  }
+
+  async create({ address, addressGroup }: AuthorizationContext, asked: DeviceRequest): Promise<DeviceCodes> {
+    const client = requireClient(asked.clientId);
+    const { machine, maxAge, device } = client.enrols ? await withEnrolledDevice(this.#runner.database, asked) : asked;
+    const isEnrolled = device?.renews !== undefined;
+    if (!isEnrolled && !rules.isMachine(machine))
+      throw new OAuthError("invalid_request", "The name of the machine is not valid.");
+    if (
+      client.enrols &&
+      !isEnrolled &&
+      (device === undefined || machine.trim() === "" || !rules.isMachine(`${device.os}${device.osVersion}`))
+    ) {
+      throw new OAuthError("invalid_request", "An enrolment needs machine, hardware_id and public_key, in plain text.");
+    }
+    const now = this.#runner.clock.now();
+    const deviceCode = generateToken(tokenPrefixes.code);
+    const userCode = rules.generateUserCode();
+    const request = {
+      deviceCodeHash: hashToken(deviceCode),
+      userCodeHash: hashToken(userCode),
+      oauthClient: client.id,
+      machine,
+      address,
+      addressGroup,
+      maxAge: maxAge ?? null,
+      device: client.enrols ? (device ?? null) : null,
+      expiresAt: new Date(now.getTime() + deviceCodeMs),
+    };
+    if (!(await queries.storeDeviceRequest(this.#runner.database, request, now, requestBounds))) {
+      throw new OAuthError("temporarily_unavailable", "Too many codes are pending. Try again in ten minutes.");
+    }
+    return {
+      deviceCode,
+      userCode: rules.formatUserCode(userCode),
+      expiresInSeconds: deviceCodeMs / 1000,
+      intervalSeconds: rules.pollSeconds,
+    };
+  }
+
+  async find(caller: Caller, context: AuthorizationContext, userCode: string): Promise<DeviceRequestInfo> {
+    const { client, request } = await this.#requireDeviceRequest(caller, context, userCode);
+    const { device } = request;
+    return {
+      name: client.name,
+      machine: request.machine,
+      address: request.address,
+      sameAddress: request.address === context.address,
+      requestedAt: request.created_at,
+      expiresAt: request.expires_at,
+      ...(device === null
+        ? {}
+        : {
+            device: {
+              os: `${device.os} ${device.osVersion}`.trim(),
+              keyFingerprint: rules.keyFingerprint(device.publicKey),
+              isEnrolled: device.renews !== undefined,
+            },
+          }),
+    };
+  }
+
+  async answer(caller: Caller, context: AuthorizationContext, userCode: string, approve: boolean): Promise<void> {
+    const { session, client, request, hash } = await this.#requireDeviceRequest(caller, context, userCode);
+    const { clock, database } = this.#runner;
+    const now = clock.now();
+    if (approve) {
+      requireAge(caller, request.max_age ?? undefined, now);
+      await this.#requireRecentSignIn(caller, request, now);
+    }
+    const codeHash = await queries.storeDeviceAnswer(database, hash, approve ? "approved" : "denied", now);
+    // Another person has already answered.
+    if (codeHash === undefined) throw unknownCode();
+    if (!approve) return;
+    const code = {
+      codeHash,
+      sessionId: session.id,
+      oauthClient: client.id,
+      program: programText(client, request.machine),
+      redirectUri: null,
+      codeChallenge: null,
+      expiresAt: new Date(now.getTime() + deviceCodeMs),
+    };
+    const { device } = request;
+    if (device === null) {
+      await this.#transactions.inTenant(caller.tenantId ?? "", (tx) => queries.storeCode(tx, code, now));
+      return;
+    }
+    const { renews, ...described } = device;
+    const enrolled = { ...described, name: request.machine, userId: session.userId };
+    try {
+      if (renews !== undefined) {
+        await this.#transactions.command(caller, context, "signInOnDevice", async (tx) => {
+          const { deviceId } = renews;
+          // Everything that ends sessions locks the person's session first. The same order here avoids deadlocks.
+          const begun = await deviceSessionFrom(tx, session.id);
+          await requireOwnDevice(tx, deviceId, session.userId);
+          await renewDeviceSession(tx, deviceId, begun, now);
+          await queries.storeCode(tx, { ...code, deviceId, renews: true }, now);
+        });
+        return;
+      }
+      await this.#transactions.command(caller, context, "enrolDevice", async (tx) => {
+        const approvalPending = (await readTenantSettings(tx))?.deviceApproval === "administrator";
+        const granted = grantedToSystem<"devices:write">();
+        const signedIn = { ...enrolled, approvalPending, session: await deviceSessionFrom(tx, session.id) };
+        const { id: deviceId } = await addDevice(tx, granted, signedIn, now);
+        await queries.storeCode(tx, { ...code, deviceId }, now);
+      });
+    } catch (error) {
+      // The person can approve again, for example after deleting another device.
+      await queries.withdrawDeviceAnswer(database, hash);
+      throw error;
+    }
+  }
+
+  /**
+   * A device session starts at the approval, so the approval requires a recent authentication.
+   *
+   * @throws AppError recent_authentication_required
+   */
+  async #requireRecentSignIn(caller: Caller, { device }: queries.DeviceRequestRow, now: Date): Promise<void> {
+    if (device === null) return;
+    const { tenantId = "", session } = caller;
+    const userId = session?.userId;
+    const isLimited =
+      device.renews !== undefined ||
+      (userId !== undefined && (await this.#transactions.inTenant(tenantId, (tx) => limitsSessionsOf(tx, userId))));
+    if (isLimited) requireRecentAuthentication(caller, now);
+  }
+
+  /**
+   * Finds a pending request by the code that a person entered. Unknown codes are logged and counted.
+   *
+   * @throws AppError not_found, too_many_failed_authentications
+   */
+  async #requireDeviceRequest(caller: Caller, context: AuthorizationContext, text: string) {
+    const session = requireBrowser(caller);
+    const { clock, database } = this.#runner;
+    const { tenantId = "" } = caller;
+    const now = clock.now();
+    const since = new Date(now.getTime() - guessWindowMs);
+    const guesses = await this.#transactions.inTenant(tenantId, (tx) =>
+      queries.countFailedAttempts(tx, session.userId, since, guessReason),
+    );
+    if (guesses >= maxGuesses) {
+      throw new AppError("too_many_failed_authentications", { retryAfterSeconds: guessWindowMs / 1000 });
+    }
+    const code = rules.canonicalUserCode(text);
+    const hash = code === undefined ? undefined : hashToken(code);
+    const request = hash === undefined ? undefined : await queries.findByUserCode(database, hash);
+    const client = request === undefined ? undefined : rules.findClient(request.oauth_client);
+    const isPending =
+      request !== undefined &&
+      request.answer === null &&
+      Date.parse(request.expires_at) > now.getTime() &&
+      // People must not learn about devices of other tenants.
+      (request.device?.renews === undefined || request.device.renews.tenantId === tenantId);
+    if (hash === undefined || client === undefined || !isPending) {
+      await this.#transactions.inTenant(tenantId, async (tx) => {
+        const row = await lockPersonSession(tx, session.id);
+        if (row !== undefined) await this.#transactions.logAttempt(tx, row, caller.actor.name, context, guessReason);
+      });
+      throw unknownCode();
+    }
+    return { session, client, request, hash };
+  }
+}
