@@ -37,7 +37,7 @@ export class ApiClient {
    *
    * @param call the call: `(gatehouse) => gatehouse.get("/tenants/api-keys")`
    * @param isExpected whether the response has the fields that the command uses; undefined stands for no body
-   * @throws CommandFailure if there is no response, an error, or a response that is not from Gatehouse
+   * @throws CommandFailure if the server does not respond, reports an error, or is not Gatehouse
    */
   async call<T>(call: (gatehouse: Gatehouse) => Promise<unknown>, isExpected: ResponseCheck<T>): Promise<T> {
     try {

@@ -118,6 +118,7 @@ test("errors are shown with line and column, and nothing is applied", async () =
 
 test("standard input works as a file, but requires --yes", async () => {
   const text = `${await exported()}`.replace("Wins and retains", "Wins and keeps");
+  // The command only reads the stream.
   vi.spyOn(process, "stdin", "get").mockImplementation(() => Readable.from([Buffer.from(text)]) as never);
   expect(await gatehouse("plan", "-")).toMatchObject({ code: 0, output: expect.stringContaining("~ group Sales") });
   expect(await gatehouse("apply", "-")).toMatchObject({ code: 2, errors: expect.stringContaining("--yes") });

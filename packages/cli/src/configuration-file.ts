@@ -197,7 +197,7 @@ function stepInto(node: unknown, key: string): Step | undefined {
   if (!isMap(node)) return undefined;
   const pair = (node as YAMLMap).items.find((entry) => isScalar(entry.key) && String(entry.key.value) === key);
   if (pair === undefined) return undefined;
-  // The position is that of a scalar value, and for a list or mapping that of its key.
+  // A scalar value has its own position. A list or mapping has the position of its key.
   return { node: pair.value, offset: isScalar(pair.value) ? startOf(pair.value) : startOf(pair.key) };
 }
 

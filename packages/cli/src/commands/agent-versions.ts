@@ -24,8 +24,8 @@ export async function checkAgents(options: { url: string; apiKey: string | undef
     const remedy = "Check --url, and that the key is valid and has gateways:read.";
     return problem("agents", `The gateways of ${url} cannot be listed: ${error.message}`, remedy);
   }
-  if (others.length === 0)
-    return ok("agents", `${count} gateways have no agent of another version than ${ownVersion()}.`);
+  if (count === 0) return ok("agents", "The tenant has no gateways.");
+  if (others.length === 0) return ok("agents", `None of the ${count} gateways has an agent of another version.`);
   const remedy = "On each of these gateways, run: sudo apt-get update && sudo apt-get install gatehouse-gateway";
   const shown = others.slice(0, 5).join(", ") + (others.length > 5 ? ` and ${others.length - 5} more` : "");
   return warning("agents", `${others.length} gateways have an agent of another version: ${shown}.`, remedy);

@@ -37,7 +37,7 @@ async function listContexts({ json }: JsonOption): Promise<void> {
     sessionExpiresAt,
   }));
   if (json === true) return writeJson(listed);
-  if (listed.length === 0) return writeLines(["There are no contexts. Create one with gatehouse login."]);
+  if (listed.length === 0) return writeLines(["No contexts yet. Create one with gatehouse login."]);
   const rows = listed.map((item) => [
     item.current ? "*" : "",
     item.name,

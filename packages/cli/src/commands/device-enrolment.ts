@@ -138,6 +138,6 @@ export async function userOf(
     if (email.toLowerCase() === user.toLowerCase()) return { id, label: email };
   }
   throw new CommandFailure(`No user has the e-mail address ${user}.`, {
-    details: ["Invite the user first, or use the user's id with --user."],
+    details: ["Invite the user first, or use the user's id."],
   });
 }

@@ -182,7 +182,7 @@ async function enrolmentAt(
   return enrolDevice(client, folder, url, async () => descriptionOf(options));
 }
 
-/** Shows what the command waits for. A server that does not answer is given up only after several seconds. */
+/** Shows what the command waits for. The command gives up on a silent server only after several seconds. */
 function announceConnection(url: string): void {
   writeError(`Connecting to ${url} …\n`);
 }

@@ -58,6 +58,7 @@ test("a server is enrolled with a key in a file, and with one on standard input"
   const first = await enrol(file, "--name", "proxy-1");
   expect(first.code, first.errors).toBe(0);
   expect(first.output).toContain("Enrolled as proxy-1 (");
+  // The command only reads the stream.
   vi.spyOn(process, "stdin", "get").mockImplementation(() => Readable.from([Buffer.from(key)]) as never);
   const second = await enrol("-", "--name", "proxy-2");
   expect(second.code, second.errors).toBe(0);

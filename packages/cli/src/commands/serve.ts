@@ -1,9 +1,10 @@
 import { type Config, readConfig, settingNames } from "@gatehouse/server/config";
 import type { Gatehouse } from "@gatehouse/server/main";
-import { createLog } from "@gatehouse/server/platform/log";
+import { createLog, type Log } from "@gatehouse/server/platform/log";
 import type { Command } from "commander";
 import { writeJsonLine, writeLines } from "../output.ts";
 import { KeysFile, publicUrlPlaceholder } from "./keys-file.ts";
+import { notifyReady } from "./notify-systemd.ts";
 import { addSettingOptions, givenFlags } from "./setting-options.ts";
 import { endInTime, untilStopped } from "./stop-signals.ts";
 import { addressLines, addressObject, createdKeyLines, createdKeyObject, ownerLinkLines } from "./welcome.ts";
@@ -61,9 +62,11 @@ function outputOf({ json, keysFile }: { json: true | undefined; keysFile: string
 
 async function serve(flags: Readonly<Record<string, string>>, output: Output): Promise<void> {
   const config = readConfig({ flags, environment: process.env });
+  const log = createLog(config.logLevel);
   const stopped = untilStopped();
-  const gatehouse = await endInTime(start(config, stopped, output), stopped);
+  const gatehouse = await endInTime(start(config, log, stopped, output), stopped);
   if (gatehouse === undefined) return;
+  await notifyReady(process.env, log);
   await new Promise<void>((resolve) => {
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve());
@@ -73,13 +76,18 @@ async function serve(flags: Readonly<Record<string, string>>, output: Output): P
 }
 
 /** Starts the server. Returns undefined if it was stopped during the start. */
-async function start(config: Config, stopped: AbortSignal, { json, keysFile }: Output): Promise<Gatehouse | undefined> {
+async function start(
+  config: Config,
+  log: Log,
+  stopped: AbortSignal,
+  { json, keysFile }: Output,
+): Promise<Gatehouse | undefined> {
   keysFile?.requireWritable();
   // Loaded on demand, because no other command needs the server's modules.
   const { startGatehouse } = await import("@gatehouse/server/main");
   let keysCreated = false;
   try {
-    const gatehouse = await startGatehouse(config, createLog(config.logLevel), {
+    const gatehouse = await startGatehouse(config, log, {
       signal: stopped,
       onKeysCreated(installation) {
         keysCreated = true;

@@ -45,3 +45,18 @@ test("settings set changes the settings of sign-in", async () => {
   const refused = await gatehouse("settings", "set", "--single-sign-on-only", "yes");
   expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining("No identity provider is enabled.")]);
 });
+
+test("user commands find the user by e-mail address", async () => {
+  await tenant.client.must.post("/tenants/users", { email: "bob@example.com" });
+  const made = await gatehouse("user", "invite-link", "bob@example.com", "--json");
+  expect(made, made.errors).toMatchObject({ code: 0 });
+  const { id } = JSON.parse(made.output);
+  expect(JSON.parse((await gatehouse("user", "list-links", "Bob@example.com", "--json")).output)).toMatchObject([
+    { id },
+  ]);
+  expect(await gatehouse("user", "revoke-link", "bob@example.com", id)).toMatchObject({ code: 0 });
+  const unknown = await gatehouse("user", "invite-link", "nobody@example.com");
+  expect([unknown.code, unknown.errors]).toEqual([1, expect.stringContaining("nobody@example.com")]);
+  const invalid = await gatehouse("user", "invite-link", "..");
+  expect([invalid.code, invalid.errors]).toEqual([2, expect.stringContaining("Use an e-mail address, or an id")]);
+});

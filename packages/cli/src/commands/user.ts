@@ -1,7 +1,8 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { tableLines, writeJson, writeLines } from "../output.ts";
 import { isArrayOf, isEnrolmentLink, isNewEnrolmentLink, isNothing } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
+import { userOf } from "./device-enrolment.ts";
 import { parseId } from "./parse-id.ts";
 import { shownOnce } from "./shown-once.ts";
 
@@ -23,29 +24,30 @@ export function addUserCommands(program: Command): void {
     .description(
       "Creates a link and a short code, and shows them once. The user registers a passkey with either, within seven days.",
     )
-    .argument("<id>", "the user's id", parseId)
+    .argument("<user>", "the user's id or e-mail address", parseUser)
     .addOption(new Option("--notify", "Send the link to the user by mail."))
     .action(createLink)
-    .addHelpText("after", "\nExample:\n  gatehouse user invite-link 01890a5d-ac96-774b-bcce-b302099a8057 --notify");
+    .addHelpText("after", "\nExample:\n  gatehouse user invite-link ann@example.com --notify");
   const list = user
     .command("list-links")
     .summary("list a user's enrolment links")
     .description("Lists a user's enrolment links, without their secrets.")
-    .argument("<id>", "the user's id", parseId)
+    .argument("<user>", "the user's id or e-mail address", parseUser)
     .action(listLinks);
   const revoke = user
     .command("revoke-link")
     .summary("revoke an enrolment link")
     .description("Revokes an enrolment link and its code.")
-    .argument("<id>", "the user's id", parseId)
+    .argument("<user>", "the user's id or e-mail address", parseUser)
     .argument("<link-id>", "the link's id, as shown by user list-links", parseId)
     .action(revokeLink);
   for (const command of [create, list, revoke]) addApiOptions(command, "apiKey");
 }
 
-async function createLink(id: string, options: LinkOptions): Promise<void> {
+async function createLink(user: string, options: LinkOptions): Promise<void> {
   const body = options.notify === true ? { notify: true } : {};
   const client = apiClient(options, "apiKey");
+  const { id } = await userOf(client, user);
   const made = await client.call((gatehouse) => gatehouse.post(linksPath, { path: { id }, body }), isNewEnrolmentLink);
   const lines = [
     options.notify === true ? "Created an enrolment link. The user gets it by mail." : "Created an enrolment link.",
@@ -63,8 +65,9 @@ async function createLink(id: string, options: LinkOptions): Promise<void> {
   );
 }
 
-async function listLinks(id: string, options: ApiOptions): Promise<void> {
+async function listLinks(user: string, options: ApiOptions): Promise<void> {
   const client = apiClient(options, "apiKey");
+  const { id } = await userOf(client, user);
   const links = await client.call(
     (gatehouse) => gatehouse.get(linksPath, { path: { id } }),
     isArrayOf(isEnrolmentLink),
@@ -80,12 +83,23 @@ async function listLinks(id: string, options: ApiOptions): Promise<void> {
   await writeLines(tableLines(["ID", "CREATED", "EXPIRES", "USED", "MAIL"], rows));
 }
 
-async function revokeLink(id: string, linkId: string, options: ApiOptions): Promise<void> {
+async function revokeLink(user: string, linkId: string, options: ApiOptions): Promise<void> {
   const client = apiClient(options, "apiKey");
+  const { id } = await userOf(client, user);
   await client.call(
     (gatehouse) => gatehouse.delete("/tenants/users/{id}/enrolment-links/{linkId}", { path: { id, linkId } }),
     isNothing,
   );
   if (options.json === true) await writeJson({ revoked: linkId });
   else await writeLines([`Revoked the enrolment link ${linkId}.`]);
+}
+
+/** Parses the argument of {@link userOf}. @throws InvalidArgumentError */
+function parseUser(text: string): string {
+  if (text.includes("@")) return text;
+  try {
+    return parseId(text);
+  } catch {
+    throw new InvalidArgumentError("Use an e-mail address, or an id such as 01890a5d-ac96-774b-bcce-b302099a8057.");
+  }
 }

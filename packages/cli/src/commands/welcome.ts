@@ -18,7 +18,7 @@ export function createdKeyLines(
   return ["Save these keys now. They will not be shown again, since only their hashes are stored.", "", ...lines, ""];
 }
 
-/** The created keys as an object; undefined if there are none. */
+/** The created keys as an object, or undefined. */
 export function createdKeyObject(
   { operatorKey, firstApiKey, owner }: Gatehouse["installation"],
   config: Config,

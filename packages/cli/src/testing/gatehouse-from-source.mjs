@@ -1,4 +1,4 @@
-// The `gatehouse` command from its TypeScript sources, for tests that need a process of its own.
+// The `gatehouse` command from its TypeScript sources, for tests that need a separate process.
 import { importBundled } from "../../../../test/bundled-program.mjs";
 
 await importBundled(new URL("../main.ts", import.meta.url));

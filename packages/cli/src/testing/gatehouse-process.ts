@@ -12,12 +12,15 @@ export class GatehouseProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<number>;
 
-  /** @param args the command line after `gatehouse` */
-  constructor(args: readonly string[]) {
+  /**
+   * @param args the command line after `gatehouse`
+   * @param environment variables besides those of this process
+   */
+  constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
     const settingsOutside = ([name]: [string, unknown]) => !name.startsWith("GATEHOUSE_");
     this.#child = spawn(process.execPath, [...fromSource, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: Object.fromEntries(Object.entries(process.env).filter(settingsOutside)),
+      env: { ...Object.fromEntries(Object.entries(process.env).filter(settingsOutside)), ...environment },
     });
     this.#child.stdout?.on("data", (text: Buffer) => {
       this.output += text;
