@@ -14,12 +14,7 @@ const folder = fileURLToPath(new URL(".", import.meta.url));
 const dist = path.join(folder, "dist");
 const stamp = path.join(dist, ".built-from");
 const sources = ["src", "index.html", "vite.config.ts", "package.json", "build-if-changed.mjs", "first-load.mjs"];
-const around = [
-  "../client/src",
-  "../contract/src/permissions.ts",
-  "../contract/src/event-types.ts",
-  "../../package-lock.json",
-];
+const around = ["../client/src", "../contract/src", "../../package-lock.json"];
 // The guides.
 for (const name of await readdir(path.join(folder, "../../docs"))) {
   if (name.endsWith(".md")) around.push(`../../docs/${name}`);
@@ -32,6 +27,7 @@ if ((await readFile(stamp, "utf8").catch(() => "")) !== from) {
   const { build } = await import("vite");
   // Beside the folder, and then in its place: who serves or builds at the same time sees a whole one.
   const outDir = path.join(folder, `.dist-${process.pid}`);
+  const oldDist = path.join(folder, `.dist-${process.pid}-old`);
   try {
     const config = { root: folder, configFile: path.join(folder, "vite.config.ts"), logLevel: "warn" };
     const { output } = await build({ ...config, build: { write: false, minify: false, cssMinify: false } });
@@ -39,13 +35,17 @@ if ((await readFile(stamp, "utf8").catch(() => "")) !== from) {
     await build({ ...config, build: { outDir, rolldownOptions: { output: { codeSplitting } } } });
     await compressAssets(path.join(outDir, "assets"));
     await writeFile(path.join(outDir, ".built-from"), from);
-    await rm(dist, { recursive: true, force: true });
+    // Another build may replace the folder at the same time, so the old one is moved away before it is deleted.
+    await rename(dist, oldDist).catch((error) => {
+      if (error.code !== "ENOENT") throw error;
+    });
     await rename(outDir, dist).catch((error) => {
       // Another build was faster, with the same result.
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
   } finally {
     await rm(outDir, { recursive: true, force: true });
+    await rm(oldDist, { recursive: true, force: true });
   }
 }
 

@@ -22,11 +22,11 @@ export function firstLoadGroups(output) {
   const taken = new Set();
   return chunks.map(({ name, entry }) => {
     const start = [...built.values()].find(({ facadeModuleId }) => entry.test(facadeModuleId ?? ""));
-    if (start === undefined) throw new Error(`There is no chunk of ${entry}.`);
+    if (start === undefined) throw new Error(`The build has no chunk of ${entry}.`);
     const files = new Set([start.fileName]);
     for (const file of files) for (const imported of built.get(file)?.imports ?? []) files.add(imported);
     const modules = new Set([...files].flatMap((file) => Object.keys(built.get(file)?.modules ?? {})));
-    // The page names one script, whose hash tells versions apart. It stays a chunk of its own.
+    // The page names one script, whose hash tells versions apart. It stays a separate chunk.
     for (const id of [...taken, ...[...modules].filter((each) => startModule.test(each))]) modules.delete(id);
     for (const id of modules) taken.add(id);
     return { name, test: (id) => modules.has(id) };

@@ -9,7 +9,7 @@ export default defineConfig({
   plugins: [react()],
   // The client is read from its sources, as everywhere in this repository.
   resolve: { conditions: ["gatehouse-source", "module", "browser"] },
-  // The server puts a nonce of its own in the place of this, each time it sends the page
+  // The server puts its own nonce in the place of this, each time it sends the page
   // (packages/server/src/http/console.ts).
   html: { cspNonce: "__GATEHOUSE_NONCE__" },
   build: {

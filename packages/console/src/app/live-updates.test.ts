@@ -7,7 +7,7 @@ import { expectDeletions, followChanges, gatherUpdates, pathOfTarget } from "./l
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Targets without a list of their own. */
+/** Targets without their own list. */
 const unlisted = [
   "audit-record",
   "enrolment-link",
@@ -20,10 +20,8 @@ const unlisted = [
 ];
 
 test("every listed kind of record has the path of its list", () => {
-  const paths = operations.map(({ path }) => path);
-  const missing = targetTypes.filter(
-    (type) => !unlisted.includes(type) && !paths.includes(pathOfTarget(type) as never),
-  );
+  const paths: readonly string[] = operations.map(({ path }) => path);
+  const missing = targetTypes.filter((type) => !unlisted.includes(type) && !paths.includes(pathOfTarget(type)));
   expect(missing).toEqual([]);
 });
 

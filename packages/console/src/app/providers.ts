@@ -32,12 +32,12 @@ export function signInPath({ path }: OfferedProvider): string {
   return `${path}?${new URLSearchParams({ return: `${pathname}${search}${hash}` })}`;
 }
 
-/** The address at which a sign-in starts in a tab of its own. The tab then says that it can be closed. */
+/** The address at which a sign-in starts in its own tab. The tab then says that it can be closed. */
 export function signInPathOfTab({ path }: OfferedProvider): string {
   return `${path}?${new URLSearchParams({ return: signedInPath })}`;
 }
 
-/** The address at which the person of the session confirms the own identity; undefined without a provider. */
+/** The address at which the person of the session confirms their identity; undefined without a provider. */
 export function confirmationPath(session: Session | null | undefined): string | undefined {
   return session?.providerPath === undefined ? undefined : `${session.providerPath}?confirm=1`;
 }

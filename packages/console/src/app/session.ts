@@ -21,7 +21,7 @@ export function usePermissions(): readonly Permission[] {
   return useQuery(sessionQuery).data?.permissions ?? [];
 }
 
-/** Whether a person without any permission is signed in, who sees only the own page. */
+/** Whether a person without any permission is signed in, who sees only `/my/`. */
 export function useIsVisitor(): boolean {
   const { user, permissions } = useSession();
   return user !== undefined && permissions.length === 0;

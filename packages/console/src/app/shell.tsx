@@ -16,7 +16,7 @@ import {
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
-import { CircleUser, LogOut, Moon, Search, Sun } from "lucide-react";
+import { BookOpen, CircleUser, Code, Laptop, LogOut, Moon, Search, Sun } from "lucide-react";
 import { type ComponentType, useEffect, useRef, useState } from "react";
 import { t } from "../messages/i18n.ts";
 import { DemoNotice } from "./demo.tsx";
@@ -208,17 +208,17 @@ function Account() {
         </Text>
         <Menu.Divider />
         {user !== undefined && (
-          <Menu.Item component={Link} to="/my">
+          <Menu.Item component={Link} to="/my" leftSection={<Laptop size={16} aria-hidden />}>
             {t("my.account")}
           </Menu.Item>
         )}
         {!isVisitor && (
-          <Menu.Item component={Link} to="/guides">
+          <Menu.Item component={Link} to="/guides" leftSection={<BookOpen size={16} aria-hidden />}>
             {t("app.account.guides")}
           </Menu.Item>
         )}
         {!isVisitor && (
-          <Menu.Item component="a" href="/docs" target="_blank">
+          <Menu.Item component="a" href="/docs" target="_blank" leftSection={<Code size={16} aria-hidden />}>
             {t("app.account.apiReference")}
           </Menu.Item>
         )}
@@ -226,7 +226,9 @@ function Account() {
           {t("app.account.signOut")}
         </Menu.Item>
         {signOutPath !== undefined && (
-          <Menu.Item onClick={() => void endSession(signOutPath)}>{t("app.account.signOutProvider")}</Menu.Item>
+          <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void endSession(signOutPath)}>
+            {t("app.account.signOutProvider")}
+          </Menu.Item>
         )}
       </Menu.Dropdown>
     </Menu>

@@ -9,7 +9,7 @@ import {
 } from "@mantine/core";
 import { t } from "../messages/i18n.ts";
 
-/** The accent: the only colour without a meaning of its own. */
+/** The accent: the only colour without a fixed meaning. */
 const gate: MantineColorsTuple = [
   "#eef2ff",
   "#dde5ff",

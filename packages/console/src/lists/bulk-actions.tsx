@@ -109,7 +109,11 @@ function BulkDialog<Row extends { readonly id: string }>({ action, rows, noun, c
   const [changes, setChanges] = useState<readonly BulkChange[] | undefined>(() =>
     choose === undefined ? planned(action, selected, "") : undefined,
   );
-  const title = t("lists.bulk.title", { action: label, count: selected.length, noun });
+  const [first] = selected;
+  const title =
+    selected.length === 1 && first !== undefined
+      ? t("lists.bulk.titleOne", { action: label, name: labelOf(first) })
+      : t("lists.bulk.title", { action: label, count: selected.length, noun });
   return (
     <Dialog onClose={close} title={title} size="xl">
       {changes === undefined ? (

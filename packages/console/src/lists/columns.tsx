@@ -1,4 +1,5 @@
 /** Columns that many lists share. */
+import type { ItemAt } from "@gatehouse/client/calls";
 import { t } from "../messages/i18n.ts";
 import { Kind } from "../records/kind-icon.tsx";
 import { RecordLink } from "../records/record-link.tsx";
@@ -22,3 +23,22 @@ export function nameColumn<Row extends Named>(folder: string, source: "paged" | 
     ),
   };
 }
+
+type Device = ItemAt<"/tenants/devices">;
+
+/** The user of a device, as a link. */
+export const deviceUserColumn: Column<Device> = {
+  key: "user",
+  title: t("devices.fields.user"),
+  visibleFrom: "xs",
+  cell: ({ user }) =>
+    user === undefined ? t("devices.noUser") : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
+};
+
+/** The operating system of a device, with its version. */
+export const deviceSystemColumn: Column<Device> = {
+  key: "os",
+  title: t("devices.fields.system"),
+  visibleFrom: "lg",
+  cell: ({ os, osVersion }) => [os, osVersion].filter(Boolean).join(" "),
+};

@@ -49,7 +49,7 @@ export interface ListDefinition<Row extends { readonly id: string }> {
   readonly bulk?: readonly BulkAction<Row>[];
   /** Such as `-createdAt`. Unpaged lists use the key of a column. */
   readonly defaultSort?: string;
-  /** Shown if there are no records at all. */
+  /** Shown if the list has no records at all. */
   readonly empty: EmptyList;
   /** The polling interval in milliseconds, for lists that change by themselves. */
   readonly refreshMs?: number;

@@ -48,6 +48,13 @@ describe("selected rows", () => {
     await waitFor(() => expect(screen.queryByText(t("lists.select.count", { count: 250 }))).toBeNull());
   });
 
+  test("are named in the title if there is only one", async () => {
+    const user = openConsole("/devices");
+    await select(user, "Laptop 1");
+    await click(user, t("devices.deactivate.label"));
+    await findDialog(t("lists.bulk.titleOne", { action: t("devices.deactivate.label"), name: "Laptop 1" }));
+  });
+
   test("show what was changed if a set is refused, and continue without the refused record", async () => {
     const result = sample("ChangeSetResult", { generation: 1, changes: [] });
     const refusal = problem("invalid_body", { errors: [{ pointer: "/changes/2", message: "x" }] });

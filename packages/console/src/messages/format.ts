@@ -5,6 +5,7 @@ import { locale } from "./locale.ts";
 const numbers = new Intl.NumberFormat(locale);
 const dates = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
 const dateTimes = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
+const times = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
 const shortTimes = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
 const relativeTimes = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 const lists = new Intl.ListFormat(locale, { type: "conjunction" });
@@ -25,6 +26,11 @@ export function formatShortTime(at: string): string {
   return shortTimes.format(new Date(at));
 }
 
+/** Such as "3 Mar 2026, 09:30:00". */
+export function formatTime(at: string): string {
+  return times.format(new Date(at));
+}
+
 /** Such as "Tuesday 3 March 2026 at 09:30:00 UTC". */
 export function formatDateTime(at: string): string {
   return dateTimes.format(new Date(at));
@@ -39,6 +45,18 @@ export function formatWeekTime(at: Date, zone: string): string {
     timeZone: zone,
   });
   return format.format(at).replace(" at ", " ");
+}
+
+const lengths = [
+  [86_400, "day"],
+  [3_600, "hour"],
+  [60, "minute"],
+] as const;
+
+/** Such as "12 hours", in the largest unit that needs no fraction. */
+export function formatDuration(seconds: number): string {
+  const [length, unit] = lengths.find(([each]) => seconds >= each && seconds % each === 0) ?? [1, "second"];
+  return new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "long" }).format(seconds / length);
 }
 
 /** Such as "a, b and c". */

@@ -35,7 +35,7 @@ export function Dialog({
       withCloseButton={closable}
       closeButtonProps={{ "aria-label": t("common.close") }}
     >
-      {children}
+      <div ref={startInside}>{children}</div>
     </Modal>
   );
 }
@@ -65,7 +65,17 @@ export function focusAnyway(element: HTMLElement): void {
   element.focus({ preventScroll: true });
 }
 
+/** A ref for the content of a dialog: the focus starts there, not at the button that closes the dialog. */
+function startInside(content: HTMLElement | null): void {
+  if (content === null || content.querySelector("[data-autofocus]") !== null) return;
+  focusFirstField(content);
+  if (content.querySelector("[data-autofocus]") !== null) return;
+  content.querySelector("button:not(:disabled), a[href]")?.setAttribute("data-autofocus", "true");
+}
+
 /** A ref for the fields of a dialog: marks the first of them for the initial focus. */
 export function focusFirstField(fields: HTMLElement | null): void {
-  fields?.querySelector("input:not(:disabled), textarea:not(:disabled)")?.setAttribute("data-autofocus", "true");
+  fields
+    ?.querySelector("input:not(:disabled, [type=file]), textarea:not(:disabled)")
+    ?.setAttribute("data-autofocus", "true");
 }

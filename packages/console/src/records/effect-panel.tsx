@@ -7,7 +7,7 @@ import { formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { RichText } from "../messages/rich-text.tsx";
 import { EffectRows } from "./effect-rows.tsx";
-import { formatSubject } from "./format-subject.ts";
+import { formatSubjects } from "./format-subject.ts";
 import type { PlannedChange } from "./planned-change.ts";
 import { RecordLink } from "./record-link.tsx";
 import { Status } from "./status.tsx";
@@ -64,7 +64,7 @@ export function EffectPanel({ effect, planned, changes }: EffectPanelProps) {
             <Table.Tbody>
               {groups.map((group) => (
                 <Table.Tr key={keyOf(group)}>
-                  <Table.Td>{formatNames(group.subjects.map(formatSubject), group.subjectCount)}</Table.Td>
+                  <Table.Td>{formatSubjects(group.subjects, group.subjectCount)}</Table.Td>
                   <Table.Td>{formatResources(group)}</Table.Td>
                   <Table.Td>
                     <Status tone={group.change === "gained" ? "good" : "bad"}>

@@ -31,7 +31,7 @@ interface EmptyAction {
 }
 
 /** An action of the panel itself, such as opening its form. */
-interface EmptyButton {
+export interface EmptyButton {
   readonly label: string;
   readonly run: () => void;
   readonly permission: Permission;
@@ -51,7 +51,7 @@ type EmptyStateProps =
     }
   | {
       readonly empty: EmptyPart;
-      /** Whether the list is a part of a panel, which has a frame of its own. */
+      /** Whether the list is a part of a panel, which has its own frame. */
       readonly isPart: true;
     };
 

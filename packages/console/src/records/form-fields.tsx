@@ -1,7 +1,9 @@
 /** Form fields as data, so that a form, its errors and a conflict between two versions use the same labels. */
 import { NumberInput, Select, Switch, TagsInput, Textarea, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
+import { formatDuration, formatShortTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
+import { DurationField, type DurationLimits } from "./duration-field.tsx";
 import { fromLocalTime, toLocalTime } from "./local-time.ts";
 import { type PickablePath, RecordPicker } from "./record-picker.tsx";
 
@@ -29,6 +31,8 @@ export type Field = FieldBase &
     | { readonly kind: "long-text"; readonly maxLength?: number; readonly placeholder?: string }
     /** An empty field is null. */
     | { readonly kind: "number"; readonly min: number; readonly max: number; readonly placeholder?: string }
+    /** Seconds. An empty field is null: no limit. */
+    | { readonly kind: "duration"; readonly limits: DurationLimits }
     | { readonly kind: "switch" }
     | { readonly kind: "choice"; readonly options: readonly { readonly value: string; readonly label: string }[] }
     | { readonly kind: "words"; readonly placeholder?: string; readonly suggestions?: readonly string[] }
@@ -89,10 +93,22 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
           min={field.min}
           max={field.max}
           allowDecimal={false}
+          allowLeadingZeros={false}
           hideControls
           placeholder={field.placeholder}
           value={(value as number | null) ?? ""}
           onChange={(next) => onChange(typeof next === "number" ? next : null)}
+        />
+      );
+    case "duration":
+      return (
+        <DurationField
+          label={label}
+          description={description}
+          error={error}
+          limits={field.limits}
+          value={value as number | null}
+          onChange={onChange}
         />
       );
     case "switch":
@@ -150,6 +166,8 @@ export function formatValue(field: Field, value: unknown): string {
   if (field.kind === "records" && field.format !== undefined)
     return (value as readonly string[]).map(field.format).join(", ");
   if (value === null || value === undefined || value === "") return t("records.form.noValue");
+  if (field.kind === "date-time") return formatShortTime(String(value));
+  if (field.kind === "duration") return formatDuration(Number(value));
   if (typeof value === "boolean") return value ? t("common.yes") : t("common.no");
   return Array.isArray(value) ? value.join(", ") || t("records.form.noValue") : String(value);
 }

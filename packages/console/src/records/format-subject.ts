@@ -1,7 +1,11 @@
 import type { ResultOf } from "@gatehouse/client/calls";
+import { formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 
 type Subject = ResultOf<"/tenants/events/{id}/effect", "get">["groups"][number]["subjects"][number];
+
+/** Names of one line. */
+const mostNamed = 5;
 
 /** A subject of a change of access, such as "ann@example.com on Laptop". */
 export function formatSubject({ kind, name, user }: Subject): string {
@@ -10,4 +14,57 @@ export function formatSubject({ kind, name, user }: Subject): string {
   }
   if (kind === "site") return t("records.effect.site", { name });
   return kind === "user" ? t("records.effect.userWithoutDevice", { name }) : name;
+}
+
+/** A user among the subjects. */
+interface Person {
+  readonly name: string;
+  readonly devices: string[];
+  /** Whether the change also concerns the user without a device. */
+  isAlone: boolean;
+}
+
+/**
+ * The subjects with the same change of access. A user with devices is one item, such as "ann@example.com (Laptop and
+ * Phone)", and the users without a device are one item together.
+ *
+ * @param count the number of subjects, of which `subjects` are the first
+ */
+export function formatSubjects(subjects: readonly Subject[], count: number): string {
+  const people = new Map<string, Person>();
+  const others: string[] = [];
+  for (const subject of subjects) {
+    const user = subject.kind === "user" ? subject : subject.kind === "device" ? subject.user : undefined;
+    if (user === undefined) {
+      others.push(formatSubject(subject));
+      continue;
+    }
+    const person = people.get(user.id) ?? { name: user.name, devices: [], isAlone: false };
+    people.set(user.id, person);
+    if (subject.kind === "device") person.devices.push(subject.name);
+    else person.isAlone = true;
+  }
+  const withDevices = [...people.values()].filter(({ devices }) => devices.length > 0);
+  const alone = [...people.values()].filter(({ devices }) => devices.length === 0);
+  const items = [
+    ...withDevices.map((person) => ({
+      text: formatPerson(person),
+      count: person.devices.length + (person.isAlone ? 1 : 0),
+    })),
+    ...others.map((text) => ({ text, count: 1 })),
+  ].slice(0, mostNamed);
+  const shownAlone = alone.slice(0, mostNamed - items.length).map(({ name }) => name);
+  const names = [
+    ...items.map(({ text }) => text),
+    ...(shownAlone.length === 0 ? [] : [t("records.effect.userWithoutDevice", { name: formatList(shownAlone) })]),
+  ].join(", ");
+  const rest = count - shownAlone.length - items.reduce((sum, item) => sum + item.count, 0);
+  return rest === 0 ? names : t("records.effect.named", { names, count: rest });
+}
+
+function formatPerson({ name, devices, isAlone }: Person): string {
+  const own = formatList(devices);
+  return isAlone
+    ? t("records.effect.userAndDevices", { user: name, devices: own })
+    : t("records.effect.userOnDevice", { user: name, device: own });
 }

@@ -21,7 +21,7 @@ interface SendOptions {
 type Send = (path: string, options: object) => Promise<unknown>;
 
 /**
- * Sends one change as a request of its own, and several as one change set: all of them are made, or none.
+ * Sends one change as its own request, and several as one change set: all of them are made, or none.
  *
  * @returns the last response that has a body
  */

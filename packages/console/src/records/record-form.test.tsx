@@ -52,6 +52,16 @@ describe("a form", () => {
     expect(mockApi.writes()).toEqual([]);
   });
 
+  test("refuses a duration that is out of range before it asks the server", async () => {
+    const user = openConsole("/groups?new=1");
+    await fill(user, t("common.name"), "Engineering");
+    await fill(user, t("groups.fields.deviceSessionLifetime"), "9000");
+    await click(user, t("common.review"));
+    await screen.findByText(t("records.form.attention", { count: 1 }));
+    await screen.findByText(t("records.duration.outOfRange", { min: "15 minutes", max: "365 days" }));
+    expect(mockApi.bodies("previewAccess")).toEqual([]);
+  });
+
   test("sends a new record and opens its page", async () => {
     mockApi.answer("post", "/tenants/groups", stored);
     mockApi.answer("get", "/tenants/groups/{id}", stored);

@@ -7,6 +7,7 @@ import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { Conflict } from "./conflict.tsx";
 import { Dialog, focusFirstField } from "./dialog.tsx";
+import { durationProblem } from "./duration-field.tsx";
 import { type Field, FormField, type Values } from "./form-fields.tsx";
 import { isSame } from "./is-same.ts";
 import { mergeValues } from "./merge-values.ts";
@@ -227,7 +228,11 @@ export function RecordForm(props: RecordFormProps & Saving) {
 function problemsOf(fields: readonly Field[], values: Values): ReadonlyMap<string, string> {
   return new Map(
     fields.flatMap((field) => {
-      const problem = field.validate?.(values[field.name]);
+      const value = values[field.name];
+      const problem =
+        field.kind === "duration"
+          ? durationProblem(typeof value === "number" ? value : null, field.limits)
+          : field.validate?.(value);
       return problem === undefined ? [] : [[field.name, problem] as const];
     }),
   );

@@ -2,10 +2,11 @@
 import { MultiSelect } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { type ListQuery, paged, whole } from "../app/api.ts";
 import { containsPattern } from "../app/like-pattern.ts";
 import { t } from "../messages/i18n.ts";
+import { choosesFound } from "./choose-found.ts";
 
 /** Lists that the server pages, with the field that names their records. */
 const pagedLists = {
@@ -86,8 +87,15 @@ function useChosen(path: PickablePath, ids: readonly string[]) {
 
 export function RecordPicker({ path, value, onChange, createLabel, ...input }: RecordPickerProps) {
   const [typed, setTyped] = useState("");
-  const [query] = useDebouncedValue(typed, 200);
-  const { data: found = [], isPlaceholderData } = useQuery({
+  /** The text with which the focus left the field, until the server has answered. */
+  const [left, setLeft] = useState("");
+  const text = left === "" ? typed : left;
+  const [query] = useDebouncedValue(text, 200);
+  const {
+    data: found = [],
+    isPlaceholderData,
+    isPending,
+  } = useQuery({
     queryKey: [path, "pick", isPaged(path) ? query : ""],
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => find(path, query, signal),
@@ -96,13 +104,28 @@ export function RecordPicker({ path, value, onChange, createLabel, ...input }: R
   const { data: chosen = [] } = useChosen(path, ids);
   const names = new Map<string, string>([...found, ...chosen].map(({ id, name }) => [id, name]));
   for (const each of value) if (!names.has(each)) names.set(each, nameOfNew(each) ?? "…");
-  const wanted = typed.trim();
+  const wanted = text.trim();
   // Only an answer to exactly this text tells whether the name is free.
-  const isAnswered = typed === query && !isPlaceholderData;
+  const isAnswered = text === query && !isPlaceholderData && !isPending;
   const isTaken = [...names.values()].some((name) => name.toLowerCase() === wanted.toLowerCase());
   if (createLabel !== undefined && wanted !== "" && isAnswered && !isTaken) {
     names.set(`${newPrefix}${wanted}`, createLabel(wanted));
   }
+  const lower = wanted.toLowerCase();
+  const [typedId] =
+    [...names].find(([id, name]) => name.toLowerCase() === lower || nameOfNew(id)?.toLowerCase() === lower) ?? [];
+  /** The name that was typed counts without a choice from the list. */
+  const chooseTyped = () => {
+    if (wanted === "") return;
+    if (typedId !== undefined) {
+      if (!value.includes(typedId)) onChange([...value, typedId]);
+    } else if (!isAnswered) setLeft(typed);
+  };
+  useEffect(() => {
+    if (left === "" || !isAnswered) return;
+    setLeft("");
+    chooseTyped();
+  });
   return (
     <MultiSelect
       {...input}
@@ -110,10 +133,12 @@ export function RecordPicker({ path, value, onChange, createLabel, ...input }: R
       value={[...value]}
       onChange={onChange}
       searchable
+      {...choosesFound}
       // A dialog that focuses this field must not open over its content. Clicks, arrow keys and typing open the list.
       openOnFocus={false}
       searchValue={typed}
       onSearchChange={setTyped}
+      onBlur={chooseTyped}
       nothingFoundMessage={t("records.picker.noResults")}
       placeholder={value.length === 0 ? t("records.picker.placeholder") : ""}
       hidePickedOptions

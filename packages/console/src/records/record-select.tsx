@@ -5,6 +5,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ListQuery } from "../app/api.ts";
 import { t } from "../messages/i18n.ts";
+import { choosesFound } from "./choose-found.ts";
 import { findPaged, nameChosen, type PagedPath } from "./record-picker.tsx";
 
 interface RecordSelectProps {
@@ -51,6 +52,7 @@ export function RecordSelect(props: RecordSelectProps) {
       value={value === "" ? null : value}
       onChange={(id) => onChange(id ?? "")}
       searchable
+      {...choosesFound}
       // A dialog that focuses this field must not open over its content. Clicks, arrow keys and typing open the list.
       openOnFocus={false}
       onSearchChange={setTyped}

@@ -19,6 +19,7 @@ export function RecordTabs({ access, children }: RecordTabsProps) {
   const show = (next: string | null) =>
     void navigate({
       to: ".",
+      // The search of the page, whose type depends on the route.
       search: { ...search, tab: next === "access" ? next : undefined } as never,
       resetScroll: false,
     });

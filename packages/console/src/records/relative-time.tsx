@@ -5,7 +5,7 @@ import { t } from "../messages/i18n.ts";
 
 interface RelativeTimeProps {
   readonly at: string | null | undefined;
-  /** Shown if there is no time. */
+  /** Shown without a time. */
   readonly never?: string;
 }
 

@@ -1,4 +1,5 @@
 /** The notice after a change, which offers to undo it. */
+import { irrevertibleOperations, irrevertibleTargets } from "@gatehouse/contract/records/irrevertible";
 import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQueryClient } from "@tanstack/react-query";
@@ -56,9 +57,11 @@ export function useSavedNotice(): (message: string, changes: readonly PlannedCha
   };
 }
 
+/** The id of the last event of a record, if the event can be reverted. */
 async function latestEvent(target: string): Promise<string | undefined> {
-  const { data } = await events.read({ "filter[target.id]": target, sort: "-position", limit: 1 });
-  return data[0]?.id;
+  const [event] = (await events.read({ "filter[target.id]": target, sort: "-position", limit: 1 })).data;
+  if (event === undefined || event.operation in irrevertibleOperations) return undefined;
+  return event.target.type in irrevertibleTargets ? undefined : event.id;
 }
 
 /** Id of the record that a request changed. */

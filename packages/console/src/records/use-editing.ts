@@ -14,6 +14,7 @@ export function useEditing(key = "edit"): readonly [boolean, Disclosure] {
   const close = () => {
     setOpen(false);
     if (search[key] !== undefined) {
+      // The search of the page, whose type depends on the route.
       void navigate({ to: ".", search: { ...search, [key]: undefined } as never, replace: true, resetScroll: false });
     }
   };

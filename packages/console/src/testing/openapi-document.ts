@@ -61,6 +61,7 @@ export interface ApiOperation {
   };
 }
 
+/** The document is untyped JSON. The interfaces above declare the parts that tests use. */
 const document = openApiDocument(declarations) as unknown as Document;
 
 export const apiOperations: readonly ApiOperation[] = Object.entries(document.paths).flatMap(([path, methods]) =>

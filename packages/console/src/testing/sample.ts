@@ -48,8 +48,15 @@ function sampleText({ format, pattern, minLength = 0 }: JsonSchema): string {
   return candidates.find((text) => pattern === undefined || new RegExp(pattern).test(text)) ?? "";
 }
 
+/** Records inside a record may be incomplete. `sample` checks the whole record against its schema. */
+type Incomplete<T> = T extends readonly (infer Item)[]
+  ? readonly Incomplete<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]?: Incomplete<T[Key]> }
+    : T;
+
 /** A record by the name of its schema. @throws Error if the record does not conform to the schema */
-export function sample<Name extends keyof Schemas>(name: Name, fields: Partial<Schemas[Name]> = {}): Schemas[Name] {
+export function sample<Name extends keyof Schemas>(name: Name, fields?: Incomplete<Schemas[Name]>): Schemas[Name] {
   const schema: JsonSchema = { $ref: `#/components/schemas/${name}` };
   const record = { ...(sampleOf(schema) as object), ...fields };
   const violations = schemaViolations(schema, record);

@@ -11,7 +11,7 @@ const staticImport = /^(?:import|export) (?!type\b)(?:[^"']*? from )?"([^"]+)"/g
 
 function read(path: string): string {
   const source = sources.get(path);
-  if (source === undefined) throw new Error(`There is no source ${path}.`);
+  if (source === undefined) throw new Error(`Unknown source ${path}.`);
   return source;
 }
 

@@ -1,4 +1,4 @@
-/** The end of a sign-in at a provider in a tab of its own. The tab that opened it continues by itself. */
+/** The end of a sign-in at a provider in its own tab. The tab that opened it continues by itself. */
 import { useEffect } from "react";
 import { app } from "../../messages/en/app.ts";
 import { signIn as texts } from "../../messages/en/sign-in.ts";

@@ -22,7 +22,6 @@ export const accessTests = {
     any: "Any",
     anyCountry: "Any, such as DE",
     anyProtocol: "Any protocol",
-    anyTime: "Any time, such as 2026-11-23T09:00:00Z",
     country: "Source country",
     device: "Device",
     deviceAny: "Any of the subject's devices",
@@ -41,6 +40,7 @@ export const accessTests = {
     sourceIp: "Source address",
     subject: "Subject",
     time: "Time",
+    timeHelp: "Leave empty for any time.",
     updated: "Updated",
   },
   filter: {

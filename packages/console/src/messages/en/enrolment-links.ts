@@ -27,10 +27,9 @@ export const enrolmentLinks = {
     progress_one: "{{done, number}} of {{count, number}} link created",
     progress_other: "{{done, number}} of {{count, number}} links created",
     skip: "Not now",
-    text_one:
-      "To let the person sign in, create a link. The CSV file contains the link and a code. Anyone who has the file can use them.",
+    text_one: "The person signs in with a link. Create it now, and hand it over. Anyone who has the link can use it.",
     text_other:
-      "To let the {{count, number}} people sign in, create a link for each. The CSV file contains the links and codes. Anyone who has the file can use them.",
+      "Each of the {{count, number}} people signs in with a separate link. Create the links now, and hand them over. Anyone who has a link can use it.",
   },
   person: "Owner of the device",
   qr: "QR code of the link",

@@ -113,7 +113,7 @@ export const gateways = {
       note: "For 24 hours, the gateway may connect with another WireGuard key, once. Use this after its machine was set up again. If others may know the token, rotate it first.",
     },
     rotateToken: {
-      done: "Token rotated. The old token works for 24 hours.",
+      done: "Token rotated. The command under Deploy contains the new token. The old token works for another 24 hours.",
       label: "Rotate token",
       note: "The old token works for 24 hours. Update the gateway before then.",
     },

@@ -20,8 +20,7 @@ export const groups = {
   fields: {
     deviceSessionLifetime: "Device session lifetime",
     deviceSessionLifetimeHelp:
-      "How long devices of members are trusted after a sign-in: 15 minutes to a year. The shortest lifetime of the tenant and of the user's groups applies. Empty: no limit by this group.",
-    deviceSessionLifetimeMinutes: "Device session lifetime (minutes)",
+      "How long devices of members are trusted after a sign-in: 15 minutes to a year. The shortest lifetime of the tenant and of the user's groups applies. Leave empty for no limit by this group.",
     idpMapping: "Identity provider groups",
     idpMappingHelp: "Users who sign in with one of these groups become members.",
     maxDevices: "Device limit per member",
@@ -36,8 +35,6 @@ export const groups = {
     select: "Select at least one user.",
     title: "Members ({{count, number}})",
   },
-  minutes_one: "{{count, number}} minute",
-  minutes_other: "{{count, number}} minutes",
   noSessionLifetime: "No limit by this group",
   noun: "groups",
   rolesColumn: "Roles",

@@ -30,7 +30,7 @@ export const guides = {
   },
   title: "Guides",
   unknown: {
-    text: "There is no guide with this name. The list of guides shows all of them.",
+    text: "No guide has this name. Choose one from the list of guides.",
     title: "Unknown guide",
   },
 } as const;

@@ -30,7 +30,7 @@ export const identityProviders = {
     issuer: "Issuer",
     issuerHelp: "Exactly as the provider's metadata states it.",
     issuerPlaceholder: "Replace {{placeholder}} with your own value.",
-    linkVerifiedEmail: "Link existing users by verified e-mail",
+    linkVerifiedEmail: "Link existing users by verified email",
     linkVerifiedEmailHelp:
       "An account that belongs to no user yet is linked to the active user with the same verified address. Enable this only for a provider that verifies addresses, and disable it once people have signed in.",
     postLogoutRedirectUri: "Post-logout redirect URI",

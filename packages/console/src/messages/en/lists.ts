@@ -16,6 +16,7 @@ export const lists = {
     skip: "Skip {{name}} and continue",
     stopped: "{{made, number}} of {{total, number}} records changed",
     title: "{{action}}: {{count, number}} {{noun}}",
+    titleOne: "{{action}}: {{name}}",
     unchanged_one: "{{count, number}} selected record needs no change.",
     unchanged_other: "{{count, number}} selected records need no change.",
   },

@@ -5,7 +5,8 @@ export const my = {
     checkLabel: "Something missing? Enter its name or address",
     checkTitle: "Answer for {{name}}",
     device: "With this device",
-    empty: "Nothing yet. Ask your administrator for access to what you need.",
+    empty:
+      "The services and networks that you can reach appear here. There are none yet. Ask your administrator for access to what you need.",
     emptySearch: "Nothing matches the search.",
     noDevice: "You have no device yet. Add one below to connect.",
     reachable: "You can connect to {{name}}.",
@@ -64,7 +65,7 @@ export const my = {
     add: "Add a device",
     count_one: "{{count}} of {{limit}} devices used",
     count_other: "{{count}} of {{limit}} devices used",
-    empty: "You have no device yet.",
+    empty: "You have no device yet. Add the computer, phone or tablet from which you want to connect.",
     endedAgent: "Your sign-in has ended. Run this command on the device: sudo gatehouse-device sign-in",
     endedApp: "Your sign-in has ended. The device reaches nothing until you sign in again.",
     full: "You have as many devices as you may have. Remove one first, or ask your administrator for more.",

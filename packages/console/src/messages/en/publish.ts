@@ -39,6 +39,7 @@ export const publish = {
   summary: {
     address: "Address:",
     newGateway: "Gateway {{name}} is created. Deploy it afterwards.",
+    policyLater: "People can reach the resource once a policy allows it. You can create the policy later.",
   },
   text: "Make a service or a network reachable for the people who need it. Nothing changes before you confirm.",
   through: "Gateway",

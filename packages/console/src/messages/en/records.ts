@@ -43,6 +43,13 @@ export const records = {
     title: "Someone else changed this record",
     yours: "Yours",
   },
+  duration: {
+    days: "days",
+    hours: "hours",
+    minutes: "minutes",
+    outOfRange: "Choose {{min}} to {{max}}.",
+    unit: "Unit of {{label}}",
+  },
   effect: {
     columns: {
       access: "Access",
@@ -100,6 +107,7 @@ export const records = {
     test_other: "<test>{{name}}</test> in {{count, number}} cases",
     testEnforced_one: "<test>{{name}}</test> in {{count, number}} case (enforced)",
     testEnforced_other: "<test>{{name}}</test> in {{count, number}} cases (enforced)",
+    userAndDevices: "{{user}} ({{devices}})",
     userOnDevice: "{{user}} on {{device}}",
     userWithoutDevice: "{{name}} without a device",
     users_one: "{{count, number}} user",

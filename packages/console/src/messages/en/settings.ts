@@ -1,6 +1,10 @@
 /** Settings of the tenant as a whole, and the key that signs configurations. */
 export const settings = {
   agents: "Gateways and devices",
+  editAgents: "Edit settings of gateways and devices",
+  editAgentsTitle: "Settings of gateways and devices",
+  editSignIn: "Edit sign-in settings",
+  editSignInTitle: "Sign-in settings",
   fields: {
     configurationLifetime: "Lifetime of configurations",
     configurationLifetimeHelp:
@@ -9,7 +13,7 @@ export const settings = {
     deviceApprovalHelp: "Devices that people enrol by signing in wait for an administrator.",
     deviceSessionLifetime: "Lifetime of device sessions",
     deviceSessionLifetimeHelp:
-      "How long a device is trusted after its user signed in on it: 15 minutes to a year. Empty: without limit. A group can have a shorter lifetime. After you first set it, existing devices are trusted for this time. Upgrade gateways first.",
+      "How long a device is trusted after its user signs in on it: 15 minutes to a year. Leave empty for no limit. A group can have a shorter lifetime. When you first set a lifetime, existing devices are trusted for that time from then on. If you shorten it, older device sessions end at once. Upgrade gateways first.",
     sessionIdleTime: "Idle time of sessions",
     sessionIdleTimeHelp: "A session without a request for this long ends: 5 minutes to 30 days.",
     sessionLifetime: "Lifetime of sessions",
@@ -19,12 +23,6 @@ export const settings = {
       "People sign in only through identity providers. Recovery codes still work, so that the owner is never locked out.",
   },
   id: "Tenant ID",
-  minutes: "min",
-  review: {
-    note: "If you shorten the lifetime, device sessions that are older than the new lifetime end at once. Their users must sign in again.",
-    title: "Change the lifetime of device sessions?",
-  },
-  saved: "Settings saved",
   signIn: "Sign-in",
   signingKey: {
     reason: "Reason",
@@ -36,4 +34,5 @@ export const settings = {
   },
   tenant: "Tenant",
   title: "Settings",
+  unlimited: "No limit",
 } as const;

@@ -6,7 +6,8 @@ export const signIn = {
     endSession: "End session",
     endSessionDone: "Session ended",
     passkeys: "Passkeys",
-    passkeysEmpty: "You have no passkey.",
+    passkeysEmpty:
+      "You have no passkey yet. A passkey signs you in with your fingerprint, your face or the PIN of your device. Add one below.",
     recovery: "Recovery code",
     recoveryText: "A recovery code signs you in once, without a passkey. A new code replaces the previous one.",
     recoveryTitle: "New recovery code",
@@ -90,7 +91,7 @@ export const signIn = {
       "No sign-in was found. Check the name, sign in another way, or ask an administrator for the address of the sign-in.",
     or: "or",
     organisation: "Organisation",
-    organisationHelp: "The short name of your organisation, or your e-mail address.",
+    organisationHelp: "The short name of your organisation, or your email address.",
     otherWays: "Other ways to sign in",
     passkey: "Sign in with passkey",
     provider: "Sign in with {{name}}",

@@ -30,7 +30,6 @@ export function AccessTestPage() {
       status={state && <StateOf state={state} />}
       actions={
         <>
-          {data && <Actions test={data.record} etag={data.etag} />}
           {report.canRead && (
             <Button
               variant="default"
@@ -41,6 +40,7 @@ export function AccessTestPage() {
               {t("accessTests.run")}
             </Button>
           )}
+          {data && <Actions test={data.record} etag={data.etag} />}
         </>
       }
       error={error}
@@ -80,44 +80,52 @@ function Result({ test, state }: { readonly test: AccessTest; readonly state: Ac
               : t("accessTests.result.fails", { failed: brokenCount, count: asked })}
         </Text>
         {broken.length > 0 && (
-          <Table className="record-table" aria-label={t("accessTests.result.table")}>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{t("accessTests.subjects.user")}</Table.Th>
-                <Table.Th>{t("accessTests.subjects.device")}</Table.Th>
-                <Table.Th>{t("accessTests.result.level")}</Table.Th>
-                <Table.Th>{t("accessTests.result.byPolicy")}</Table.Th>
-                <Table.Th visibleFrom="sm">{t("accessTests.result.explanation")}</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {broken.map(({ user, device, level, policy }) => (
-                <Table.Tr key={`${user.id} ${device?.id ?? ""}`}>
-                  <Table.Td>
-                    <RecordLink to={`/users/${user.id}`}>{user.name}</RecordLink>
-                  </Table.Td>
-                  <Table.Td>{device === undefined ? t("accessTests.result.withoutDevice") : device.name}</Table.Td>
-                  <Table.Td>{t(`accessTests.levels.${level}`)}</Table.Td>
-                  <Table.Td>
-                    {policy === undefined ? (
-                      t("common.none")
-                    ) : (
-                      <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
-                    )}
-                  </Table.Td>
-                  <Table.Td visibleFrom="sm">
-                    {test.resource.type === "resource" && (
-                      <RecordLink
-                        to={`/access?view=can&user=${user.id}&device=${device?.id ?? ""}&resource=${test.resource.id}`}
-                      >
-                        {t("accessTests.result.explain")}
-                      </RecordLink>
-                    )}
-                  </Table.Td>
+          <Table.ScrollContainer
+            minWidth={560}
+            type="native"
+            tabIndex={0}
+            role="group"
+            aria-label={t("accessTests.result.table")}
+          >
+            <Table className="record-table" aria-label={t("accessTests.result.table")}>
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>{t("accessTests.subjects.user")}</Table.Th>
+                  <Table.Th>{t("accessTests.subjects.device")}</Table.Th>
+                  <Table.Th>{t("accessTests.result.level")}</Table.Th>
+                  <Table.Th>{t("accessTests.result.byPolicy")}</Table.Th>
+                  <Table.Th>{t("accessTests.result.explanation")}</Table.Th>
                 </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
+              </Table.Thead>
+              <Table.Tbody>
+                {broken.map(({ user, device, level, policy }) => (
+                  <Table.Tr key={`${user.id} ${device?.id ?? ""}`}>
+                    <Table.Td>
+                      <RecordLink to={`/users/${user.id}`}>{user.name}</RecordLink>
+                    </Table.Td>
+                    <Table.Td>{device === undefined ? t("accessTests.result.withoutDevice") : device.name}</Table.Td>
+                    <Table.Td>{t(`accessTests.levels.${level}`)}</Table.Td>
+                    <Table.Td>
+                      {policy === undefined ? (
+                        t("common.none")
+                      ) : (
+                        <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
+                      )}
+                    </Table.Td>
+                    <Table.Td>
+                      {test.resource.type === "resource" && (
+                        <RecordLink
+                          to={`/access?view=can&user=${user.id}&device=${device?.id ?? ""}&resource=${test.resource.id}`}
+                        >
+                          {t("accessTests.result.explain")}
+                        </RecordLink>
+                      )}
+                    </Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </Table>
+          </Table.ScrollContainer>
         )}
         {brokenCount > broken.length && (
           <Text c="dimmed">{t("accessTests.result.more", { count: brokenCount - broken.length })}</Text>

@@ -71,11 +71,10 @@ export const testFields: readonly Field[] = [
     maxLength: 2,
   },
   {
-    kind: "text",
+    kind: "date-time",
     name: "time",
     label: t("accessTests.fields.time"),
-    placeholder: t("accessTests.fields.anyTime"),
-    maxLength: 40,
+    description: t("accessTests.fields.timeHelp"),
   },
   {
     kind: "switch",
@@ -289,7 +288,7 @@ export function bodyOf(values: Values) {
     context: {
       ...(sourceIp === "" ? {} : { sourceIp: sourceIp.trim() }),
       ...(country === "" ? {} : { country: country.toUpperCase() }),
-      ...(time === "" ? {} : { time: time.trim() }),
+      ...(time === "" ? {} : { time }),
     },
   };
 }

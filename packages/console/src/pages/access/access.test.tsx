@@ -13,16 +13,16 @@ const allowed = sample("AccessDecision", {
   decision: true,
   context: sample("DecisionContext", {
     reason: "allowed_by_policy",
-    policy: engineers as never,
-    gateways: [berlin] as never,
+    policy: engineers,
+    gateways: [berlin],
     explanation: sample("AccessExplanation", {
       otherPolicies: 2,
       policies: [
         sample("ConsideredPolicy", {
-          policy: engineers as never,
+          policy: engineers,
           action: true,
           outcome: "decided",
-          sourceMatches: [{ kind: "group", name: "Engineering" }] as never,
+          sourceMatches: [{ kind: "group", name: "Engineering" }],
         }),
       ],
     }),
@@ -36,7 +36,7 @@ const denied = sample("AccessDecision", {
       nearestMiss: {
         policy: engineers,
         missing: [{ kind: "source", groups: [{ id: newId(), name: "Engineering" }] }],
-      } as never,
+      },
     }),
   }),
 });
@@ -139,8 +139,8 @@ describe("lists of access", () => {
   const row = sample("PastAccess", {
     user: { id: userId, name: "ann@example.com" },
     resource: { id: resourceId, name: "Wiki" },
-    policy: engineers as never,
-    gateways: [berlin] as never,
+    policy: engineers,
+    gateways: [berlin],
   });
 
   test("show who can reach a resource", async () => {
@@ -149,6 +149,14 @@ describe("lists of access", () => {
     const found = await screen.findByRole("row", { name: /ann@example.com/ });
     expect(found.textContent).toContain(t("access.found.withoutDevice"));
     expect(mockApi.received("listPastAccess")[0]?.query).toEqual({ resource: resourceId, limit: "25", offset: "0" });
+  });
+
+  test("count the devices of a user as one line", async () => {
+    const onDevice = (name: string) => ({ ...row, device: { id: newId(), name } });
+    mockApi.answer("get", "/tenants/access", pageOf([row, onDevice("Laptop"), onDevice("Phone")]));
+    openConsole(`/access?view=what&user=${userId}`);
+    const panel = await findPanel(t("access.found.count", { count: 1 }));
+    panel.getByRole("link", { name: "Phone" });
   });
 
   test("show what a user can reach, page by page", async () => {
@@ -161,25 +169,20 @@ describe("lists of access", () => {
   });
 
   test("show who can reach an address, and lead to the next page by its token", async () => {
-    mockApi.answer(
-      "post",
-      "/access/v1/search/subject",
-      ({ body }) =>
-        ({
-          results: [],
-          page: { next_token: JSON.stringify(body).includes("second") ? "" : "second", count: 1 },
-          context: sample("AccessSearchContext", {
-            found: [
-              sample("FoundAccess", {
-                id: deviceId,
-                name: "Ann's laptop",
-                reason: "allowed_by_policy",
-                policy: engineers as never,
-              }),
-            ],
+    mockApi.answer("post", "/access/v1/search/subject", ({ body }) => ({
+      results: [],
+      page: { next_token: JSON.stringify(body).includes("second") ? "" : "second", count: 1 },
+      context: sample("AccessSearchContext", {
+        found: [
+          sample("FoundAccess", {
+            id: deviceId,
+            name: "Ann's laptop",
+            reason: "allowed_by_policy",
+            policy: engineers,
           }),
-        }) as never,
-    );
+        ],
+      }),
+    }));
     const user = openConsole("/access?view=who&to=address&address=10.0.0.7");
     await screen.findByRole("link", { name: "Ann's laptop" });
     await click(user, t("access.found.nextPage"));

@@ -41,8 +41,11 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={200} aria-busy />;
   const pages = Math.ceil(data.total / pageSize);
+  const lines = foldDevices(data.data);
+  // The API counts each device. A single page shows how many lines they are.
+  const count = pages > 1 ? data.total : lines.length;
   return (
-    <Panel title={data.total === 0 ? t("access.found.empty") : t("access.found.count", { count: data.total })}>
+    <Panel title={data.total === 0 ? t("access.found.empty") : t("access.found.count", { count })}>
       {at !== "" && (
         <Text size="sm" c="dimmed" mb="sm">
           <RichText message="access.found.atDate" elements={{ time: <RelativeTime at={at} /> }} />
@@ -70,7 +73,7 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
-                {foldDevices(data.data).map(({ row, devices, isWithoutDevice }) => (
+                {lines.map(({ row, devices, isWithoutDevice }) => (
                   <Table.Tr
                     key={`${row.user.id} ${devices.map(({ id }) => id).join()} ${row.resource.id} ${row.policy.id}`}
                   >

@@ -24,14 +24,14 @@ function deny(missing: readonly object[], conditions: readonly object[] = []) {
         explanation: sample("AccessExplanation", {
           policies: [
             sample("ConsideredPolicy", {
-              policy: named(engineers) as never,
+              policy: named(engineers),
               action: true,
               outcome: "rule_not_met",
               sourceMatches: [],
-              rule: { id: ruleId, name: "Office hours", conditions } as never,
+              rule: { id: ruleId, name: "Office hours", conditions },
             }),
           ],
-          nearestMiss: { policy: named(engineers), missing } as never,
+          nearestMiss: { policy: named(engineers), missing },
         }),
       }),
     }),

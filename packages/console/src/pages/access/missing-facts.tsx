@@ -74,6 +74,7 @@ function Remedies({ fact, policy, ruleId, user }: RemediesProps): ReactNode {
   }
 }
 
+/** The search is `never`, because `to` can be any page. */
 function EditLink({ to, children }: { readonly to: string; readonly children: string }) {
   return (
     <Button component={Link} to={to} search={{ edit: "1" } as never} size="xs" variant="default">

@@ -1,4 +1,4 @@
-/** The question of the access page, as one line. Its circumstances are collapsed. */
+/** The question of the access page in one line. Address, country and time are collapsed. */
 import {
   Button,
   Collapse,

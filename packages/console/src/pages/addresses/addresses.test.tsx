@@ -10,7 +10,7 @@ import {
   waitForDialogToClose,
 } from "../../testing/console-page.tsx";
 import { etag, mockApi } from "../../testing/mock-api.ts";
-import { newId, sample } from "../../testing/sample.ts";
+import { newId, pageOf, sample } from "../../testing/sample.ts";
 
 const id = newId();
 const name = sample("Address", { id, address: "*.dev.example.com", isIp: false, type: "PRIVATE", protocols: [] });
@@ -28,6 +28,17 @@ test("the page of a private name shows where its DNS answers may be", async () =
   await openAddress(limited);
   const about = await findPanel(t("common.about"));
   await about.findByText("10.0.0.0/8, fd00::/8");
+});
+
+test("the page names the resource, also if it is not among the first ones", async () => {
+  const owner = sample("Resource", { id: newId(), name: "Lab" });
+  mockApi.answer("get", "/tenants/resources", ({ query }) =>
+    query["filter[addresses.id]"] === id ? pageOf([owner]) : pageOf([]),
+  );
+  await openAddress(name);
+  const about = await findPanel(t("common.about"));
+  const link = await about.findByRole("link", { name: "Lab" });
+  expect(link.getAttribute("href")).toBe(`/console/resources/${owner.id}`);
 });
 
 test("the page of a private name without blocks shows the default", async () => {

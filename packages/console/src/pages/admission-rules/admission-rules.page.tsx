@@ -22,12 +22,12 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
     {
       key: "rule",
       title: t("admissionRules.fields.rule"),
+      visibleFrom: "sm",
       cell: ({ rule, type }) => (rule === undefined ? formatBuiltIn(type) : <Code>{rule}</Code>),
     },
     {
       key: "time",
       title: t("admissionRules.fields.timeBased"),
-      visibleFrom: "md",
       cell: ({ hasTimeConstraint }) => (hasTimeConstraint ? t("common.yes") : t("common.no")),
     },
     {

@@ -85,6 +85,14 @@ describe("the builder of conditions", () => {
     );
   });
 
+  test.each(["country", "group", "tag"] as const)("refuses an unfinished condition: %s", async (kind) => {
+    const user = await openForm();
+    await addCondition(user, kinds(kind));
+    await create(user);
+    await screen.findByText(t(`admissionRules.problems.${kind}`));
+    expect(mockApi.bodies("createAdmissionRule")).toEqual([]);
+  });
+
   test("lets the name of a posture fact be emptied and typed again, and suggests known ones", async () => {
     mockApi.answer("get", "/tenants/devices", pageOf([sample("Device", { posture: { osUpToDate: true } })]));
     const user = await openForm();

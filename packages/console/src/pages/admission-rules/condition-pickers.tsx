@@ -4,6 +4,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { t } from "../../messages/i18n.ts";
+import { choosesFound } from "../../records/choose-found.ts";
 import { findPaged } from "../../records/record-picker.tsx";
 import { countMet, mostCounted, namesIn, useFactRecords, valuesIn } from "./fact-counts.ts";
 import type { Condition } from "./rule-conditions.ts";
@@ -30,6 +31,7 @@ export function GroupName({ value, onChange }: GroupNameProps) {
       value={value === "" ? null : value}
       onChange={(name) => onChange(name ?? "")}
       searchable
+      {...choosesFound}
       onSearchChange={setTyped}
       nothingFoundMessage={t("admissionRules.builder.noGroup")}
       maxDropdownHeight={240}

@@ -18,6 +18,7 @@ import {
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
 import { t } from "../../messages/i18n.ts";
+import { choosesFound } from "../../records/choose-found.ts";
 import { FactName, FactValue, GroupName, MetNow } from "./condition-pickers.tsx";
 import { countries } from "./countries.ts";
 import { formatTimeOfDay } from "./format-condition.ts";
@@ -118,7 +119,8 @@ export function RuleBuilder({ rule: { match, conditions }, onChange, showsProble
         );
       })}
       <WeekStrip rule={{ match, conditions }} />
-      <Menu position="bottom-start">
+      {/* Outside the dialog, whose edges would cut the menu off. */}
+      <Menu position="bottom-start" withinPortal>
         <Menu.Target>
           <Button
             variant="default"
@@ -174,6 +176,7 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
             value={[...condition.countries]}
             onChange={(codes) => set({ ...condition, countries: codes })}
             searchable
+            {...choosesFound}
             hidePickedOptions
             limit={50}
             nothingFoundMessage={t("records.picker.noResults")}
@@ -393,6 +396,7 @@ function TimeOfDay({ label, value, first, other, set, note }: TimeOfDayProps) {
       onSearchChange={setTyped}
       allowDeselect={false}
       searchable
+      {...choosesFound}
       maxDropdownHeight={240}
       w={104}
       {...(note === undefined ? {} : { description: note, inputWrapperOrder: ["label", "input", "description"] })}
@@ -421,6 +425,7 @@ function Zone({ zone, set }: { readonly zone: string; readonly set: (zone: strin
       data={zones.includes(zone) ? zones : [zone, ...zones]}
       value={zone}
       searchable
+      {...choosesFound}
       limit={50}
       allowDeselect={false}
       onChange={(next) => set(next ?? zone)}

@@ -3,19 +3,18 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Code, Group } from "@mantine/core";
 import { type PagedSource, paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
-import { nameColumn } from "../../lists/columns.tsx";
+import { deviceSystemColumn, deviceUserColumn, nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 
 type Device = ItemAt<"/tenants/devices">;
 
 const devices = paged("/tenants/devices");
-/** The path differs from that of all devices, whose answers must not be shown here. */
+/** The path differs from the path of all devices, whose answers must not be shown here. */
 const source: PagedSource<Device> = {
   ...devices,
   path: "/tenants/devices/approvals",
@@ -30,19 +29,8 @@ const definition: ListDefinition<Device> = {
   refreshMs: 30_000,
   columns: [
     nameColumn("devices", "paged"),
-    {
-      key: "user",
-      title: t("devices.fields.user"),
-      visibleFrom: "xs",
-      cell: ({ user }) =>
-        user === undefined ? t("devices.noUser") : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
-    },
-    {
-      key: "os",
-      title: t("devices.fields.system"),
-      visibleFrom: "md",
-      cell: ({ os, osVersion }) => [os, osVersion].filter(Boolean).join(" "),
-    },
+    deviceUserColumn,
+    deviceSystemColumn,
     {
       key: "publicKey",
       title: t("deviceSessions.approvals.key"),

@@ -12,7 +12,7 @@ import { Kind } from "../../records/kind-icon.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 
-/** A session with the name of its device, as which lists show it. */
+/** A session, named after its device in lists. */
 type Row = DeviceSession & { readonly name: string };
 
 const sessions = paged("/tenants/device-sessions");
@@ -57,8 +57,7 @@ const definition: ListDefinition<Row> = {
       title: t("deviceSessions.fields.signedIn"),
       sortBy: "signedInAt",
       visibleFrom: "sm",
-      cell: ({ signedInAt }) =>
-        signedInAt === undefined ? t("deviceSessions.noSignIn") : <RelativeTime at={signedInAt} />,
+      cell: ({ signedInAt }) => <RelativeTime at={signedInAt} never={t("deviceSessions.noSignIn")} />,
     },
     {
       key: "endsAt",
@@ -76,7 +75,7 @@ const definition: ListDefinition<Row> = {
     {
       key: "endReason",
       title: t("deviceSessions.fields.endReason"),
-      visibleFrom: "md",
+      visibleFrom: "lg",
       cell: (session) => formatSessionEnd(session) ?? "–",
     },
   ],
@@ -112,7 +111,7 @@ const definition: ListDefinition<Row> = {
   },
 };
 
-/** Methods are those of RFC 8176. Passkeys use a key in hardware or in software. */
+/** Methods have the names of RFC 8176. Passkeys use a key in hardware or in software. */
 function formatMethods(methods: readonly string[]): string {
   if (methods.includes("hwk") || methods.includes("swk")) return t("signIn.methods.passkey");
   return methods.length === 0 ? "–" : methods.join(", ");

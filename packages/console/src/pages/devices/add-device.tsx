@@ -1,4 +1,4 @@
-/** Adding a device: its owner does that on the own page or with the agent, and may need a link to sign in first. */
+/** How to add a device: its owner does that on `/my/` or with the agent, and may need an enrolment link first. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
@@ -17,7 +17,7 @@ export function AddDevice({ close }: { readonly close: () => void }) {
         <Text>
           {t("devices.add.text")} <GuideLink to="device#enrol" />
         </Text>
-        <CopyText text={page} variant="default" style={{ alignSelf: "flex-start" }}>
+        <CopyText text={page} variant="default" style={{ alignSelf: "flex-start" }} data-autofocus>
           {t("devices.add.copyPage")}
         </CopyText>
         <Text>{t("devices.add.link")}</Text>

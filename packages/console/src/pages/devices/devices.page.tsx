@@ -1,12 +1,11 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { paged } from "../../app/api.ts";
-import { nameColumn } from "../../lists/columns.tsx";
+import { deviceSystemColumn, deviceUserColumn, nameColumn } from "../../lists/columns.tsx";
 import { notSeenFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { AddDevice } from "./add-device.tsx";
@@ -20,19 +19,8 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   columns: [
     nameColumn("devices", "paged"),
     { key: "status", title: t("common.status"), cell: ({ status }) => <StatusOf value={status} /> },
-    {
-      key: "user",
-      title: t("devices.fields.user"),
-      visibleFrom: "xs",
-      cell: ({ user }) =>
-        user === undefined ? t("devices.noUser") : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
-    },
-    {
-      key: "os",
-      title: t("devices.fields.system"),
-      visibleFrom: "md",
-      cell: ({ os, osVersion }) => [os, osVersion].filter(Boolean).join(" "),
-    },
+    deviceUserColumn,
+    deviceSystemColumn,
     {
       key: "lastConnection",
       title: t("devices.fields.lastConnection"),

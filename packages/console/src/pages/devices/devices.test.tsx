@@ -96,6 +96,14 @@ describe("the page of a device", () => {
 });
 
 describe("the dialog that adds a device", () => {
+  test("starts at its first action, not at the button that closes it", async () => {
+    const user = openConsole("/devices");
+    await click(user, t("devices.add.label"));
+    const dialog = await findDialog(t("devices.add.label"));
+    const first = dialog.getByRole("button", { name: t("devices.add.copyPage") });
+    await waitFor(() => expect(document.activeElement).toBe(first));
+  });
+
   test("closes only by the button of the link while it shows the link", async () => {
     mockApi.signInPerson(permissions);
     const link = sample("NewEnrolmentLink", {

@@ -1,10 +1,11 @@
+import { formatDuration, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 
 type State = Readonly<Record<string, unknown>>;
 
 export interface ChangedField {
   readonly field: string;
-  /** Undefined if the field is absent. For two lists, the removed items. */
+  /** Undefined if the field is absent or null. For two lists, the removed items. */
   readonly before: string | undefined;
   /** The added items, if both values are lists. */
   readonly after: string | undefined;
@@ -18,7 +19,9 @@ export function changedFields(before: State = {}, after: State = {}): readonly C
     const [old, now] = [before[field], after[field]];
     if (JSON.stringify(old) === JSON.stringify(now)) return [];
     const lists = Array.isArray(old) && Array.isArray(now) ? compareLists(old, now) : undefined;
-    return [{ field, ...(lists ?? { before: formatAs(field, old), after: formatAs(field, now) }) }];
+    const change = lists ?? { before: formatAs(field, old), after: formatAs(field, now) };
+    // An absent field and null mean the same.
+    return change.before === undefined && change.after === undefined ? [] : [{ field, ...change }];
   });
 }
 
@@ -44,11 +47,15 @@ function formatAs(field: string, value: unknown): string | undefined {
   if (field === "action" && typeof value === "boolean") {
     return value ? t("events.changes.allow") : t("events.changes.deny");
   }
-  return formatValue(value);
+  return formatValue(field, value);
 }
 
-function formatValue(value: unknown): string | undefined {
-  if (value === undefined || typeof value === "string") return value;
+/** Fields that hold seconds. */
+const durations = new Set(["configurationLifetime", "deviceSessionLifetime", "sessionIdleTime", "sessionLifetime"]);
+
+function formatValue(field: string, value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (durations.has(field) && typeof value === "number") return formatDuration(value);
   if (Array.isArray(value)) return value.length === 0 ? t("events.changes.none") : value.map(formatItem).join(", ");
   return formatItem(value);
 }
@@ -65,12 +72,17 @@ function formatItem(value: unknown): string {
     }
     if (Object.values(value).every((each) => typeof each !== "object")) {
       return Object.entries(value)
-        .map(([name, each]) => `${name} = ${String(each)}`)
+        .map(([name, each]) => `${name} = ${typeof each === "string" ? formatText(each) : String(each)}`)
         .join("\n");
     }
   }
   if (typeof value === "boolean") return (value ? t("common.yes") : t("common.no")).toLowerCase();
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? formatText(value) : JSON.stringify(value);
+}
+
+/** Times of the API, such as "2026-11-23T09:00:00.000Z", in the locale and the time zone of the viewer. */
+function formatText(text: string): string {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text) ? formatTime(text) : text;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

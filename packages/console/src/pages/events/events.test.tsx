@@ -19,8 +19,8 @@ test("a changed list shows removed and added items as one change", async () => {
   ];
   const event = sample("Event", {
     operation: "updatePolicy",
-    before: { groups: [sales] } as never,
-    after: { groups: [support] } as never,
+    before: { groups: [sales] },
+    after: { groups: [support] },
   });
   mockApi.answer("get", "/tenants/events", pageOf([event]));
   openConsole(`/events/${event.id}`);

@@ -15,7 +15,7 @@ import {
   waitForDialogToClose,
 } from "../../testing/console-page.tsx";
 import { etag, mockApi, problem } from "../../testing/mock-api.ts";
-import { newId, sample } from "../../testing/sample.ts";
+import { newId, pageOf, sample } from "../../testing/sample.ts";
 
 const id = newId();
 const gateway = sample("Gateway", {
@@ -29,7 +29,7 @@ const gateway = sample("Gateway", {
 const inSync = sample("GatewaySync", {
   state: "applied",
   generation: 7,
-  wanted: { generation: 7, since: "2026-03-02T09:00:00.000Z" } as never,
+  wanted: { generation: 7, since: "2026-03-02T09:00:00.000Z" },
   lagMs: 1_500,
 });
 
@@ -147,6 +147,21 @@ describe("the page of a gateway", () => {
     await click(user, label);
     await waitForDialogToClose();
     expect(mockApi.received(operation)).toMatchObject([{ ifMatch: etag }]);
+  });
+
+  test.each([
+    ["enterMaintenance", "enterGatewayMaintenance", true],
+    ["rotateToken", "rotateGatewayToken", false],
+  ] as const)("after %s, a revert is offered only if the API can do it", async (step, operation, isOffered) => {
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    const event = sample("Event", { id: newId(), operation, target: { type: "gateway", id } });
+    mockApi.answer("get", "/tenants/events", pageOf([event]));
+    const user = openConsole(`/gateways/${id}`);
+    const label = t(`gateways.steps.${step}.label`);
+    await chooseAction(user, t("gateways.more"), label);
+    await click(user, label);
+    await screen.findByText(t(`gateways.steps.${step}.done`));
+    expect(screen.queryByRole("button", { name: t("records.undo.label") }) !== null).toBe(isOffered);
   });
 
   test("deletes the gateway after its review, and returns to the list", async () => {

@@ -4,20 +4,19 @@ import type { Field, Values } from "../../records/form-fields.tsx";
 
 export type Group = ResultOf<"/tenants/groups/{id}", "get">;
 
-const minuteSeconds = 60;
+const minute = 60;
+const day = 86_400;
 
 export const groupFields: readonly Field[] = [
   { kind: "text", name: "name", label: t("common.name"), required: true },
   { kind: "long-text", name: "description", label: t("common.description") },
   { kind: "number", name: "maxDevices", label: t("groups.fields.maxDevices"), min: 0, max: 1000 },
   {
-    // The form has minutes. The API has seconds.
-    kind: "number",
+    kind: "duration",
     name: "deviceSessionLifetime",
-    label: t("groups.fields.deviceSessionLifetimeMinutes"),
+    label: t("groups.fields.deviceSessionLifetime"),
     description: t("groups.fields.deviceSessionLifetimeHelp"),
-    min: 15,
-    max: 365 * 24 * 60,
+    limits: { min: 15 * minute, max: 365 * day, optional: true },
   },
   { kind: "records", name: "roles", label: t("groups.fields.roles"), path: "/tenants/roles" },
   {
@@ -38,8 +37,7 @@ export const newGroup: Values = {
 };
 
 export function groupValues(group: Group): Values {
-  const { name, description = "", maxDevices, deviceSessionLifetime: seconds, roles, idpMapping } = group;
-  const deviceSessionLifetime = seconds === undefined ? null : seconds / minuteSeconds;
+  const { name, description = "", maxDevices, deviceSessionLifetime = null, roles, idpMapping } = group;
   return { name, description, maxDevices, deviceSessionLifetime, roles: roles.map(({ id }) => id), idpMapping };
 }
 
@@ -53,11 +51,6 @@ interface GroupBody {
 }
 
 export function bodyOf(values: Values): GroupBody {
-  const {
-    maxDevices,
-    deviceSessionLifetime: minutes,
-    ...rest
-  } = values as Omit<GroupBody, "maxDevices"> & { readonly maxDevices: number | null }; // as the fields define them
-  const deviceSessionLifetime = minutes === null ? null : minutes * minuteSeconds;
-  return { ...rest, ...(maxDevices === null ? {} : { maxDevices }), deviceSessionLifetime };
+  const { maxDevices, ...rest } = values as Omit<GroupBody, "maxDevices"> & { readonly maxDevices: number | null }; // as the fields define them
+  return { ...rest, ...(maxDevices === null ? {} : { maxDevices }) };
 }

@@ -1,12 +1,10 @@
 /** The members of a group, and the form that adds users. */
-import { Button } from "@mantine/core";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
-import { EmptyState } from "../../records/empty-list.tsx";
+import { AddingPanel } from "../../records/adding-panel.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
-import { Panel } from "../../records/record-page.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import type { Group } from "./group-fields.ts";
 
@@ -26,30 +24,19 @@ export function GroupMembers({ group }: { readonly group: Group }) {
   const canAdd = usePermission("users:write");
   const [adding, { open, close }] = useEditing("add");
   return (
-    <Panel
-      title={t("groups.members.title", { count: group.users.length })}
-      actions={
-        canAdd &&
-        group.users.length > 0 && (
-          <Button size="xs" variant="default" onClick={open}>
-            {t("groups.members.add")}
-          </Button>
-        )
-      }
-    >
-      {group.users.length === 0 ? (
-        <EmptyState
-          isPart
-          empty={{
-            title: t("groups.members.empty"),
-            text: t("groups.members.emptyText"),
-            action: { label: t("groups.members.add"), run: open, permission: "users:write" },
-            guide: "invitations#invite",
-          }}
-        />
-      ) : (
+    <>
+      <AddingPanel
+        title={t("groups.members.title", { count: group.users.length })}
+        add={{ label: t("groups.members.add"), run: open, permission: "users:write" }}
+        empty={{
+          title: t("groups.members.empty"),
+          text: t("groups.members.emptyText"),
+          guide: "invitations#invite",
+        }}
+        isEmpty={group.users.length === 0}
+      >
         <RecordLinks path="users" records={group.users.map(({ id, email }) => ({ id, name: email }))} />
-      )}
+      </AddingPanel>
       {adding && canAdd && (
         <RecordForm
           title={t("groups.members.addTitle", { name: group.name })}
@@ -67,6 +54,6 @@ export function GroupMembers({ group }: { readonly group: Group }) {
           close={close}
         />
       )}
-    </Panel>
+    </>
   );
 }

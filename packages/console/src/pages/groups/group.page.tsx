@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
+import { formatDuration } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { PoliciesTab } from "../../records/policies-tab.tsx";
@@ -60,7 +61,7 @@ export function GroupPage() {
                   value:
                     group.deviceSessionLifetime === undefined
                       ? t("groups.noSessionLifetime")
-                      : t("groups.minutes", { count: group.deviceSessionLifetime / 60 }),
+                      : formatDuration(group.deviceSessionLifetime),
                 },
                 { label: t("groups.fields.roles"), value: group.roles.map(({ name }) => name).join(", ") },
                 { label: t("groups.fields.idpMapping"), value: group.idpMapping.join(", ") },

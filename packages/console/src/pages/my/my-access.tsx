@@ -41,6 +41,7 @@ export function MyAccess() {
     placeholderData: (before) => before,
   });
   const found = access.data;
+  const reachesNothing = found?.total === 0 && asked === "" && !access.isPlaceholderData;
   const pages = Math.ceil((found?.total ?? 0) / pageSize);
   return (
     <Panel title={t("my.access.title")}>
@@ -55,20 +56,24 @@ export function MyAccess() {
               data={devices.map(({ id, name }) => ({ value: id, label: name }))}
             />
           )}
-          <TextInput
-            type="search"
-            label={t("my.access.search")}
-            value={search}
-            onChange={(event) => {
-              setSearch(event.currentTarget.value);
-              setPage(1);
-            }}
-            maxLength={256}
-          />
+          {(!reachesNothing || search !== "") && (
+            <TextInput
+              type="search"
+              label={t("my.access.search")}
+              value={search}
+              onChange={(event) => {
+                setSearch(event.currentTarget.value);
+                setPage(1);
+              }}
+              maxLength={256}
+            />
+          )}
         </Group>
         {access.error !== null && <ProblemNotice error={access.error} retry={access.refetch} />}
         {access.isPending && <Skeleton height={120} aria-busy />}
-        {found?.total === 0 && <Text c="dimmed">{t(asked === "" ? "my.access.empty" : "my.access.emptySearch")}</Text>}
+        {found?.total === 0 && (
+          <Text c="dimmed">{t(reachesNothing ? "my.access.empty" : "my.access.emptySearch")}</Text>
+        )}
         {found !== undefined && found.total > 0 && (
           <ul className="my-resources">
             {found.data.map((resource) => (

@@ -54,6 +54,28 @@ test("the former address of the page leads here", async () => {
   expect(currentPath()).toBe("/my");
 });
 
+test("empty lists say what they hold, and nothing can be searched", async () => {
+  mockApi.answer("get", "/tenants/my/devices", []);
+  mockApi.answer("get", "/tenants/my/access", pageOf([]));
+  openConsole("/my");
+  await screen.findByText(t("my.access.empty"));
+  await screen.findByText(t("my.devices.empty"));
+  await screen.findByText(t("signIn.account.passkeysEmpty"));
+  expect(screen.queryByRole("searchbox", { name: t("my.access.search") })).toBeNull();
+});
+
+test("a search without results can be cleared without losing the focus", async () => {
+  mockApi.answer("get", "/tenants/my/access", ({ query }) => pageOf(query.search === undefined ? [wiki] : []));
+  const user = openConsole("/my");
+  await screen.findByText("Wiki");
+  const field = screen.getByRole("searchbox", { name: t("my.access.search") });
+  await user.type(field, "zzz");
+  await screen.findByText(t("my.access.emptySearch"));
+  await user.clear(field);
+  await screen.findByText("Wiki");
+  expect(document.activeElement).toBe(field);
+});
+
 test("a session of a key is told why the page is empty", async () => {
   mockApi.signIn();
   openConsole("/my");

@@ -163,7 +163,13 @@ export function UpdateDialog({ device, close, updated }: UpdateDialogProps) {
             <Group mt={6}>
               <FileButton onChange={(chosen) => void choose(chosen)} accept=".conf,text/plain">
                 {(props) => (
-                  <Button {...props} size="xs" variant="default" disabled={routes === undefined} data-autofocus>
+                  <Button
+                    {...props}
+                    size="xs"
+                    variant="default"
+                    disabled={routes === undefined}
+                    data-autofocus={routes === undefined ? undefined : true}
+                  >
                     {t("my.app.choose")}
                   </Button>
                 )}

@@ -20,9 +20,9 @@ const routes = {
     gateway("b", { addresses: ["100.64.0.2", "fd00::2"], relays: ["192.0.2.9:4000"], allowedIps: [] }),
   ],
   internet: "b",
-} as unknown as Routes; // ids as short as this
+} as unknown as Routes; // with short ids
 
-test("names the own addresses, and the gateways with their blocks and endpoints", () => {
+test("names the addresses of the device, and the gateways with their blocks and endpoints", () => {
   expect(formatWireGuardFile(routes, privateKey)).toBe(`[Interface]
 PrivateKey = ${privateKey}
 Address = 100.64.0.9/32, fd00::9/128

@@ -1,5 +1,6 @@
+import { type Permission, permissions } from "@gatehouse/contract/permissions";
 import { screen, waitFor, within } from "@testing-library/dom";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import { choose, click, closeConsole, fill, openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
@@ -35,7 +36,7 @@ const allowed = sample("Policy", { id: newId(), name: "Access to Wiki", type: "P
 const row = sample("PastAccess", {
   user: { id: ann.id, name: "ann@example.com" },
   resource: { id: wiki.id, name: "Wiki" },
-  policy: { id: allowed.id, name: allowed.name } as never,
+  policy: { id: allowed.id, name: allowed.name },
 });
 const isShown = () => screen.queryByRole("region", { name: t("overview.firstSteps.title") }) !== null;
 
@@ -99,6 +100,7 @@ test("creates the resource behind the gateway, without a policy", async () => {
   const step = await content("resource");
   expect(step.queryByText(t("publish.who.everyone"))).toBeNull();
   await click(user, t("common.review"));
+  await screen.findByText(t("publish.summary.policyLater"));
   mockApi.answer("post", "/tenants/changes", () => {
     prepare("resource");
     return { generation: 7, changes: [{ status: 204, events: [] }] };
@@ -128,8 +130,12 @@ test("invites people in place, and creates the link that enrols a device", async
   const user = openConsole("/overview");
   await user.click(await opener("device"));
   await click(user, t("users.invite.title"));
-  await fill(user, new RegExp(t("users.invite.emails")), "bob@example.com");
+  const addresses = await screen.findByRole("textbox", { name: new RegExp(t("users.invite.emails")) });
+  expect(document.activeElement).toBe(addresses);
+  await user.keyboard("bob@example.com");
+  expect(document.activeElement).toBe(addresses);
   await click(user, t("common.review"));
+  await screen.findByText(t("users.invite.summary", { names: "bob@example.com" }));
   await click(user, t("users.invite.submit", { count: 1 }));
   await waitFor(() => expect(mockApi.bodies("createUsers")).toMatchObject([[{ email: "bob@example.com" }]]));
   await choose(user, t("enrolmentLinks.person"), "ann@example.com");
@@ -207,7 +213,7 @@ test("ends with the question answered “allowed”, and its path", async () => 
     decision: true,
     context: sample("DecisionContext", {
       reason: "allowed_by_policy",
-      policy: { id: policy.id, name: policy.name } as never,
+      policy: { id: policy.id, name: policy.name },
     }),
   });
   const user = openConsole("/overview");
@@ -275,6 +281,25 @@ test("is not shown again in a browser in which it was complete", async () => {
   await screen.findByRole("region", { name: t("overview.gateways.title") });
   await mockApi.settled();
   expect(isShown()).toBe(false);
+});
+
+test("asks more often in a session that receives no events", async () => {
+  const started = vi.spyOn(globalThis, "setInterval");
+  const intervalsOf = async (held: readonly Permission[]) => {
+    mockApi.signIn(held);
+    started.mockClear();
+    openConsole("/overview");
+    await checklist();
+    await mockApi.settled();
+    const all = started.mock.calls.map(([, interval]) => interval);
+    closeConsole();
+    return { often: all.filter((ms) => ms === 15_000).length, seldom: all.filter((ms) => ms === 60_000).length };
+  };
+  const withEvents = await intervalsOf(permissions);
+  const withoutEvents = await intervalsOf(permissions.filter((permission) => permission !== "events:read"));
+  started.mockRestore();
+  expect(withoutEvents.often).toBeGreaterThan(withEvents.often);
+  expect(withoutEvents.seldom).toBeLessThan(withEvents.seldom);
 });
 
 test("is not shown to keys that cannot take the steps", async () => {

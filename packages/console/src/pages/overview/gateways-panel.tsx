@@ -119,8 +119,7 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
             <Table.Tr>
               <Table.Th miw={104}>{t("common.name")}</Table.Th>
               <Table.Th>{t("overview.gateways.configuration")}</Table.Th>
-              <Table.Th visibleFrom="lg">{t("overview.gateways.applied")}</Table.Th>
-              <Table.Th visibleFrom="lg">{t("overview.gateways.target")}</Table.Th>
+              <Table.Th visibleFrom="xl">{t("overview.gateways.generation")}</Table.Th>
               <Table.Th visibleFrom="lg">{t("overview.gateways.delay")}</Table.Th>
             </Table.Tr>
           </Table.Thead>
@@ -133,8 +132,7 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
                 <Table.Td>
                   {sync === undefined ? "…" : <Status tone={toneOf(gateway, sync)}>{wordsOf(gateway, sync)}</Status>}
                 </Table.Td>
-                <Table.Td visibleFrom="lg">{formatGeneration(sync?.applied ?? null)}</Table.Td>
-                <Table.Td visibleFrom="lg">{formatGeneration(sync?.wanted ?? null)}</Table.Td>
+                <Table.Td visibleFrom="xl">{formatGenerations(sync)}</Table.Td>
                 <Table.Td visibleFrom="lg" className="one-line">
                   {sync === undefined ? "…" : formatLag(sync)}
                 </Table.Td>
@@ -156,9 +154,15 @@ function readSync(id: string, signal: AbortSignal): Promise<GatewaySync> {
   return api.get("/tenants/gateways/{id}/sync", { path: { id }, signal });
 }
 
-/** A gateway that was never deployed is not behind. */
+/** A gateway that was never deployed is not behind, and one in maintenance is not expected to enforce anything. */
 function toneOf({ status }: Gateway, sync: GatewaySync) {
-  return status === "PENDING" ? "idle" : formatSync(sync).tone;
+  return status === "PENDING" || status === "MAINTENANCE" ? "idle" : formatSync(sync).tone;
+}
+
+/** The applied generation, and the target if it is another one. */
+function formatGenerations(sync: GatewaySync | undefined): string {
+  const [applied, target] = [formatGeneration(sync?.applied ?? null), formatGeneration(sync?.wanted ?? null)];
+  return applied === target || target === "–" ? applied : t("overview.gateways.generations", { applied, target });
 }
 
 function wordsOf({ status }: Gateway, sync: GatewaySync): string {

@@ -56,7 +56,7 @@ export function PoliciesListPage() {
         <TextInput
           type="search"
           aria-label={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
-          placeholder={t("common.name")}
+          placeholder={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
           leftSection={<Search size={16} aria-hidden />}
           value={text}
           onChange={({ currentTarget }) => change({ q: currentTarget.value }, true)}

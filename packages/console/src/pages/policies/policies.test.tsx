@@ -89,6 +89,18 @@ describe("the list of policies", () => {
     expect(mockApi.writes()).toEqual([]);
   });
 
+  test("asks before a link drops an order that is not saved", async () => {
+    mockApi.answer("get", "/tenants/policies", pageOf([policy, second, third]));
+    const user = openConsole("/policies");
+    const handle = await screen.findByRole("button", { name: t("records.reorder.grip", { name: "Visitors" }) });
+    handle.focus();
+    await user.keyboard("{Home}");
+    await user.click(screen.getByRole("link", { name: t("users.title") }));
+    await screen.findByText(t("records.form.discardTitle"));
+    expect(currentPath()).toBe("/policies");
+    expect(names()).toEqual(["Visitors", "Engineers build", "Contractors"]);
+  });
+
   test("keeps the default policy in the last position", async () => {
     const internet = sample("Policy", { name: "No downloads", type: "INTERNET", active: true });
     mockApi.answer("get", "/tenants/policies", pageOf([internet, defaultPolicy]));

@@ -2,6 +2,7 @@ import { Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { whole } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
+import { choosesFound } from "../../records/choose-found.ts";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 import { modes, type Policy, type PolicyType } from "./format-policy.ts";
 
@@ -122,6 +123,7 @@ function RuleChoice({ value, onChange, error }: CustomFieldProps) {
       onChange={(id) => onChange(id ?? "")}
       allowDeselect={false}
       searchable
+      {...choosesFound}
     />
   );
 }

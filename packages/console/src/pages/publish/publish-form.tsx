@@ -83,7 +83,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
         <DiscardNotice unsaved={unsaved} />
         <ReviewedChange
           changes={changes}
-          note={<Summary publication={reviewed} />}
+          note={<Summary publication={reviewed} isStep={isStep} />}
           label={t("publish.publish")}
           backLabel={t("records.form.back")}
           back={() => setReviewed(undefined)}
@@ -190,13 +190,19 @@ function resourceOf(answer: unknown): string {
   return resources[0]?.id ?? "";
 }
 
-function Summary({ publication: { address, gateway, gatewayName } }: { readonly publication: Publication }) {
+interface SummaryProps {
+  readonly publication: Publication;
+  readonly isStep: boolean;
+}
+
+function Summary({ publication: { address, gateway, gatewayName }, isStep }: SummaryProps) {
   return (
     <Stack gap={2}>
       <Text>
         {t("publish.summary.address")} <Code>{address}</Code>
       </Text>
       {gateway === "" && <Text>{t("publish.summary.newGateway", { name: gatewayName })}</Text>}
+      {isStep && <Text>{t("publish.summary.policyLater")}</Text>}
     </Stack>
   );
 }

@@ -57,7 +57,11 @@ function Done({ published: { name, resource, isNewGateway }, again }: DoneProps)
         <Text>{isNewGateway ? t("publish.done.deploy") : t("publish.done.text")}</Text>
         <Group>
           {isNewGateway && (
-            <Button component={Link} to="/gateways" search={{ status: "PENDING" } as never}>
+            <Button
+              component={Link}
+              to="/gateways"
+              search={{ status: "PENDING" } as never} // Mantine hides the types of the link
+            >
               {t("publish.done.toGateway")}
             </Button>
           )}

@@ -1,14 +1,13 @@
-import { ActionIcon, Button, Table, Text } from "@mantine/core";
+import { ActionIcon, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { X } from "lucide-react";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { AddingPanel } from "../../records/adding-panel.tsx";
 import { addressBody, addressFields, newAddress } from "../../records/address-fields.tsx";
-import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
-import { Panel } from "../../records/record-page.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import type { Resource } from "./resource-fields.tsx";
 
@@ -24,28 +23,17 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
   const [removed, setRemoved] = useState<Resource["addresses"][number]>();
   const at = `/tenants/resources/${resource.id}/addresses`;
   return (
-    <Panel
-      title={t("resources.addresses.title", { count: resource.addresses.length })}
-      actions={
-        canWrite &&
-        resource.addresses.length > 0 && (
-          <Button size="xs" variant="default" onClick={open}>
-            {t("resources.addresses.add")}
-          </Button>
-        )
-      }
-    >
-      {resource.addresses.length === 0 ? (
-        <EmptyState
-          isPart
-          empty={{
-            title: t("addresses.empty.title"),
-            text: t("resources.addresses.empty"),
-            action: { label: t("resources.addresses.add"), run: open, permission: "resources:write" },
-            guide: "console#publish-a-resource",
-          }}
-        />
-      ) : (
+    <>
+      <AddingPanel
+        title={t("resources.addresses.title", { count: resource.addresses.length })}
+        add={{ label: t("resources.addresses.add"), run: open, permission: "resources:write" }}
+        empty={{
+          title: t("addresses.empty.title"),
+          text: t("resources.addresses.empty"),
+          guide: "console#publish-a-resource",
+        }}
+        isEmpty={resource.addresses.length === 0}
+      >
         <Table className="record-table">
           <Table.Thead>
             <Table.Tr>
@@ -86,7 +74,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
             ))}
           </Table.Tbody>
         </Table>
-      )}
+      </AddingPanel>
       {removed !== undefined && (
         <ReviewDialog
           title={t("resources.addresses.removeTitle", { address: removed.address, name: resource.name })}
@@ -109,6 +97,6 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
           close={close}
         />
       )}
-    </Panel>
+    </>
   );
 }

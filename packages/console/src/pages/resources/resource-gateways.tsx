@@ -6,6 +6,7 @@ import { useLayoutEffect, useRef, useState } from "react";
 import { api, whole } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { choosesFound } from "../../records/choose-found.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -246,6 +247,7 @@ function Connect({ connected, connect }: ConnectProps) {
       aria-label={t("resources.gateways.connectField")}
       placeholder={t("resources.gateways.connectPlaceholder")}
       searchable
+      {...choosesFound}
       nothingFoundMessage={t("resources.gateways.noOther")}
       data={gateways.filter(({ id }) => !connected.includes(id)).map(({ id, name }) => ({ value: id, label: name }))}
       value={null}

@@ -12,8 +12,8 @@ test("a resource is offline only if a gateway of it was online", async () => {
     "/tenants/resources",
     pageOf([
       sample("Resource", { name: "Alone", status: "OFFLINE" }),
-      sample("Resource", { name: "Lost", status: "OFFLINE", gateways: gateway("OFFLINE") as never }),
-      sample("Resource", { name: "New", status: "OFFLINE", gateways: gateway("PENDING") as never }),
+      sample("Resource", { name: "Lost", status: "OFFLINE", gateways: gateway("OFFLINE") }),
+      sample("Resource", { name: "New", status: "OFFLINE", gateways: gateway("PENDING") }),
     ]),
   );
   openConsole("/resources");

@@ -1,30 +1,99 @@
 /** The settings of the tenant as a whole, and the key that signs configurations. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Code, Group, NumberInput, Skeleton, Stack, Switch, Text, Title } from "@mantine/core";
+import { Button, Code, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission, useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
-import type { Field } from "../../records/form-fields.tsx";
+import type { DurationLimits } from "../../records/duration-field.tsx";
+import { type Field, formatValue, type Values } from "../../records/form-fields.tsx";
+import type { PlannedChange } from "../../records/planned-change.ts";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
-import { ReviewDialog } from "../../records/reviewed-change.tsx";
-import { useAction } from "../../records/use-record.ts";
 
 const path = "/tenants/settings";
-const minuteSeconds = 60;
-/** The limits that the API documents, in minutes. */
+const minute = 60;
+const day = 86_400;
+/** The limits that the API documents. */
 const limits = {
-  configurationLifetime: { min: 10, max: 7 * 24 * 60 },
-  sessionLifetime: { min: 5, max: 30 * 24 * 60 },
-  sessionIdleTime: { min: 5, max: 30 * 24 * 60 },
-  deviceSessionLifetime: { min: 15, max: 365 * 24 * 60 },
-} as const;
+  configurationLifetime: { min: 10 * minute, max: 7 * day },
+  sessionLifetime: { min: 5 * minute, max: 30 * day },
+  sessionIdleTime: { min: 5 * minute, max: 30 * day },
+  deviceSessionLifetime: { min: 15 * minute, max: 365 * day, optional: true },
+} as const satisfies Readonly<Record<string, DurationLimits>>;
 
 type Settings = ResultOf<typeof path, "get">;
+
+/** The settings that one form edits. A write leaves the others as they are. */
+interface Part {
+  readonly title: string;
+  readonly editLabel: string;
+  readonly editTitle: string;
+  readonly fields: readonly Field[];
+  /** Whether the settings affect access, so that the effect of a change is shown first. */
+  readonly changesAccess: boolean;
+}
+
+function lifetime(name: keyof typeof limits): Field {
+  const label = t(`settings.fields.${name}`);
+  const description = t(`settings.fields.${name}Help`);
+  return { kind: "duration", name, label, description, limits: limits[name] };
+}
+
+const parts: readonly Part[] = [
+  {
+    title: t("settings.signIn"),
+    editLabel: t("settings.editSignIn"),
+    editTitle: t("settings.editSignInTitle"),
+    changesAccess: false,
+    fields: [
+      lifetime("sessionLifetime"),
+      lifetime("sessionIdleTime"),
+      {
+        kind: "switch",
+        name: "singleSignOnOnly",
+        label: t("settings.fields.singleSignOnOnly"),
+        description: t("settings.fields.singleSignOnOnlyHelp"),
+      },
+    ],
+  },
+  {
+    title: t("settings.agents"),
+    editLabel: t("settings.editAgents"),
+    editTitle: t("settings.editAgentsTitle"),
+    changesAccess: true,
+    fields: [
+      lifetime("configurationLifetime"),
+      lifetime("deviceSessionLifetime"),
+      {
+        kind: "switch",
+        name: "deviceApproval",
+        label: t("settings.fields.deviceApproval"),
+        description: t("settings.fields.deviceApprovalHelp"),
+      },
+    ],
+  },
+];
+
+function valuesOf({ deviceApproval, ...settings }: Settings): Values {
+  return { ...settings, deviceApproval: deviceApproval === "administrator" };
+}
+
+/** The request that writes the changed settings of a form; none if another person made the same changes meanwhile. */
+function changesOf(values: Values, before: Values): readonly PlannedChange[] {
+  const changed = Object.entries(values).filter(([name, value]) => value !== before[name]);
+  if (changed.length === 0) return [];
+  const body = Object.fromEntries(
+    changed.map(([name, value]) => [
+      name,
+      name === "deviceApproval" ? (value === true ? "administrator" : "automatic") : value,
+    ]),
+  );
+  return [{ method: "PUT", path, body }];
+}
 
 export function SettingsPage() {
   const { tenant } = useSession();
@@ -48,101 +117,63 @@ export function SettingsPage() {
       ) : data === undefined ? (
         <Skeleton height={120} aria-busy />
       ) : (
-        // A new version starts the form again.
-        <SettingsForm key={data.etag} settings={data.record} etag={data.etag} />
+        parts.map((part) => (
+          <SettingsPanel key={part.title} part={part} values={valuesOf(data.record)} etag={data.etag} />
+        ))
       )}
       <SigningKey />
     </Stack>
   );
 }
 
-function SettingsForm({ settings, etag }: { readonly settings: Settings; readonly etag: string }) {
+interface SettingsPanelProps {
+  readonly part: Part;
+  readonly values: Values;
+  readonly etag: string;
+}
+
+function SettingsPanel({ part, values, etag }: SettingsPanelProps) {
   const canWrite = usePermission("settings:write");
-  const [values, setValues] = useState(settings);
-  const save = useAction({
-    run: () => api.put(path, { body: values, ifMatch: etag }),
-    done: t("settings.saved"),
-  });
-  const [isReviewing, reviewing] = useDisclosure(false);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    // The lifetime decides what devices reach, so that its effect is shown first.
-    if (values.deviceSessionLifetime === settings.deviceSessionLifetime) save.mutate();
-    else reviewing.open();
-  };
-  const secondsOf = (name: keyof typeof limits) => {
-    const seconds = values[name];
-    return seconds === null ? undefined : seconds / minuteSeconds;
-  };
-  // Only the lifetime of device sessions can be unlimited.
-  const secondsFrom = (name: keyof typeof limits, value: string | number) =>
-    value === "" && name === "deviceSessionLifetime" ? null : Math.round(Number(value) * minuteSeconds);
-  const minutes = (name: keyof typeof limits) => (
-    <NumberInput
-      label={t(`settings.fields.${name}`)}
-      description={t(`settings.fields.${name}Help`)}
-      suffix={` ${t("settings.minutes")}`}
-      min={limits[name].min}
-      max={limits[name].max}
-      allowDecimal={false}
-      clampBehavior="strict"
-      disabled={!canWrite}
-      maw={360}
-      value={secondsOf(name) ?? ""}
-      onChange={(value) => setValues({ ...values, [name]: secondsFrom(name, value) })}
-    />
-  );
+  const [editing, { open, close }] = useDisclosure(false);
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <Panel title={t("settings.signIn")}>
-          <Stack>
-            {minutes("sessionLifetime")}
-            {minutes("sessionIdleTime")}
-            <Switch
-              label={t("settings.fields.singleSignOnOnly")}
-              description={t("settings.fields.singleSignOnOnlyHelp")}
-              disabled={!canWrite}
-              checked={values.singleSignOnOnly}
-              onChange={({ currentTarget }) => setValues({ ...values, singleSignOnOnly: currentTarget.checked })}
-            />
-          </Stack>
-        </Panel>
-        <Panel title={t("settings.agents")}>
-          <Stack>
-            {minutes("configurationLifetime")}
-            {minutes("deviceSessionLifetime")}
-            <Switch
-              label={t("settings.fields.deviceApproval")}
-              description={t("settings.fields.deviceApprovalHelp")}
-              disabled={!canWrite}
-              checked={values.deviceApproval === "administrator"}
-              onChange={({ currentTarget }) =>
-                setValues({ ...values, deviceApproval: currentTarget.checked ? "administrator" : "automatic" })
-              }
-            />
-          </Stack>
-        </Panel>
-        {canWrite && (
-          <Group>
-            <Button type="submit" loading={save.isPending}>
-              {t("common.save")}
-            </Button>
-          </Group>
-        )}
-        {isReviewing && (
-          <ReviewDialog
-            title={t("settings.review.title")}
-            note={t("settings.review.note")}
-            label={t("common.save")}
-            changes={[{ method: "PUT", path, body: values }]}
-            etag={etag}
-            doneMessage={t("settings.saved")}
-            close={reviewing.close}
-          />
-        )}
-      </Stack>
-    </form>
+    <Panel
+      title={part.title}
+      actions={
+        canWrite && (
+          <Button size="xs" variant="default" aria-label={part.editLabel} onClick={open}>
+            {t("common.edit")}
+          </Button>
+        )
+      }
+    >
+      <Facts
+        facts={part.fields.map((field) => ({
+          label: field.label,
+          value:
+            field.kind === "duration" && values[field.name] === null
+              ? t("settings.unlimited")
+              : formatValue(field, values[field.name]),
+        }))}
+      />
+      {editing && (
+        <RecordForm
+          title={part.editTitle}
+          fields={part.fields}
+          initial={values}
+          submitLabel={t("common.save")}
+          changesAccess={part.changesAccess}
+          plan={changesOf}
+          close={close}
+          edits={{
+            etag,
+            reload: async () => {
+              const stored = await api.read(path);
+              return { values: valuesOf(stored.record), etag: stored.etag };
+            },
+          }}
+        />
+      )}
+    </Panel>
   );
 }
 

@@ -1,7 +1,8 @@
-/** Enrolment links for many people at once, as a CSV file. */
-import { Button, Group, Stack, Text } from "@mantine/core";
-import { useState } from "react";
+/** Enrolment links for many people at once, to copy or as a CSV file. */
+import { Button, Group, Stack, Table, Text } from "@mantine/core";
+import { useId, useState } from "react";
 import { api } from "../../app/api.ts";
+import { CopyText } from "../../app/copy.tsx";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { t } from "../../messages/i18n.ts";
 import { csvOf, type LinkOfPerson } from "./links-csv.ts";
@@ -15,6 +16,7 @@ export function InvitationLinks({ emails, close }: InvitationLinksProps) {
   const [links, setLinks] = useState<readonly LinkOfPerson[]>([]);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
+  const id = useId();
   const create = async () => {
     setBusy(true);
     setError(undefined);
@@ -39,6 +41,33 @@ export function InvitationLinks({ emails, close }: InvitationLinksProps) {
         <Text aria-live="polite">
           {t("enrolmentLinks.many.progress", { done: links.length, count: emails.length })}
         </Text>
+      )}
+      {links.length > 0 && (
+        <Table.ScrollContainer
+          minWidth={0}
+          mah={260}
+          type="native"
+          tabIndex={0}
+          role="group"
+          aria-label={t("enrolmentLinks.title")}
+        >
+          <Table className="record-table" aria-label={t("enrolmentLinks.title")}>
+            <Table.Tbody>
+              {links.map(({ email, url }, index) => (
+                <Table.Tr key={email}>
+                  <Table.Td id={`${id}-${index}`}>
+                    <bdi>{email}</bdi>
+                  </Table.Td>
+                  <Table.Td ta="right">
+                    <CopyText text={url} size="xs" variant="default" aria-describedby={`${id}-${index}`}>
+                      {t("enrolmentLinks.copyLink")}
+                    </CopyText>
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
       )}
       {error !== undefined && <ProblemNotice error={error} />}
       <Group justify="flex-end">

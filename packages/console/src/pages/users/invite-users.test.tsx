@@ -36,6 +36,47 @@ test("shows what is skipped above the groups, whose list would cover it", async 
   expect(warning.compareDocumentPosition(groups) & Node.DOCUMENT_POSITION_FOLLOWING).not.toBe(0);
 });
 
+/** Opens the form, and waits for the initial focus, which would otherwise leave the field in which a test types. */
+async function openForm() {
+  const user = openConsole("/users?new=1");
+  const emails = await screen.findByRole("textbox", { name: t("users.invite.emails") });
+  await waitFor(() => expect(document.activeElement).toBe(emails));
+  return user;
+}
+
+test.each([
+  ["Enter", "{Enter}"],
+  ["the next field", "{Tab}"],
+])("a typed group name is chosen by %s, and the form stays open", async (_, key) => {
+  const user = await openForm();
+  await user.paste("ann@example.com");
+  await user.click(await screen.findByRole("combobox", { name: t("users.fields.groups") }));
+  await user.keyboard("Field service");
+  await screen.findByRole("option", { name: t("users.invite.createGroup", { name: "Field service" }) });
+  await user.keyboard(key);
+  await screen.findByText("Field service", { selector: ".mantine-Pill-label" });
+  expect(screen.getByRole("textbox", { name: t("users.invite.emails") })).toBeTruthy();
+});
+
+test("a group name counts even if the focus leaves the field before the server has answered", async () => {
+  const user = await openForm();
+  await user.click(await screen.findByRole("combobox", { name: t("users.fields.groups") }));
+  await user.keyboard("Field service{Tab}");
+  await screen.findByText("Field service", { selector: ".mantine-Pill-label" });
+});
+
+test("Enter chooses the group with exactly the typed name", async () => {
+  const groups = ["Inside sales", "Sales"].map((name) => sample("Group", { id: newId(), name }));
+  mockApi.answer("get", "/tenants/groups", pageOf(groups));
+  const user = await openForm();
+  await user.click(await screen.findByRole("combobox", { name: t("users.fields.groups") }));
+  await user.keyboard("sales");
+  await screen.findByRole("option", { name: "Sales" });
+  await user.keyboard("{Enter}");
+  await screen.findByText("Sales", { selector: ".mantine-Pill-label" });
+  expect(screen.queryByText("Inside sales", { selector: ".mantine-Pill-label" })).toBeNull();
+});
+
 async function inviteAsSupport(emails: readonly string[]): Promise<string> {
   const role = { ...sample("Role"), id: newId(), name: "Support", type: "SUPPORT" as const };
   mockApi.answer("get", "/tenants/roles", [role]);
@@ -80,25 +121,21 @@ describe("with a new group, and without an answer to the search for it", () => {
   };
   const accepted = () => ({ generation: 7, changes: [{ status: 201, events: [], body: { id: newId() } }] });
 
-  async function openForm(emails: readonly string[]) {
+  async function fillIn(emails: readonly string[]) {
     failSearch();
-    const user = openConsole("/users?new=1");
-    await findDialog(t("users.invite.title"));
-    await user.click(await screen.findByRole("textbox", { name: t("users.invite.emails") }));
+    const user = await openForm();
     await user.paste(emails.join("\n"));
-    const groups = await screen.findByRole<HTMLInputElement>("combobox", { name: t("users.fields.groups") });
-    const create = await waitFor(async () => {
-      // A dialog that opens may move the focus, which empties this field.
-      if (groups.value === "") await user.type(groups, "Engineering");
-      return screen.getByRole("option", { name: t("users.invite.createGroup", { name: "Engineering" }) });
-    });
-    await user.click(create);
+    await user.click(await screen.findByRole("combobox", { name: t("users.fields.groups") }));
+    await user.keyboard("Engineering");
+    await user.click(
+      await screen.findByRole("option", { name: t("users.invite.createGroup", { name: "Engineering" }) }),
+    );
     return user;
   }
 
   test("shows that all users were invited, and their links", async () => {
     mockApi.answer("post", "/tenants/changes", accepted);
-    const user = await openForm(["ann@example.com"]);
+    const user = await fillIn(["ann@example.com"]);
     await reviewAndSend(user, t("users.invite.submit", { count: 1 }));
     await screen.findByText(t("users.invite.done", { count: 1 }));
     await screen.findByText(t("enrolmentLinks.many.text", { count: 1 }));
@@ -111,7 +148,7 @@ describe("with a new group, and without an answer to the search for it", () => {
       if (changes[1]?.body.length === 1) return accepted();
       return problem("invalid_body", { errors: [{ pointer: "/changes/1/body/1/email", message: "is taken" }] });
     });
-    const user = await openForm(["ann@example.com", "bob@example.com"]);
+    const user = await fillIn(["ann@example.com", "bob@example.com"]);
     await reviewAndSend(user, t("users.invite.submit", { count: 2 }));
     await screen.findByText(t("users.invite.done", { count: 1 }));
     await screen.findByText(t("users.invite.notInvited"));

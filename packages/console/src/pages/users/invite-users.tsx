@@ -6,6 +6,7 @@ import { type FormEvent, type ReactNode, useMemo, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
+import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
 import { type PlannedChange, sendChanges } from "../../records/planned-change.ts";
@@ -138,6 +139,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
             />
           )}
           <ReviewedChange
+            note={<Summary emails={reviewed.emails} newGroups={newGroupsOf({ groups })} />}
             changes={changesOf(reviewed.emails, { groups, roles, notify })}
             label={t("users.invite.submit", { count: reviewed.emails.length })}
             backLabel={t("records.form.back")}
@@ -225,6 +227,21 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
       )}
     </>,
     unsaved.leave,
+  );
+}
+
+/** The users and the groups that are created. The effect on access does not name them. */
+function Summary({ emails, newGroups }: { readonly emails: readonly string[]; readonly newGroups: readonly string[] }) {
+  const shown = emails.slice(0, mostShown);
+  const rest = emails.length - shown.length;
+  const names = [...shown, ...(rest > 0 ? [t("common.andMore", { count: rest })] : [])].join(", ");
+  return (
+    <Stack gap={2}>
+      <Text>{t("users.invite.summary", { names })}</Text>
+      {newGroups.length > 0 && (
+        <Text>{t("users.invite.summaryGroups", { count: newGroups.length, names: formatList(newGroups) })}</Text>
+      )}
+    </Stack>
   );
 }
 

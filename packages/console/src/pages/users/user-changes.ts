@@ -18,6 +18,7 @@ export function readAttributes(text: string): Attributes {
 
 /** Returns the requests that write the difference between two versions of a user. */
 export function userChanges(at: string, before: Values, after: Values): readonly PlannedChange[] {
+  // `userFields` declares these types.
   const { firstName, lastName, maxDevices, attributes, groups, roles } = after as unknown as UserValues;
   const held = before as unknown as UserValues;
   const changes: PlannedChange[] = [];

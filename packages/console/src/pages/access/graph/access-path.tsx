@@ -68,6 +68,7 @@ export function AccessPath({ subject, resource, policy }: AccessPathProps) {
               focusKey={subject}
               openOrClose={() => undefined}
               turnTo={() => undefined}
+              // The list validates its search itself.
               focusOn={(key) => void navigate({ to: "/access", search: { view: "graph", focus: key } as never })}
             />
           </div>

@@ -5,6 +5,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { usePermission } from "../../../app/session.ts";
 import { t } from "../../../messages/i18n.ts";
+import { choosesFound } from "../../../records/choose-found.ts";
 import { findPaged } from "../../../records/record-picker.tsx";
 import { byName, distinct } from "./graph-groups.ts";
 import type { Leaf, Path } from "./graph-paths.ts";
@@ -63,10 +64,11 @@ export function FocusSelect({ paths, gateways, focus, onChange }: FocusSelectPro
       value={focus?.key ?? null}
       onChange={(key) => onChange(key ?? undefined)}
       searchable
+      {...choosesFound}
       onSearchChange={setTyped}
       // The options are filtered above.
       filter={({ options }) => options}
-      nothingFoundMessage="Nothing has that name"
+      nothingFoundMessage={t("records.picker.noResults")}
       clearable
       clearButtonProps={{ "aria-label": t("graph.focus.clear") }}
       maxDropdownHeight={320}

@@ -6,6 +6,11 @@ import { GuideLink } from "../../../records/guide-link.tsx";
 import { LinkForPerson } from "../../../records/link-for-person.tsx";
 import { InviteForm } from "../../users/invite-users.tsx";
 
+/** A ref that is stable, so that the form takes the focus only when it opens. */
+function focusForm(form: HTMLElement | null): void {
+  form?.querySelector("textarea")?.focus();
+}
+
 export function DeviceStep() {
   const [isInviting, setInviting] = useState(false);
   const form = useId();
@@ -22,7 +27,7 @@ export function DeviceStep() {
         </Button>
         <div id={form}>
           {isInviting && (
-            <Paper withBorder p="md" mt="sm">
+            <Paper withBorder p="md" mt="sm" ref={focusForm}>
               <InviteForm close={() => setInviting(false)} />
             </Paper>
           )}

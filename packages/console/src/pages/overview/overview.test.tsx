@@ -1,0 +1,76 @@
+import { screen, waitFor } from "@testing-library/dom";
+import { beforeEach, expect, test } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import { findPanel, openConsole } from "../../testing/console-page.tsx";
+import { mockApi } from "../../testing/mock-api.ts";
+import { newId, pageOf, sample } from "../../testing/sample.ts";
+
+const gateway = sample("Gateway", { id: newId(), name: "Berlin", status: "ONLINE" });
+const toneOf = (text: HTMLElement) => text.closest("[data-tone]")?.getAttribute("data-tone");
+
+beforeEach(() => localStorage.clear());
+
+test("an empty tenant has nothing that works", async () => {
+  openConsole("/overview");
+  for (const [title, text] of [
+    [t("overview.findings.resources.title"), t("overview.findings.resources.empty")],
+    [t("overview.findings.policies.title"), t("overview.findings.policies.empty")],
+    [t("overview.devices.title"), t("overview.devices.none")],
+  ] as const) {
+    expect(toneOf(await (await findPanel(title)).findByText(text))).toBe("idle");
+  }
+});
+
+test.each([
+  ["ONLINE", "bad"],
+  ["MAINTENANCE", "idle"],
+  ["PENDING", "idle"],
+] as const)("a gateway that enforces nothing and is %s is shown as %s", async (status, tone) => {
+  mockApi.answer("get", "/tenants/gateways", [{ ...gateway, status }]);
+  mockApi.answer("get", "/tenants/gateways/{id}/sync", sample("GatewaySync", { state: "nothing-enforced" }));
+  openConsole("/overview");
+  const panel = await findPanel(t("overview.gateways.title"));
+  const text = status === "PENDING" ? t("overview.gateways.notDeployed") : t("gateways.sync.states.nothingEnforced");
+  expect(toneOf(await panel.findByText(text))).toBe(tone);
+});
+
+test.each([
+  [7, "7"],
+  [5, t("overview.gateways.generations", { applied: "5", target: "7" })],
+])("a gateway that applied generation %i of 7 shows %s", async (applied, text) => {
+  const point = (generation: number) => ({ generation, since: "2026-03-02T09:00:00.000Z" });
+  mockApi.answer("get", "/tenants/gateways", [gateway]);
+  mockApi.answer(
+    "get",
+    "/tenants/gateways/{id}/sync",
+    sample("GatewaySync", { state: "applied", wanted: point(7), applied: point(applied) }),
+  );
+  openConsole("/overview");
+  const panel = await findPanel(t("overview.gateways.title"));
+  await panel.findByRole("cell", { name: text });
+});
+
+test("the actor of a change is one line, with the whole name on request", async () => {
+  const name = "A key with a name that is much longer than the column";
+  mockApi.answer(
+    "get",
+    "/tenants/events",
+    pageOf([sample("Event", { id: newId(), actor: { type: "api-key", name } })]),
+  );
+  openConsole("/overview");
+  const panel = await findPanel(t("overview.events.title"));
+  const actor = (await panel.findByText(name)).parentElement;
+  expect(actor?.title).toBe(name);
+  expect(actor?.dataset.truncate).toBe("end");
+});
+
+test("a time that never was is less prominent than a time", async () => {
+  const [never, just] = [
+    sample("Device", { id: newId(), name: "Old" }),
+    sample("Device", { id: newId(), name: "New", lastConnection: "2026-03-02T09:00:00.000Z" }),
+  ];
+  mockApi.answer("get", "/tenants/devices", pageOf([never, just]));
+  openConsole("/devices");
+  const text = await screen.findByText(t("common.never"));
+  await waitFor(() => expect(text.style.color).toContain("dimmed"));
+});
