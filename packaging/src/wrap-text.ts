@@ -1,4 +1,4 @@
-/** Breaks a text into lines of at most `width` characters, between words. A longer word gets a line of its own. */
+/** Breaks a text into lines of at most `width` characters, between words. A longer word gets its own line. */
 export function wrapText(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/).filter((each) => each !== "")) {

@@ -37,7 +37,8 @@ describe.skipIf(obstacle !== undefined)("the container images", () => {
     expect(image.architecture).toBe("arm64");
     const { fitting, foreign } = await programsIn(image.path(""), "arm64");
     expect(foreign).toEqual([]);
-    expect(fitting).toEqual(expect.arrayContaining([`usr/lib/${name}/bin/node`, "usr/bin/dash"]));
+    // Extracted packages of Debian 12 are not merged into /usr.
+    expect(fitting).toEqual(expect.arrayContaining([`usr/lib/${name}/bin/node`, "bin/dash"]));
     await image.remove();
   });
 
@@ -84,6 +85,9 @@ describe.skipIf(obstacle !== undefined)("the container images", () => {
     expect(await readFile(server.path("var/lib/gatehouse/first-keys"), "utf8")).toContain("API key");
     await expect(server.run(["touch", "/usr/lib/gatehouse/file"])).rejects.toThrow("Read-only file system");
     expect(await server.run(["id", "-u"])).toBe("10001\n");
+    const findings = await server.run(["gatehouse", "doctor"], options);
+    expect(findings).toMatch(/^ok +database /m);
+    expect(findings).not.toMatch(/^PROBLEM/m);
 
     const closed = once(child, "close");
     await must("pkill", ["-TERM", "--parent", String(child.pid)]);

@@ -21,6 +21,7 @@ import { DebianRoot, must, rootObstacle } from "./debian-root.ts";
 import { guideCommands } from "./deployment-guide.ts";
 import { programsIn } from "./elf-machines.ts";
 import { freePort } from "./free-port.ts";
+import { repack } from "./repack.ts";
 import { testedArtefacts } from "./tested-release.ts";
 
 const obstacle = rootObstacle();
@@ -122,7 +123,7 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
     await mkdir(root.path("root/checkout"));
     await rename(root.path("var/lib/gatehouse"), root.path("root/checkout/gatehouse-data"));
     await root.run("chown", "-R", "1000:1000", "/root/checkout/gatehouse-data");
-    // The package starts with a database of its own.
+    // The package starts with its own database.
     await (await serve()).stop();
     // systemd does not run here.
     const systemctl = root.path("usr/bin/systemctl");
@@ -255,14 +256,4 @@ async function ownTenant(url: string, key: string): Promise<unknown> {
   const response = await fetch(`${url}/tenants/settings`, { headers: { apikey: key } });
   expect(response.status).toBe(200);
   return response.json();
-}
-
-/** Copies a package under another version. */
-async function repack(file: string, version: string, target: string): Promise<void> {
-  const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-repack-"));
-  await must("dpkg-deb", ["--raw-extract", file, folder]);
-  const control = path.join(folder, "DEBIAN/control");
-  await writeFile(control, (await readFile(control, "utf8")).replace(/^Version: .*$/m, `Version: ${version}`));
-  await must("dpkg-deb", ["--root-owner-group", "-Zxz", "-z0", "--build", folder, target]);
-  await rm(folder, { recursive: true });
 }

@@ -1,7 +1,7 @@
 /** A fresh Debian root, in which tests install packages as on a new machine. */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, inject, vi } from "vitest";
@@ -54,7 +54,7 @@ mount -t tmpfs -o mode=755 tmpfs run
 mount -t tmpfs -o mode=1777 tmpfs tmp
 mkdir -p .outside && pivot_root . .outside
 umount --lazy /.outside
-# systemd mounts the credentials of units in a namespace of their own.
+# systemd mounts the credentials of units in their own namespace.
 mount --make-rshared /
 exec unshare --cgroup sh -ec 'mount -t cgroup2 cgroup2 /sys/fs/cgroup
   exec setpriv --bounding-set=-sys_time,-sys_module,-sys_rawio,-syslog \
@@ -63,7 +63,7 @@ exec unshare --cgroup sh -ec 'mount -t cgroup2 cgroup2 /sys/fs/cgroup
 export class DebianRoot {
   readonly folder: string;
   readonly #enter: readonly [string, ...string[]];
-  /** The first process, which is that of systemd. */
+  /** The first process, which is systemd. */
   #booted: ChildProcess | undefined;
 
   private constructor(folder: string, enter: readonly [string, ...string[]]) {
@@ -133,6 +133,7 @@ export class DebianRoot {
       await must("unshare", ["--mount", "sh", "-ec", script, this.path("mnt"), this.#cgroup]);
     }
     await rm(this.folder, { recursive: true, force: true });
+    await checkMachine();
   }
 
   /** The cgroup of systemd. */
@@ -153,6 +154,15 @@ export class DebianRoot {
     const script = 'mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts" && exec chroot "$0" "$@"';
     return [...this.#enter, ...separate, ...["sh", "-c", script, this.folder], ...environment, ...command];
   }
+}
+
+/** Fails if a root changed what its systemd, which is root, sets up on its own machine: devices and /tmp. */
+async function checkMachine(): Promise<void> {
+  const [device, folder] = await Promise.all([stat("/dev/null"), stat("/tmp")]);
+  const mode = (device.mode & 0o777).toString(8);
+  expect({ isDevice: device.isCharacterDevice(), mode, temporary: (folder.mode & 0o7777).toString(8) }).toEqual({
+    ...{ isDevice: true, mode: "666", temporary: "1777" },
+  });
 }
 
 /** Runs a program to its end. @returns its output @throws Error with its output, if it fails */

@@ -27,7 +27,7 @@ const gateway = [
 ];
 
 /** A record of Kubernetes; tests read only fields that they expect. */
-// biome-ignore lint/suspicious/noExplicitAny: the shape differs for each kind
+// biome-ignore lint/suspicious/noExplicitAny: each kind has another shape, and its fields are asserted
 type Manifest = any;
 
 const obstacle = missingPrograms(["unzip"]) ?? (process.arch === "x64" ? undefined : "helm is for amd64 only.");

@@ -85,12 +85,17 @@ const wrong = () => gatehouse.post("/tenants/groups", { body: {} });
 console.log(typeof record, typeof wrong, typeof GatehouseError);
 `,
       );
-      const module = resolution === "bundler" ? "esnext" : "nodenext";
-      const options = ["--strict", "--target", "es2023", "--module", module, "--moduleResolution", resolution];
-      await must("node", [
-        ...[path.join(folder, "node_modules/typescript/bin/tsc"), ...options],
-        ...["--skipLibCheck", "false", "--lib", "es2023,dom,dom.iterable", path.join(folder, "use.ts")],
-      ]);
+      const compilerOptions = {
+        strict: true,
+        target: "es2023",
+        module: resolution === "bundler" ? "esnext" : "nodenext",
+        moduleResolution: resolution,
+        skipLibCheck: false,
+        lib: ["es2023", "dom", "dom.iterable"],
+      };
+      // Without a project of its own, tsc complains about the one of the folder that the test runs in.
+      await writeFile(path.join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.ts"] }));
+      await must("node", [path.join(folder, "node_modules/typescript/bin/tsc"), "--project", folder]);
       expect(await must("node", [path.join(folder, "use.js")])).toBe("function function function\n");
     },
   );

@@ -15,6 +15,10 @@ export const cache = path.join(workspace, "node_modules/.cache/gatehouse-packagi
 
 /** Folder of artefacts to test instead of a new release. */
 export const givenArtefacts = process.env.GATEHOUSE_TEST_PACKAGES;
+/** File with the release key of those artefacts. */
+const givenKey = process.env.GATEHOUSE_TEST_PACKAGES_KEY;
+/** Whether tests have the key that signed the tested artefacts. */
+export const canSign = givenArtefacts === undefined || givenKey !== undefined;
 
 /** Why images cannot be built here; undefined if they can. */
 export function imagesObstacle(): string | undefined {
@@ -24,14 +28,13 @@ export function imagesObstacle(): string | undefined {
 export interface Artefacts {
   readonly folder: string;
   readonly version: string;
+  /** File in PEM format, with the key that signed the repository of agents; undefined if it was not given. */
+  readonly privateKey: string | undefined;
 }
 
-export interface Release {
-  readonly version: string;
+export interface Release extends Artefacts {
   /** The checkout with the commit of the release. */
   readonly checkout: string;
-  /** The folder of its artefacts. */
-  readonly folder: string;
   /** Files in PEM format. */
   readonly privateKey: string;
   readonly publicKey: string;
@@ -53,7 +56,7 @@ export async function testedArtefacts(): Promise<Artefacts> {
     (file) => /^gatehouse_(.+)\.chart\.tgz$/.exec(file)?.[1] ?? [],
   );
   if (version === undefined) throw new Error(`${givenArtefacts} has no artefacts.`);
-  return { folder: givenArtefacts, version };
+  return { folder: givenArtefacts, version, privateKey: givenKey };
 }
 
 let releasing: Promise<Release> | undefined;

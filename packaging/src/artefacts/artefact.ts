@@ -9,7 +9,7 @@ export interface Artefact extends Pick<DebControl, "section" | "recommends" | "s
   readonly name: string;
   /** Whether servers offer the package to other machines. */
   readonly isAgent: boolean;
-  /** The container image, with packages of Debian that it needs; undefined if there is none. */
+  /** The container image, with packages of Debian that it needs, or undefined. */
   readonly image: { readonly includes: readonly string[] } | undefined;
   readonly application: Application;
   /** Module that the command runs. */

@@ -1,6 +1,8 @@
 /**
  * Scripts that dpkg runs. The service stops before an upgrade, because a running program could load a module of the
  * next version, and starts again after it. Removal keeps settings and data; purging deletes both.
+ *
+ * The installation waits a limited time for the start, which goes on afterwards: a server may wait for its database.
  */
 export interface ServicePlan {
   /** Name of the unit, without `.service`. */
@@ -29,7 +31,7 @@ export function maintainerScripts({ unit, sysusers, sysctl, purged }: ServicePla
     "  fi",
     "  if [ -d /run/systemd/system ]; then",
     "    systemctl --system daemon-reload >/dev/null || true",
-    `    deb-systemd-invoke start '${service}' >/dev/null || true`,
+    `    timeout 90 deb-systemd-invoke start '${service}' >/dev/null || true`,
     "  fi",
     "fi",
   ];

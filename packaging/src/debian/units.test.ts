@@ -32,6 +32,15 @@ test.each(["gatehouse-gateway", "gatehouse-device"])("systemd restarts a hanging
   );
 });
 
+test("systemd waits until the server listens, however long its migrations take", () => {
+  const lines = artefacts
+    .filter(({ name }) => name === "gatehouse")
+    .flatMap((artefact) => unitOf(artefact)?.split("\n") ?? []);
+  expect(lines).toEqual(
+    expect.arrayContaining(["Type=notify", "NotifyAccess=all", "TimeoutStartSec=infinity", "Restart=always"]),
+  );
+});
+
 describe.skipIf(!canCheck).each(artefacts)("the unit of $name", (artefact) => {
   const { name } = artefact;
   const folder = mkdtempSync(path.join(tmpdir(), "gatehouse-unit-"));

@@ -1,4 +1,4 @@
-/** The package.json of a published package. That of the workspace is for a checkout: it names sources and no files. */
+/** The package.json of a published package. The workspace's own is for a checkout: it names sources and no files. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
