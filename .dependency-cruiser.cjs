@@ -96,7 +96,7 @@ module.exports = {
     {
       name: "console-is-a-client",
       comment:
-        "It has no privileges: of ours it takes the client, and of the contract the words for permissions and events, the presets of providers and the snippets that deploy a gateway.",
+        "It has no privileges: of ours it takes the client, and of the contract the words for permissions and events, the presets of providers, the changes that cannot be reverted and the snippets that deploy a gateway.",
       severity: "error",
       from: { path: "^packages/console/src/", pathNot: tests },
       to: {
@@ -104,7 +104,7 @@ module.exports = {
         pathNot: [
           "^packages/console/",
           "^packages/client/src/",
-          "^packages/contract/src/(permissions|event-types|deployment-snippets|records/provider-presets)\\.ts$",
+          "^packages/contract/src/(permissions|event-types|deployment-snippets|records/(provider-presets|irrevertible))\\.ts$",
         ],
       },
     },

@@ -98,7 +98,7 @@ const projects: readonly Project[] = [
   },
 ];
 
-/** Components need a window of their own, and the production build of React. */
+/** Components need their own window, and the production build of React. */
 export const componentTests = "packages/console/vitest.config.ts";
 
 /** Adds the settings that all projects share. */

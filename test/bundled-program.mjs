@@ -117,7 +117,7 @@ async function list(folder, content) {
 }
 
 /**
- * Removes versions whose replacement was long ago. Their modification time is that of the replacement.
+ * Removes versions whose replacement was long ago. Their modification time is the time of the replacement.
  *
  * @param {URL} folder
  */

@@ -26,6 +26,7 @@ export const slowFiles: Readonly<Record<string, number>> = {
   "test/console/provider-stories.test.ts": 30,
   "test/console/publish-stories.test.ts": 30,
   "test/console/demo-stories.test.ts": 20,
+  "test/console/layout-stories.test.ts": 20,
   "test/console/lists-stories.test.ts": 20,
   "test/console/first-load.test.ts": 15,
   "test/enforcement/network-failover.test.ts": 105,
@@ -49,7 +50,6 @@ export const slowFiles: Readonly<Record<string, number>> = {
   "packages/server/src/agents/devices/device-channel.test.ts": 20,
   "packages/server/src/agents/gateways/gateway-channel.test.ts": 20,
   "packages/cli/src/gatehouse.test.ts": 15,
-  "packages/server/src/features/authorizations/authorizations.test.ts": 12,
   "test/end-to-end/tour.test.ts": 12,
 };
 

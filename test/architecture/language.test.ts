@@ -41,7 +41,7 @@ test("documents and the console's catalogue pass the checks of text", async () =
   expect(await checkProse()).toEqual({ code: 0, output: "" });
 });
 
-/** Each text is a file of its own. A finding names the line and the rule. */
+/** Each text is a separate file. A finding names the line and the rule. */
 const brokenTexts: readonly (readonly [name: string, text: string, finding: string])[] = [
   ["word.md", "# Title\n\nThe agent connects anew.", ':3 terminology: "anew": write again'],
   ["words.md", "The state is looked\nafter by a task.", ':1 terminology: "looked after": write reconcile'],

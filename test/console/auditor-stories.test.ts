@@ -45,7 +45,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     });
     const visit = await given.world.visit();
     const { page } = visit;
-    await page.goto("/");
+    await page.goto(given.world.url);
     await signIn(page, await given.world.keyOf("AUDITOR"));
     const changes = changesSentBy(visit);
     await heading(visit, "Overview").waitFor();

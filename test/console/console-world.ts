@@ -1,6 +1,5 @@
 /** The console in Chromium, with the real server and the example organisation. */
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -12,20 +11,14 @@ import { copyDatabase, createDatabase } from "@gatehouse/server/testing/test-dat
 import { startTestServer, type TestClient, type TestServer } from "@gatehouse/server/testing/test-server";
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
+import { chromiumFlags, chromiumPath, withoutBrowser } from "../chromium.ts";
 import { waitLimitMs } from "../wait-limit.ts";
 
+export { withoutBrowser };
+
 const root = fileURLToPath(new URL("../../", import.meta.url));
-/** The headless shell loads a page with a little more than half of the CPU time of the whole browser. */
-const browsers = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
-const executablePath = [process.env.GATEHOUSE_TEST_BROWSER ?? "", ...browsers].find(existsSync);
-
 /** Without a browser, these tests report that and are skipped. */
-export const hasBrowser = executablePath !== undefined;
-export const withoutBrowser = `there is no browser at ${browsers.join(" or ")}: install Debian's package chromium-headless-shell or chromium, or set GATEHOUSE_TEST_BROWSER to the path of a Chromium`;
-
-/** The browser's background work would send requests to hosts on the internet. */
-const flags =
-  "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
+export const hasBrowser = chromiumPath !== undefined;
 
 export interface ConsoleWorld {
   readonly url: string;
@@ -50,12 +43,17 @@ export interface VisitOptions {
   readonly key?: string;
   /** Opens another server than that of the world. */
   readonly url?: string;
+  /** Uses a new profile of the browser, with an empty cache. */
+  readonly fresh?: boolean;
 }
 
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
+  /** Shows a page. If the console runs, it navigates inside the console, which takes a fifth of the time of a load. */
   open(path: string): Promise<void>;
+  /** Loads a page by its address, like a person who types it or reloads the page. */
+  load(path: string): Promise<void>;
   /** Statuses of responses that are expected to fail. */
   expectFailures(...statuses: number[]): void;
   /** Fails if the console logged an error, a request failed, or another host was contacted. */
@@ -64,9 +62,20 @@ export interface Visit {
 
 const bootstrapApiKey = "the-first-key-of-the-example-tenant";
 
+/** A tab with its own profile. */
+interface Tab {
+  readonly context: BrowserContext;
+  readonly page: Page;
+}
+
 /** Shared by all files of a worker, because starting a browser and filling the example organisation take seconds. */
 interface Shared {
   readonly browser: Browser;
+  /**
+   * Tabs that no visit uses. The next visit gets one without cookies and storage, but with a warm process: loading the
+   * console into a new profile takes 50% more processor time.
+   */
+  readonly idleTabs: Tab[];
   /** A database with the example organisation, which each file copies. */
   readonly template: string;
 }
@@ -79,8 +88,9 @@ async function openShared(): Promise<Shared> {
   const server = await startTestServer({ connection: database.connection, bootstrapApiKey });
   await fillDemoTenant(server);
   await server.close();
-  if (executablePath === undefined) throw new Error(withoutBrowser);
-  return { browser: await chromium.launch({ executablePath, args: flags.split(" ") }), template: database.name };
+  if (chromiumPath === undefined) throw new Error(withoutBrowser);
+  const browser = await chromium.launch({ executablePath: chromiumPath, args: chromiumFlags });
+  return { browser, idleTabs: [], template: database.name };
 }
 
 export interface WorldOptions {
@@ -90,7 +100,7 @@ export interface WorldOptions {
 
 export async function openConsoleWorld({ demoPeople }: WorldOptions = {}): Promise<ConsoleWorld> {
   shared ??= openShared();
-  const { browser, template } = await shared;
+  const { browser, idleTabs, template } = await shared;
   const database = await copyDatabase(template);
   let publicUrl = "";
   const server = await startTestServer({
@@ -118,37 +128,64 @@ export async function openConsoleWorld({ demoPeople }: WorldOptions = {}): Promi
       return body.key;
     },
     async visit(options = {}) {
-      const opened = await visit(browser, options.url ?? (options.publicly === true ? publicUrl : url), options);
-      visits.add(opened.context);
+      const at = options.url ?? (options.publicly === true ? publicUrl : url);
+      const isOrdinary = at === url && options.touch !== true && options.fresh !== true;
+      const tab = (isOrdinary ? idleTabs.pop() : undefined) ?? (await newTab(browser, options));
+      visits.add(tab.context);
+      const opened = await visit(tab, at, options, async () => {
+        if (isOrdinary) {
+          await clear(tab, url);
+          visits.delete(tab.context);
+          idleTabs.push(tab);
+        } else await tab.context.close();
+      });
       if (options.key !== undefined)
         await opened.context.addCookies([await newSession(server.client(options.key), url)]);
       return opened;
     },
     async close() {
       for (const context of visits) await context.close();
-      await server.close();
+      const closed = server.close();
+      // Idle tabs may still have connections without a request, for which the server would wait.
+      server.app.server.closeAllConnections();
+      await closed;
       await database.drop();
     },
   };
 }
 
-async function visit(
-  browser: Browser,
-  url: string,
-  { theme = "light", width = 1280, touch = false }: VisitOptions,
-): Promise<Visit> {
+async function newTab(browser: Browser, { touch = false }: VisitOptions): Promise<Tab> {
   const context = await browser.newContext({
-    baseURL: url,
-    colorScheme: theme,
     // Pictures and axe-core would capture animated elements at a random stage.
     reducedMotion: "reduce",
-    viewport: { width, height: 900 },
     hasTouch: touch,
     locale: "en-GB",
     timezoneId: "Europe/Berlin",
     permissions: ["clipboard-read", "clipboard-write"],
   });
-  const page = await context.newPage();
+  return { context, page: await context.newPage() };
+}
+
+/** Resets a tab after a visit. It stays on a page of the server, because another site would need another process. */
+async function clear({ context, page }: Tab, url: string): Promise<void> {
+  await page.evaluate("localStorage.clear(); sessionStorage.clear();");
+  await page.unrouteAll();
+  for (const event of ["console", "pageerror", "requestfailed", "request", "response"] as const) {
+    page.removeAllListeners(event);
+  }
+  for (const other of context.pages()) if (other !== page) await other.close();
+  await page.goto(`${url}/healthz`);
+  await context.clearCookies();
+}
+
+async function visit(
+  { context, page }: Tab,
+  url: string,
+  { theme = "light", width = 1280 }: VisitOptions,
+  end: () => Promise<void>,
+): Promise<Visit> {
+  await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+  await page.setViewportSize({ width, height: 900 });
   page.setDefaultTimeout(waitLimitMs);
   const problems: string[] = [];
   let expected: readonly number[] = [];
@@ -172,21 +209,51 @@ async function visit(
       problems.push(`answer: ${response.status()} ${response.url()}`);
     }
   });
+  const load = async (at: string) => {
+    await page.goto(`${url}/console${at}`);
+  };
   return {
     page,
     context,
     async open(at) {
-      await page.goto(`/console${at}`);
+      if (!page.url().startsWith(`${url}/console/`) || !(await page.evaluate<boolean>(navigationTo(`/console${at}`)))) {
+        await load(at);
+      }
     },
+    load,
     expectFailures(...statuses) {
       expected = statuses;
     },
     async leave() {
-      await context.close();
-      expect(problems).toEqual([]);
+      // Requests that the page makes while it is left are not checked.
+      const found = [...problems];
+      await end();
+      expect(found).toEqual([]);
     },
   };
 }
+
+/**
+ * Runs in the page. Navigates with the console's router through a page without content, so that nothing of the previous
+ * page remains. Returns false if the page must be loaded: it has no router, or a form that could block the navigation.
+ */
+const navigationTo = (path: string) => `(async () => {
+  const hasRouter = "__TSR_index" in (history.state ?? {});
+  const isConsole = document.querySelector("style[data-mantine-styles]") !== null;
+  if (!hasRouter || !isConsole || document.querySelector("[role=dialog]") !== null) return false;
+  history.pushState(null, "", "/console/-");
+  const isEmpty = () => document.querySelector("main h1")?.textContent === "Page not found";
+  const end = performance.now() + ${waitLimitMs};
+  while (!isEmpty()) {
+    if (performance.now() > end) return false;
+    await new Promise((done) => requestAnimationFrame(done));
+  }
+  history.replaceState(null, "", ${JSON.stringify(path)});
+  // The heading of the empty page must not be taken for that of the next one, which may be the same in a few tests.
+  const shownBy = performance.now() + 2_000;
+  while (isEmpty() && performance.now() < shownBy) await new Promise((done) => requestAnimationFrame(done));
+  return true;
+})()`;
 
 /** Exchanges a key for the cookie of a new session, like the sign-in page does. */
 async function newSession(client: TestClient, url: string) {
@@ -217,30 +284,33 @@ interface AxeViolation {
 type Theme = "light" | "dark";
 
 interface Examined {
-  /** Selector of the part to examine, instead of the page. */
-  readonly part?: string;
+  /** Also examines the page behind an open dialog, which is hidden from assistive technology. */
+  readonly withPage?: boolean;
 }
 
+/** Open dialogs that hide the page behind them, and open menus. */
+const overlays = "[role=dialog][aria-modal=true], [role=menu]";
+
 /**
- * Problems of any severity that axe-core finds on a page as it is: by the rules of WCAG 2.2 AA and by its best
- * practices. axe-core runs all of these rules by default, except the one that is enabled below.
+ * Problems of any severity that axe-core finds on a page as it is, or in an open dialog or menu: by the rules of WCAG
+ * 2.2 AA and by its best practices. axe-core runs all of these rules by default, except the one that is enabled below.
  */
-export async function accessibilityProblems(page: Page, { part }: Examined = {}): Promise<readonly string[]> {
-  return problemsNow(page, part, {});
+export async function accessibilityProblems(page: Page, examined: Examined = {}): Promise<readonly string[]> {
+  return problemsNow(page, examined, {});
 }
 
 /** The same in both themes, if the page follows the theme of the system. */
 export async function accessibilityProblemsInBothThemes(
   page: Page,
-  { part }: Examined = {},
+  examined: Examined = {},
 ): Promise<readonly string[]> {
-  const found = [...(await problemsNow(page, part, {}))];
+  const found = [...(await accessibilityProblems(page, examined))];
   if (await followsSystem(page)) {
     const current = await page.evaluate<Theme>("matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'");
     const other = current === "dark" ? "light" : "dark";
     await emulateTheme(page, other);
     // Themes differ in nothing but colours.
-    const ofColours = await problemsNow(page, part, { runOnly: rulesAboutColours });
+    const ofColours = await problemsNow(page, examined, { runOnly: rulesAboutColours });
     found.push(...ofColours.map((problem) => `${other}: ${problem}`));
     await emulateTheme(page, current);
   }
@@ -264,16 +334,17 @@ async function emulateTheme(page: Page, theme: Theme): Promise<void> {
 
 async function problemsNow(
   page: Page,
-  part: string | undefined,
+  { withPage = false }: Examined,
   options: { readonly runOnly?: typeof rulesAboutColours },
 ): Promise<readonly string[]> {
   // The page's Content-Security-Policy does not restrict the debugger.
   if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(await axeSource);
   const all = { resultTypes: ["violations"], rules: { "target-size": { enabled: true } }, ...options };
-  const where = part === undefined ? "document" : JSON.stringify(part);
-  const violations = (await page.evaluate(
-    `axe.run(${where}, ${JSON.stringify(all)}).then((r) => r.violations)`,
-  )) as AxeViolation[]; // axe-core's form
+  const violations = (await page.evaluate(`(() => {
+    const open = [...document.querySelectorAll(${JSON.stringify(overlays)})].filter((part) => part.checkVisibility());
+    const part = open.length === 0 || ${withPage} ? document : open;
+    return axe.run(part, ${JSON.stringify(all)}).then(({ violations }) => violations);
+  })()`)) as AxeViolation[]; // axe-core's form
   return violations.map(
     ({ id, impact, nodes }) =>
       `${id} (${impact}): ${nodes
@@ -283,9 +354,11 @@ async function problemsNow(
   );
 }
 
+const folder = process.env.GATEHOUSE_TEST_PICTURES;
+export const takesPictures = folder !== undefined;
+
 /** Takes a picture for people and documents. It is written only on request. */
 export async function picture(part: Page | Locator, name: string): Promise<void> {
-  const folder = process.env.GATEHOUSE_TEST_PICTURES;
   if (folder === undefined) return;
   await mkdir(folder, { recursive: true });
   await part.screenshot({ path: path.join(folder, `${name}.png`) });
@@ -297,7 +370,7 @@ export async function documentPicture(part: Page | Locator, name: string, maxByt
   if (process.env.GATEHOUSE_DOCUMENT_PICTURES === undefined) return;
   const content = await part.screenshot({ animations: "disabled", caret: "hide" });
   expect(content.length, `${name}.png in bytes`).toBeLessThanOrEqual(maxBytes);
-  const folder = path.join(root, "docs/pictures");
-  await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, `${name}.png`), content);
+  const pictures = path.join(root, "docs/pictures");
+  await mkdir(pictures, { recursive: true });
+  await writeFile(path.join(pictures, `${name}.png`), content);
 }

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addRecords, pages } from "./console-pages.ts";
 import {
   accessibilityProblems,
   accessibilityProblemsInBothThemes,
@@ -7,64 +8,16 @@ import {
   hasBrowser,
   openConsoleWorld,
   picture,
+  takesPictures,
   type Visit,
-  withoutBrowser,
 } from "./console-world.ts";
-import { controlsThatWrite } from "./story-world.ts";
+import { controlsThatWrite, heading, isQuiet, warnIfSkipped } from "./story-world.ts";
 
-const lists = [
-  ["overview", "Overview"],
-  ["publish", "Publish a resource"],
-  ["design", "Design system"],
-  ["users", "Users"],
-  ["groups", "Groups"],
-  ["devices", "Devices"],
-  ["device-approvals", "Device approvals"],
-  ["device-sessions", "Device sessions"],
-  ["enrolment-keys", "Enrolment keys"],
-  ["gateways", "Gateways"],
-  ["resources", "Resources"],
-  ["addresses", "Addresses"],
-  ["protocols", "Protocols"],
-  ["access", "Access"],
-  ["policies", "Policies"],
-  ["admission-rules", "Admission rules"],
-  ["access-tests", "Access tests"],
-  ["roles", "Roles"],
-  ["api-keys", "API keys"],
-  ["identity-providers", "Identity providers"],
-  ["domains", "Domains"],
-  ["webhooks", "Webhooks"],
-  ["events", "Events"],
-  ["sign-ins", "Sign-in log"],
-  ["configuration", "Configuration"],
-  ["settings", "Settings"],
-  ["guides", "Guides"],
-] as const;
-const details = [
-  "users",
-  "groups",
-  "devices",
-  "enrolment-keys",
-  "gateways",
-  "resources",
-  "addresses",
-  "protocols",
-  "policies",
-  "admission-rules",
-  "roles",
-  "api-keys",
-  "identity-providers",
-  "webhooks",
-  "events",
-  "guides",
-] as const;
-
-if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
+warnIfSkipped();
 
 const roles = ["OWNER", "AUDITOR"] as const;
 type Role = (typeof roles)[number];
-const themes = ["light", "dark"] as const;
+const themes = ["dark", "light"] as const;
 
 /** Defects of the pages for one role. Each page is shown once, because loading takes longer than checking. */
 interface Findings {
@@ -84,44 +37,32 @@ describe.runIf(hasBrowser)("every page", () => {
   beforeAll(async () => {
     world = await openConsoleWorld();
     for (const role of roles) keys.set(role, await world.keyOf(role));
-    const provider = { name: "Login", issuer: "https://login.example.com", clientId: "gatehouse" };
-    await world.client.must.post("/tenants/identity-providers", provider);
-    const [{ id: userId }] = (await world.client.must.get("/tenants/users")).body.data;
-    await world.client.must.post("/tenants/enrolment-keys", { name: "Servers", userId, tags: ["build"] });
-    await world.client.must.post("/tenants/domains", { domain: "example.com" });
-    await world.client.must.post("/tenants/webhooks", { url: "https://hooks.example.com/gatehouse", active: false });
+    await addRecords(world);
   });
   afterAll(() => world?.close());
 
-  const settled = async (page: Page, title?: string) => {
-    await (title === undefined ? page.locator("h1") : page.getByRole("heading", { level: 1, name: title })).waitFor();
-    await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
+  const settled = async (visit: Visit, title?: string) => {
+    const { page } = visit;
+    await (title === undefined ? page.locator("h1") : heading(visit, title)).waitFor();
+    await isQuiet(visit);
   };
 
   /** The previous page, a list, has a heading, too. */
-  const isOne = async (page: Page, path: string) => {
+  const isOne = async ({ page }: Visit, path: string) => {
     await page.waitForURL(`**/${path}/*`);
     await page.locator(`main .mantine-Breadcrumbs-root a[href$="/${path}"]`).waitFor();
   };
 
-  /** Follows a link inside the console, which takes a third of the processor time of loading the page. */
-  const follow = ({ page }: Visit, path: string) =>
-    page.evaluate(`history.pushState(null, "", "/console${path}"); dispatchEvent(new PopStateEvent("popstate"));`);
-
-  /**
-   * Shows the pages to look at, one after the other. The owner loads each list by its address. The auditor loads the
-   * first one, and follows links to the others, also to addresses that ask for a form.
-   */
+  /** Shows the pages to look at, one after the other, for the auditor also at addresses that ask for a form. */
   const walk = async (visit: Visit, role: Role, look: (name: string) => Promise<void>) => {
-    for (const [index, [path, title]] of lists.entries()) {
-      if (role === "OWNER") await visit.open(`/${path}`);
-      else await (index === 0 ? visit.open(`/${path}?new=1`) : follow(visit, `/${path}?new=1`));
-      await settled(visit.page, title);
+    for (const { path, title, records } of pages) {
+      await visit.open(role === "OWNER" ? `/${path}` : `/${path}?new=1`);
+      await settled(visit, title);
       await look(path);
-      if (!details.some((detail) => detail === path)) continue;
+      if (records === undefined) continue;
       await visit.page.locator(`main a[href*="/${path}/"]`).first().click();
-      await isOne(visit.page, path);
-      await settled(visit.page);
+      await isOne(visit, path);
+      await settled(visit);
       await look(`${path}-one`);
     }
   };
@@ -134,7 +75,7 @@ describe.runIf(hasBrowser)("every page", () => {
       // An auditor's pages have no colours of their own.
       const problems = role === "OWNER" ? accessibilityProblemsInBothThemes : accessibilityProblems;
       found.accessibility.push(...(await problems(page)).map((problem) => `${name}: ${problem}`));
-      for (const theme of ["dark", "light"] as const) {
+      for (const theme of takesPictures ? themes : []) {
         await page.emulateMedia({ colorScheme: theme });
         await picture(page, `${name}-${role.toLowerCase()}-${theme}`);
       }
@@ -144,11 +85,11 @@ describe.runIf(hasBrowser)("every page", () => {
       }
       const { width, height } = page.viewportSize() ?? expect.fail("the page has no size");
       await page.setViewportSize({ width: 1024, height });
-      await settled(page);
+      await settled(visit);
       await picture(page, `${name}-1024`);
       found.outside.push(...(await outsideOfPanels(page)).map((problem) => `${name}: ${problem}`));
       await page.setViewportSize({ width: 360, height });
-      await settled(page);
+      await settled(visit);
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
       await picture(page, `${name}-narrow`);
       const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
@@ -188,7 +129,7 @@ describe.runIf(hasBrowser)("every page", () => {
     for (const theme of themes) {
       const visit = await world.visit({ theme });
       await visit.open("/");
-      await settled(visit.page, "Sign in to Gatehouse");
+      await settled(visit, "Sign in to Gatehouse");
       expect(await accessibilityProblems(visit.page)).toEqual([]);
       await picture(visit.page, `sign-in-${theme}`);
       await visit.leave();

@@ -12,7 +12,7 @@ describe.runIf(hasBrowser)("the console", () => {
   const given = storyWorld();
 
   test("loads at most 100 kB to sign in and 260 kB for the overview, and each page's own code when it is shown", async () => {
-    const visit = await given.world.visit();
+    const visit = await given.world.visit({ fresh: true });
     const { page } = visit;
     const sizes = new Map<string, number>();
     page.on("response", (response) => {

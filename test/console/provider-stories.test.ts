@@ -80,7 +80,7 @@ describe.runIf(hasBrowser)("an identity provider", () => {
     await person.page.getByLabel("Organisation").fill(tenant.slug);
     await guidePicture(person, "sign-in", person.page.locator(".entrance-panel"));
     await button(person, "Sign in with your organisation").click();
-    // A person without roles gets the own page.
+    // A person without roles starts on `/my/`.
     await heading(person, "My access and devices").waitFor();
     expect(await person.page.getByRole("navigation").count()).toBe(0);
     await person.context.close();

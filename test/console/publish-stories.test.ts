@@ -84,7 +84,7 @@ describe.runIf(hasBrowser)("an administrator who publishes a resource", () => {
   });
 
   test("stays in the console while the code of a page cannot be loaded", async () => {
-    const visit = await given.visit();
+    const visit = await given.visit({ fresh: true });
     const { page } = visit;
     await visit.open("/users");
     await heading(visit, "Users").waitFor();

@@ -120,7 +120,7 @@ describe.runIf(hasBrowser)("an invited person", () => {
     return visit;
   }
 
-  test("without roles registers a passkey, signs in, and finds only the own page", async () => {
+  test("without roles registers a passkey, signs in, and finds only their page", async () => {
     const email = "newcomer@example.com";
     const visit = await enrol(await inviteInConsole(email));
     await signOut(visit);
@@ -247,6 +247,21 @@ describe.runIf(hasBrowser)("the owner", () => {
 
     await page.getByRole("button", { name: "Sign out everywhere" }).click();
     await page.getByRole("button", { name: "Sign in with passkey" }).waitFor();
+    await visit.leave();
+  });
+
+  test("the page after a sign-in at a provider asks a person without a session to sign in", async () => {
+    const visit = await given.world.visit();
+    visit.expectFailures(401);
+    await visit.open("/signed-in");
+    await heading(visit, "Sign in to Gatehouse").waitFor();
+    expect(await accessibilityProblems(visit.page)).toEqual([]);
+    await visit.page.getByRole("button", { name: "Use an API key" }).click();
+    await visit.page.locator("input[type=password]").fill(given.owner);
+    await button(visit, "Sign in").click();
+    await heading(visit, "You are signed in").waitFor();
+    await visit.page.getByRole("link", { name: "Open the console here" }).click();
+    await heading(visit, "Overview").waitFor();
     await visit.leave();
   });
 });

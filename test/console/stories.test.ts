@@ -10,7 +10,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
   test("signs in, sees why a wrong key is refused, and signs out permanently", async () => {
     const visit = await given.world.visit();
     const { page, context } = visit;
-    await page.goto("/");
+    await page.goto(given.world.url);
     visit.expectFailures(401);
     await button(visit, "Use an API key").click();
     await page.locator("input[type=password]").fill("gatehouse_key_wrong");

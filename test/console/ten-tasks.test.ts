@@ -34,7 +34,8 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
 
   /** @param now the time in the page, if it is not the real one */
   const start = async (now?: number): Promise<{ readonly visit: Visit; readonly interactions: Interactions }> => {
-    const visit = await given.visit();
+    // A tab records interactions until it is closed.
+    const visit = await given.visit({ fresh: true });
     const interactions = await countInteractions(visit);
     if (now !== undefined) await visit.page.clock.setFixedTime(now);
     await visit.open("/overview");

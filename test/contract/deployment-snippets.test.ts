@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
-/** Runs a shell command in a folder of its own, with the bodies of shell scripts in place of programs. */
+/** Runs a shell command in its own folder, with the bodies of shell scripts in place of programs. */
 function runIn(command: string, programs: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(path.join(tmpdir(), "gatehouse-snippet-"));
   try {

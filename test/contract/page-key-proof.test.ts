@@ -27,6 +27,7 @@ function withoutX25519(): void {
   const { subtle } = globalThis.crypto;
   const importKey = subtle.importKey.bind(subtle) as (...args: unknown[]) => Promise<unknown>;
   vi.spyOn(subtle, "generateKey").mockImplementation(refused);
+  // The method has overloads, and a function expression has one signature.
   vi.spyOn(subtle, "importKey").mockImplementation(((...args: unknown[]) =>
     args[2] === "HKDF" ? importKey(...args) : refused()) as unknown as typeof subtle.importKey);
 }

@@ -89,4 +89,5 @@ const silent = {
   fatal: ignore,
   success: ignore,
   child: () => silent,
+  // The proxy calls no other method of its logger.
 } as unknown as Parameters<typeof createServer>[1]["components"]["logger"];

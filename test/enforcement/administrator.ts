@@ -1,6 +1,7 @@
 /** The administrator of a test's network, who uses HTTP from a separate machine. */
 import type { Gateway } from "@gatehouse/contract/records/gateway";
 import { expect } from "vitest";
+import type { ReplyBody } from "../../packages/server/src/testing/test-server.ts";
 import type { Prober } from "./namespaces.ts";
 
 interface Answer {
@@ -36,15 +37,13 @@ export class Administrator {
     });
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: what a record holds is what the tests find out
-  async create(path: string, body: object): Promise<any> {
+  async create(path: string, body: object): Promise<ReplyBody> {
     const { status, text } = await this.ask("POST", path, body);
     expect(status, text).toBe(201);
     return JSON.parse(text);
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  async list(path: string): Promise<any[]> {
+  async list(path: string): Promise<ReplyBody[]> {
     const { status, text } = await this.ask("GET", path);
     expect(status, text).toBe(200);
     return JSON.parse(text);

@@ -31,7 +31,7 @@ describe.skipIf(why !== undefined)("DNS answers on real packets", () => {
     gateway.namespace.run("ip", ["link", "add", "bridge", "type", "bridge"]);
     gateway.namespace.run("ip", ["link", "set", "bridge", "up"]);
     world.namespaces.connect(machine, gateway.namespace, "uplink", [`${resolver}/24`]);
-    // The gateway's end of the link joins a bridge of its own, as in other networks of the tests.
+    // The gateway's end of the link joins its own bridge, as in other networks of the tests.
     gateway.namespace.run("ip", ["address", "add", "10.80.1.1/24", "dev", "bridge"]);
     const probers = [new Prober(machine), new Prober(gateway.namespace)] as const;
     await Promise.all(probers.map(({ ready }) => ready));

@@ -105,6 +105,7 @@ describe.skipIf(why !== undefined)("a network whose control plane fails", () => 
   test("rejects an attacker's forged, replayed, altered and foreign-signed configurations", async () => {
     const tamperer = await world.addTamperer();
     await gateway.agent.stop();
+    await until("the end of the old link is recorded", async () => !(await isApplied(gateway)), comesBackMs);
     gateway.agent.start(world.agentArguments(1, tamperer.url));
     const staff = `/tenants/policies/${world.policies.staff}`;
     const isEnforced = async () => (await via(ann, app.ipv4)) !== null;

@@ -88,7 +88,7 @@ const orders = {
     downloads.delete(stream);
     return isAnswered ? via : null;
   },
-  /** Sends an HTTP request and returns the complete response. The status is 0 if there is no response. */
+  /** Sends an HTTP request and returns the complete response. The status is 0 without a response. */
   async request({ url, method, headers, body }) {
     try {
       const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) });

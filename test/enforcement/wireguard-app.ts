@@ -10,6 +10,7 @@ import { expect } from "vitest";
 import { formatWireGuardFile, type Routes } from "../../packages/console/src/pages/my/wireguard-file.ts";
 import { createWireGuardKeys, proveKey } from "../../packages/console/src/pages/my/wireguard-key.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../packages/server/src/platform/secrets/tokens.ts";
+import type { ReplyBody } from "../../packages/server/src/testing/test-server.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { Namespace, Prober } from "./namespaces.ts";
 import { type NetworkWorld, replicaUrl } from "./network-world.ts";
@@ -38,8 +39,7 @@ export class SignedInPerson {
     return new SignedInPerson(prober, token);
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: what a record holds is what the tests find out
-  async ask(method: string, path: string, body?: object): Promise<any> {
+  async ask(method: string, path: string, body?: object): Promise<ReplyBody> {
     const { status, text } = await this.#prober.ask<{ readonly status: number; readonly text: string }>("request", {
       method,
       url: replicaUrl(1) + path,

@@ -62,7 +62,7 @@ describe.skipIf(why !== undefined)("the time from a request to the last packet",
       expect(await provider.ask("logOut", { url: logoutUrl, session: "session-1" })).toBe(200),
   };
 
-  /** Makes Ann have signed in on the device. The change of the device makes all replicas read it. */
+  /** Stores a sign-in of Ann on the device. The change of the device makes all replicas read it. */
   async function signIn(): Promise<void> {
     await database.query(
       `INSERT INTO device_sessions (tenant_id, device_id, signed_in_at, authenticated_at, provider_id, provider_session)

@@ -1,0 +1,99 @@
+/** Layout that only a browser computes: nothing is cut off, covered or broken inside words. */
+import type { Locator } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { hasBrowser } from "./console-world.ts";
+import { button, heading, inDialog, isQuiet, storyWorld, warnIfSkipped } from "./story-world.ts";
+
+warnIfSkipped();
+
+const boxOf = async (part: Locator) => (await part.boundingBox()) ?? expect.fail("the part is not on the screen");
+
+describe.runIf(hasBrowser)("an administrator", () => {
+  const given = storyWorld();
+
+  test("sees the buttons and the notices of a long form at once, wherever it is scrolled", async () => {
+    const visit = await given.visit();
+    const { page } = visit;
+    await page.setViewportSize({ width: 1280, height: 600 });
+    await visit.open("/policies?new=1");
+    await page.getByRole("textbox", { name: "Name" }).fill("Unfinished");
+    await inDialog(visit, "Cancel").click();
+    for (const part of [page.getByRole("alert"), inDialog(visit, "Keep editing"), inDialog(visit, "Review")]) {
+      const { y, height } = await boxOf(part);
+      expect(y).toBeGreaterThanOrEqual(0);
+      expect(y + height).toBeLessThanOrEqual(600);
+    }
+    await inDialog(visit, "Discard").click();
+    await visit.leave();
+  });
+
+  test("sees every kind of condition that a rule can have", async () => {
+    const visit = await given.visit();
+    const { page } = visit;
+    await visit.open("/admission-rules?new=1");
+    await button(visit, "Add condition").click();
+    const items = page.getByRole("menuitem");
+    await items.first().waitFor();
+    const covered = await page.evaluate<string[]>(`[...document.querySelectorAll("[role=menuitem]")].flatMap((item) => {
+      const { left, top, width, height } = item.getBoundingClientRect();
+      const shown = document.elementFromPoint(left + width / 2, top + height / 2);
+      return item.contains(shown) ? [] : [item.textContent];
+    })`);
+    expect(covered).toEqual([]);
+    await visit.leave();
+  });
+
+  test("reads the names in the trail with their descenders", async () => {
+    const visit = await given.visit();
+    await visit.open(`/policies/${await given.idOf("policies", "Engineering tools")}`);
+    await heading(visit, "Engineering tools").waitFor();
+    await visit.page.locator(".trail *").first().waitFor();
+    const cut = await visit.page.evaluate<string[]>(`[...document.querySelectorAll(".trail *")]
+      .filter((part) => part.scrollHeight > part.clientHeight + 1 && part.clientHeight > 0)
+      .map((part) => part.outerHTML)`);
+    expect(cut).toEqual([]);
+    await visit.leave();
+  });
+
+  test("sees long host names wrap inside the list", async () => {
+    const name = "Long name";
+    const address = `${"very-long-label.".repeat(12)}example.com`;
+    const resource = { name, type: "PRIVATE", addresses: [{ address, protocols: [] }] };
+    await given.client.must.post("/tenants/resources", resource);
+    const visit = await given.visit();
+    const { page } = visit;
+    await visit.open("/resources?q=Long name");
+    await page.getByRole("link", { name }).waitFor();
+    await isQuiet(visit);
+    const list = page.getByRole("region", { name: "Resources" });
+    const excess = await list.evaluate(
+      (element: { readonly scrollWidth: number; readonly clientWidth: number }) =>
+        element.scrollWidth - element.clientWidth,
+    );
+    expect(excess).toBeLessThanOrEqual(0);
+    await visit.leave();
+  });
+
+  test("sees all columns of the access graph at 1024 pixels, and the mark of its library beside them", async () => {
+    const visit = await given.visit({ width: 1024 });
+    const { page } = visit;
+    await visit.open("/access?view=graph");
+    await page.locator(".graph-node").getByText("Frankfurt 1").waitFor();
+    await isQuiet(visit);
+    const frame = await boxOf(page.locator(".react-flow"));
+    const edge = frame.x + frame.width;
+    const rightmost = async () => {
+      const boxes = await Promise.all((await page.locator(".graph-node").all()).map(boxOf));
+      return Math.max(...boxes.map(({ x, width }) => x + width));
+    };
+    await expect.poll(rightmost).toBeLessThanOrEqual(edge);
+    const mark = await boxOf(page.locator(".react-flow__attribution"));
+    const nodes = await Promise.all((await page.locator(".graph-node").all()).map(boxOf));
+    const covers = nodes.filter(
+      ({ x, y, width, height }) =>
+        x < mark.x + mark.width && mark.x < x + width && y < mark.y + mark.height && mark.y < y + height,
+    );
+    expect(covers).toEqual([]);
+    await visit.leave();
+  });
+});
