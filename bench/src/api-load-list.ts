@@ -6,7 +6,7 @@ export interface ApiLoad {
   readonly name: string;
   /** The bytes that bare Fastify sends in comparison. */
   readonly like: "record" | "page";
-  /** The least share of bare Fastify's throughput. */
+  /** The lowest acceptable share of bare Fastify's throughput. */
   readonly target?: number;
   /** The highest p99, in milliseconds. */
   readonly targetP99?: number;
@@ -15,7 +15,7 @@ export interface ApiLoad {
   readonly changing?: true;
 }
 
-/** Pages of which every request asks for a different one. */
+/** Pages that differ between all requests. */
 const differentPages = 5_000;
 export const firstPage = "/tenants/resources?limit=50&sort=name&filter[type]=PRIVATE";
 

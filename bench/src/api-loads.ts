@@ -45,7 +45,7 @@ const sizes = { small: 1_000, middle: 100_000, large: quick ? 200_000 : 1_000_00
 /** Requests of each tenant in the growth measurement; the first pages, in turn. */
 const growthRequests = quick ? 500 : 2_000;
 const firstPages = 5;
-/** The most of the p99 of a page with many records, compared with that of few. */
+/** The highest acceptable ratio of the p99 with many records to the p99 with few. */
 const growthTarget = 1.2;
 const nameWidth = 62;
 /** MiB. */
@@ -128,7 +128,7 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
   await owner.end();
 }
 
-interface Measured extends LoadResult {
+interface Measured extends Omit<LoadResult, "processorSeconds"> {
   /** Microseconds of processor time for each request. */
   readonly serverCpu: number;
   readonly postgresCpu: number;

@@ -1,7 +1,7 @@
 /**
  * All performance targets in one table: reads and writes of the API, batches of users, configurations, pages deep in a
- * list, previews, decisions over HTTP and first connections of gateways. Each part is a benchmark of its own, whose
- * output precedes the table.
+ * list, previews, decisions over HTTP, large tenants and first connections of gateways. Each part is a separate
+ * benchmark, whose output precedes the table.
  *
  *     npm run bench:api [-- --quick] [--only=loads,writes,…]
  *
@@ -35,6 +35,12 @@ const parts: Readonly<Record<string, Part>> = {
     flags: ["--no-turbo-inline-js-wasm-calls"],
   },
   evaluations: { module: "./evaluations.js", complete: [], quick: ["--quick"] },
+  "large-tenant": {
+    module: "./large-tenant.js",
+    complete: [],
+    quick: ["--quick"],
+    flags: ["--max-old-space-size=6144"],
+  },
   propagation: {
     module: "./propagation.js",
     complete: ["--gateways=1000", "--devices=30000"],
@@ -53,7 +59,7 @@ process.stdout.write(`\n${tableOf(rows)}\n`);
 /** @returns a row that says so if the benchmark failed */
 async function measure(name: string): Promise<readonly TargetRow[]> {
   const part = parts[name];
-  if (part === undefined) throw new Error(`There is no part "${name}". Use ${Object.keys(parts).join(", ")}.`);
+  if (part === undefined) throw new Error(`Unknown part "${name}". Use ${Object.keys(parts).join(", ")}.`);
   process.stdout.write(`\n${name}\n`);
   const found: TargetRow[] = [];
   const child = fork(fileURLToPath(new URL(part.module, import.meta.url)), options.quick ? part.quick : part.complete, {

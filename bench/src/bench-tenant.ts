@@ -8,6 +8,8 @@ export interface ServerAnnouncement {
   readonly blocks: string;
   readonly operatorKey: string;
   readonly database: pg.ClientConfig;
+  /** The process of the embedded PostgreSQL; undefined if another is used. */
+  readonly postgresPid?: number | undefined;
 }
 
 export interface BenchTenant {

@@ -18,6 +18,8 @@ export interface ChildServer<Announcement> {
   memory(): { readonly now: number; readonly highest: number } | undefined;
   /** Processor time that the process has used, in seconds. Undefined if the system has no /proc. */
   processorSeconds(): number | undefined;
+  /** Processor time that the process's main thread has used, in seconds. Undefined if the system has no /proc. */
+  mainThreadSeconds(): number | undefined;
   /** The system calls with which the process has written. Undefined if the system has no /proc. */
   writeCalls(): number | undefined;
   stop(): Promise<void>;
@@ -49,6 +51,7 @@ export async function startChild<Announcement>(
       return now === undefined || highest === undefined ? undefined : { now, highest };
     },
     processorSeconds: () => processorSecondsOf(child.pid),
+    mainThreadSeconds: () => statisticsOf(child.pid, `/proc/${child.pid}/task/${child.pid}/stat`)?.seconds,
     writeCalls: () => writeCallsOf(child.pid),
     async stop() {
       if (child.exitCode !== null) return;
@@ -80,6 +83,7 @@ export function processorSecondsOf(pid: number | undefined): number | undefined 
 /** Linux reports times in hundredths of a second in /proc. */
 function statisticsOf(
   pid: number | undefined,
+  file = `/proc/${pid}/stat`,
 ):
   | { readonly parent: number | undefined; readonly seconds: number; readonly secondsOfEndedChildren: number }
   | undefined {
@@ -87,7 +91,7 @@ function statisticsOf(
   try {
     // The second field, the program's name, may hold any characters. The other fields are counted from its closing
     // parenthesis.
-    const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(/\) (?!.*\) )/s);
+    const [, fields = ""] = readFileSync(file, "utf8").split(/\) (?!.*\) )/s);
     const numbers = fields.split(" ").map(Number);
     const [user = Number.NaN, system = Number.NaN, endedUser = 0, endedSystem = 0] = numbers.slice(11, 15);
     if (Number.isNaN(user + system)) return undefined;

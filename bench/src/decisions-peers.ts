@@ -178,6 +178,6 @@ function append(lists: Map<string, string[]>, key: string, value: string): void 
 
 function known<Value>(values: ReadonlyMap<string, Value>, id: string): Value {
   const value = values.get(id);
-  if (value === undefined) throw new RangeError(`There is no ${id}.`);
+  if (value === undefined) throw new RangeError(`Unknown record ${id}.`);
   return value;
 }

@@ -80,11 +80,11 @@ export function makeQuestions({ devices, resources, policies }: TenantFacts, cou
 }
 
 /** All records except the policies, which refer to them. */
-export function makeDirectory(): Directory {
+export function makeDirectory(counts: Omit<typeof sizes, "policies"> = sizes): Directory {
   const dice = new Dice(1);
-  const groups = Array.from({ length: sizes.groups }, (_, index) => ({ id: dice.id(), name: `Group ${index}` }));
+  const groups = Array.from({ length: counts.groups }, (_, index) => ({ id: dice.id(), name: `Group ${index}` }));
   const someGroups = (most: number) => dice.some(most, () => dice.of(groups).id);
-  const users = Array.from({ length: sizes.users }, (_, index) => ({
+  const users = Array.from({ length: counts.users }, (_, index) => ({
     id: dice.id(),
     email: `user-${index}@example.com`,
     firstName: "First",
@@ -93,7 +93,7 @@ export function makeDirectory(): Directory {
     groups: someGroups(5),
     attributes: { department: dice.of(["Engineering", "Sales", "Support"]), level: dice.below(10) },
   }));
-  const devices = Array.from({ length: sizes.devices }, (_, index) => ({
+  const devices = Array.from({ length: counts.devices }, (_, index) => ({
     id: dice.id(),
     userId: users[index % users.length]?.id ?? null,
     active: true,
@@ -113,7 +113,7 @@ export function makeDirectory(): Directory {
     load: null,
     roundTripTimeMs: null,
   }));
-  const resources = Array.from({ length: sizes.resources }, (_, index) => ({
+  const resources = Array.from({ length: counts.resources }, (_, index) => ({
     id: dice.id(),
     name: `Resource ${index}`,
     type: "PRIVATE" as const,

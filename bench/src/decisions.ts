@@ -38,7 +38,7 @@ const wanted = new Set(only?.split(",") ?? parts);
 for (const name of wanted)
   assert(
     parts.some((part) => part === name),
-    `There is no part "${name}".`,
+    `Unknown part "${name}".`,
   );
 
 const wordsOf = { Plain: "no rules", Rules: "a fifth with rules" } as const;

@@ -1,9 +1,13 @@
 /**
  * Decisions over HTTP, in batches: `POST /access/v1/evaluations`.
  *
- *     npm run bench:evaluations [-- --quick]
+ *     npm run bench:evaluations [-- --quick] [--profile=FILE]
+ *
+ * `--profile` writes a CPU profile of the server.
  */
+import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
+import { parseArgs } from "node:util";
 import { makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
 import { startChild } from "./child-server.ts";
 import { addPolicies, makeDirectory, makeQuestions } from "./decisions-tenant.ts";
@@ -11,7 +15,10 @@ import { run } from "./load.ts";
 import { seedFacts } from "./seed-facts.ts";
 import { reportTarget } from "./targets.ts";
 
-const quick = process.argv.includes("--quick");
+const { values: options } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, profile: { type: "string" } },
+});
+const { quick, profile } = options;
 const batch = 50;
 /** Different bodies, sent in turn. */
 const bodyCount = 200;
@@ -36,9 +43,13 @@ try {
     connections: 16,
   };
   await run({ ...load, seconds: 2 });
+  if (profile !== undefined) await fetch(`${announcement.blocks}/profile/start`);
   const before = server.processorSeconds() ?? Number.NaN;
   const { perSecond, p50, p99, failures } = await run({ ...load, seconds });
   const used = (server.processorSeconds() ?? Number.NaN) - before;
+  if (profile !== undefined) {
+    await writeFile(profile, await (await fetch(`${announcement.blocks}/profile/stop`)).text());
+  }
   const decisions = perSecond * seconds * batch;
   print(`Node ${process.version}, ${cpus().length} cores; batches of ${batch}, ${load.connections} connections`);
   print(

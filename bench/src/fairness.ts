@@ -4,11 +4,15 @@
  *
  *     npm run bench:fairness [-- --quick] [--only=NAME]
  *
- * Reports, for each kind of request, the longest block of the server's event loop, and the neighbour's latency and
- * throughput compared with those on a quiet server.
+ * Reports, for each kind of request, the longest block of the server's event loop, the most processor time between two
+ * turns of it, the longest pause for garbage collection, and the neighbour's latency and throughput compared with those
+ * on a quiet server. A block that is longer than its processor time waited for a processor. The last columns show the
+ * processor time of each part, in processors: the server's main thread, its other threads, PostgreSQL, and the clients
+ * of both tenants.
  */
+import { type AttackResult, type RunningAttack, startAttack } from "./attack.ts";
 import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
-import { startChild } from "./child-server.ts";
+import { processorSecondsOfGroup, startChild } from "./child-server.ts";
 import { type LoadResult, run } from "./load.ts";
 import { seedFacts } from "./seed-facts.ts";
 import { slowTenant } from "./slow-tenant.ts";
@@ -30,9 +34,6 @@ interface Attack {
   readonly prepare?: object;
 }
 
-/** Numbers the records that attacks write. */
-let written = 0;
-
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 const server = await startChild<ServerAnnouncement>("./server-process.js");
@@ -40,13 +41,15 @@ try {
   const { announcement } = server;
   const neighbour = await makeBenchTenant(announcement, "Neighbour");
   await longestBlock(announcement);
-  const quiet = await measured(neighbour, announcement);
-  print(`| attack | longest block (ms) | answers | neighbour p50 (ms) | p99 (ms) | requests/s | of quiet |`);
-  print(`|---|---|---|---|---|---|---|`);
-  print(row("none", await longestBlock(announcement), "", quiet, quiet));
+  const quiet = await measured(neighbour);
+  print(
+    `| attack | longest block (ms) | processor time (ms) | garbage collection (ms) | answers | neighbour p50 (ms) | p99 (ms) | requests/s | of quiet | server thread | other threads | PostgreSQL | neighbour | attacker |`,
+  );
+  print(`|---|---|---|---|---|---|---|---|---|---|---|---|---|---|`);
+  print(row("none", await longestBlock(announcement), quiet, quiet));
   for (const [index, { name }] of attacks(slowTenant(1)).entries()) {
-    if (only !== undefined && !name.includes(only)) continue;
-    // Each attack has a tenant of its own, whose rate is unused.
+    if (only !== undefined && !only.split(",").some((part) => name.includes(part))) continue;
+    // Each attack has its own tenant, whose rate is unused.
     const attacker = await makeBenchTenant(announcement, `Attacker ${index}`);
     const facts = slowTenant(userCount);
     await seedFacts(announcement.database, attacker.id, facts);
@@ -56,14 +59,8 @@ try {
       await attacker.call("POST", "/tenants/configuration/apply", JSON.stringify(attack.prepare));
     }
     await longestBlock(announcement);
-    const stop = { isSet: false };
-    const answers = new Map<number, number>();
-    const running = Array.from({ length: attackers }, () => repeat(attacker, announcement.url, attack, stop, answers));
-    const result = await measured(neighbour, announcement);
-    stop.isSet = true;
-    await Promise.all(running);
-    const statuses = [...answers].map(([status, count]) => `${count} × ${status}`).join(", ");
-    print(row(attack.name, await longestBlock(announcement), statuses, result, quiet));
+    const result = await measured(neighbour, start(attacker, attack));
+    print(row(attack.name, await longestBlock(announcement), result, quiet));
   }
 } finally {
   await server.stop();
@@ -146,43 +143,78 @@ function attacks({ users, resources }: ReturnType<typeof slowTenant>): readonly 
   ];
 }
 
-async function repeat(
-  { key }: BenchTenant,
-  url: string,
-  { method, path, body }: Attack,
-  stop: { readonly isSet: boolean },
-  answers: Map<number, number>,
-): Promise<void> {
-  while (!stop.isSet) {
-    written += 1;
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: { apikey: key, ...(body === undefined ? {} : { "content-type": "application/json" }) },
-      ...(body === undefined ? {} : { body: body.replaceAll("[<id>]", String(written)) }),
-    });
-    await response.arrayBuffer();
-    answers.set(response.status, (answers.get(response.status) ?? 0) + 1);
-    // A client that ignores Retry-After, but not one that only floods.
-    if (response.status === 429) await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+function start({ key }: BenchTenant, { method, path, body }: Attack): RunningAttack {
+  const headers = { apikey: key, ...(body === undefined ? {} : { "content-type": "application/json" }) };
+  return startAttack({ url: `${server.announcement.url}${path}`, method, headers, body, connections: attackers });
 }
 
-/** The neighbour reads records and decides. */
-function measured(tenant: BenchTenant, { url }: ServerAnnouncement): Promise<LoadResult> {
-  return run({
+/** Processor time in processors: seconds in each second of the measurement. */
+interface Usage {
+  readonly thread: number;
+  readonly otherThreads: number;
+  readonly postgres: number;
+  readonly neighbour: number;
+  readonly attacker: number;
+}
+
+interface Measured {
+  readonly load: LoadResult;
+  readonly answers: AttackResult["answers"];
+  readonly usage: Usage;
+}
+
+/** The neighbour reads records and decides, while an attack runs. */
+async function measured(tenant: BenchTenant, attack?: RunningAttack): Promise<Measured> {
+  const { url, postgresPid } = server.announcement;
+  const before = { at: performance.now(), ...serverSeconds(postgresPid) };
+  const load = await run({
     url: `${url}/tenants/groups?limit=10`,
     method: "GET",
     headers: { apikey: tenant.key },
     connections: 4,
     seconds,
   });
+  const after = { at: performance.now(), ...serverSeconds(postgresPid) };
+  const { answers, processorSeconds } = (await attack?.stop()) ?? { answers: [], processorSeconds: 0 };
+  const elapsed = (after.at - before.at) / 1_000;
+  const thread = (after.thread - before.thread) / elapsed;
+  return {
+    load,
+    answers,
+    usage: {
+      thread,
+      otherThreads: (after.process - before.process) / elapsed - thread,
+      postgres: (after.postgres - before.postgres) / elapsed,
+      neighbour: load.processorSeconds / elapsed,
+      attacker: processorSeconds / elapsed,
+    },
+  };
 }
 
-async function longestBlock({ blocks }: ServerAnnouncement): Promise<number> {
-  return Number(await (await fetch(blocks)).text());
+function serverSeconds(postgresPid: number | undefined) {
+  return {
+    thread: server.mainThreadSeconds() ?? Number.NaN,
+    process: server.processorSeconds() ?? Number.NaN,
+    postgres: processorSecondsOfGroup(postgresPid) ?? Number.NaN,
+  };
 }
 
-function row(name: string, block: number, statuses: string, result: LoadResult, quiet: LoadResult): string {
-  const share = (result.perSecond / quiet.perSecond).toFixed(2);
-  return `| ${name} | ${block.toFixed(1)} | ${statuses} | ${result.p50} | ${result.p99} | ${Math.round(result.perSecond)} | ${share} |`;
+interface Stretches {
+  readonly wallMs: number;
+  readonly processorMs: number;
+  readonly collectionMs: number;
+}
+
+/** The longest stretches of the event loop since the last call. */
+async function longestBlock({ blocks }: ServerAnnouncement): Promise<Stretches> {
+  return (await (await fetch(`${blocks}/stretches`)).json()) as Stretches; // the type of this route
+}
+
+function row(name: string, block: Stretches, { load, answers, usage }: Measured, quiet: Measured): string {
+  const share = (load.perSecond / quiet.load.perSecond).toFixed(2);
+  const statuses = answers.map(([status, count]) => `${count} × ${status}`).join(", ");
+  const { thread, otherThreads, postgres, neighbour, attacker } = usage;
+  const stretches = [block.wallMs, block.processorMs, block.collectionMs].map((ms) => ms.toFixed(1)).join(" | ");
+  const times = [thread, otherThreads, postgres, neighbour, attacker].map((time) => time.toFixed(2)).join(" | ");
+  return `| ${name} | ${stretches} | ${statuses} | ${load.p50} | ${load.p99} | ${Math.round(load.perSecond)} | ${share} | ${times} |`;
 }

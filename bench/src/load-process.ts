@@ -7,6 +7,7 @@ import type { Load, LoadResult } from "./load.ts";
 
 const load = JSON.parse(await text(process.stdin)) as Load; // as `run` writes it
 const { url, paths, method = "GET", headers = {}, body, bodies, connections, seconds } = load;
+const before = process.cpuUsage();
 const result = await autocannon({
   url,
   method,
@@ -25,11 +26,13 @@ function inTurn(requests: readonly object[]): (client: { setRequests(requests: r
   };
 }
 
+const { user, system } = process.cpuUsage(before);
 const answer: LoadResult = {
   requests: result.requests.total,
   perSecond: result.requests.average,
   p50: result.latency.p50,
   p99: result.latency.p99,
   failures: result.non2xx + result.errors,
+  processorSeconds: (user + system) / 1e6,
 };
 process.stdout.write(JSON.stringify(answer));

@@ -23,6 +23,8 @@ export interface LoadResult {
   readonly p50: number;
   readonly p99: number;
   readonly failures: number;
+  /** Processor time of the process that sent the requests, in seconds. */
+  readonly processorSeconds: number;
 }
 
 const loadProcess = fileURLToPath(new URL("./load-process.js", import.meta.url));

@@ -83,6 +83,9 @@ function members(table: string, owner: string, member: string, field: string): s
     CROSS JOIN json_array_elements_text(item.${field}) AS part (id)`;
 }
 
+/** More than the policies of any tenant, because the order of policies is that within one insertion. */
+const recordsAtOnce = 50_000;
+
 /**
  * @param facts with ids that the tenant does not contain yet; the tenant's own rule replaces their rule of type ALLOW
  */
@@ -93,7 +96,12 @@ export async function seedFacts(connection: pg.ClientConfig, tenantId: string, f
     // The data is valid, so triggers and checks of foreign keys are disabled.
     await client.query("SET session_replication_role = replica");
     await client.query("SELECT set_config('app.tenant_id', $1, false)", [tenantId]);
-    for (const [kind, insertion] of insertions) await client.query(insertion, [JSON.stringify(facts[kind])]);
+    for (const [kind, insertion] of insertions) {
+      const records = facts[kind];
+      for (let from = 0; from < records.length; from += recordsAtOnce) {
+        await client.query(insertion, [JSON.stringify(records.slice(from, from + recordsAtOnce))]);
+      }
+    }
     await client.query("UPDATE tenant_generations SET generation = generation + 1 WHERE tenant_id = $1", [tenantId]);
     await client.query("CHECKPOINT");
     await client.query("VACUUM ANALYZE");

@@ -1,18 +1,20 @@
 /**
- * A complete server that benchmarks call from outside. It uses an embedded PostgreSQL of its own, or the one that its
+ * A complete server that benchmarks call from outside. It uses its own embedded PostgreSQL, or the one that its
  * standard input describes. It prints one line of JSON when it is ready.
  */
 import { once } from "node:events";
+import { closeSync, openSync, readSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { Session } from "node:inspector/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { monitorEventLoopDelay, PerformanceObserver, performance } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
+import { warmUpRuleChecks } from "@gatehouse/policy/admission-rules/warm-up-checks";
 import { compose } from "@gatehouse/server/compose";
 import { acceptQueueLength } from "@gatehouse/server/http/app";
 import { migrate } from "@gatehouse/server/platform/db/migrations";
@@ -20,9 +22,12 @@ import { createLog } from "@gatehouse/server/platform/log";
 import { benchMasterKey } from "./master-key.ts";
 
 const given = await text(process.stdin);
-const postgres = given === "" ? await startPostgres() : { connection: JSON.parse(given), stop: async () => undefined };
+const postgres =
+  given === "" ? await startPostgres() : { connection: JSON.parse(given), pid: undefined, stop: async () => undefined };
 const connection = { ...postgres.connection, ssl: false };
 await migrate(connection);
+// A server does this before it listens.
+warmUpRuleChecks();
 const server = await compose({
   connection,
   poolSize: 10,
@@ -45,10 +50,11 @@ const delays = monitorEventLoopDelay({ resolution: resolutionMs });
 delays.enable();
 const profiler = new Session();
 profiler.connect();
+const stretches = meterStretches();
 /**
  * Answers with the longest block of the event loop since the last request, in milliseconds. `/profile/start` and
- * `/profile/stop` begin and end a CPU profile, which the latter answers with. `/memory` answers with the parts of the
- * memory as Node.js reports them.
+ * `/profile/stop` begin and end a CPU profile, with which `/profile/stop` answers. `/memory` answers with the parts of
+ * the memory as Node.js reports them, and `/stretches` with the longest stretches since the last request.
  */
 const blocks = createServer(async ({ url: route }, response) => {
   if (route === "/profile/start") {
@@ -59,6 +65,8 @@ const blocks = createServer(async ({ url: route }, response) => {
     response.end(JSON.stringify((await profiler.post("Profiler.stop")).profile));
   } else if (route === "/memory") {
     response.end(JSON.stringify(process.memoryUsage()));
+  } else if (route === "/stretches") {
+    response.end(JSON.stringify(stretches()));
   } else {
     response.end(String(Math.max(0, delays.max / 1e6 - resolutionMs)));
     delays.reset();
@@ -67,7 +75,7 @@ const blocks = createServer(async ({ url: route }, response) => {
 await once(blocks, "listening");
 const blocksUrl = `http://127.0.0.1:${(blocks.address() as AddressInfo).port}`; // it listens on a port
 process.stdout.write(
-  `${JSON.stringify({ url, blocks: blocksUrl, operatorKey: server.installation.operatorKey, database: postgres.connection })}\n`,
+  `${JSON.stringify({ url, blocks: blocksUrl, operatorKey: server.installation.operatorKey, database: postgres.connection, postgresPid: postgres.pid })}\n`,
 );
 
 process.once("SIGTERM", async () => {
@@ -80,12 +88,49 @@ async function startPostgres() {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-bench-"));
   // If this process is root, PostgreSQL runs as another user, which must be able to enter the folder.
   await chmod(folder, 0o711);
-  const { connection, stop } = await startEmbeddedPostgres({ dataDir: folder, log: () => undefined });
+  const { connection, pid, stop } = await startEmbeddedPostgres({ dataDir: folder, log: () => undefined });
   return {
     connection,
+    pid,
     stop: async () => {
       await stop();
       await rm(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/**
+ * Measures the stretches between two turns of the event loop. On a machine with fewer processors than processes, a
+ * stretch also contains the time in which other processes ran, so its processor time is measured too: that of this
+ * thread, as the kernel accounts it.
+ *
+ * @returns a function that returns the longest since its last call, in milliseconds
+ */
+function meterStretches(): () => object {
+  const text = Buffer.alloc(100);
+  const processorMs = () => {
+    const file = openSync(`/proc/self/task/${process.pid}/schedstat`, "r");
+    try {
+      return Number(text.toString("latin1", 0, readSync(file, text, 0, text.length, 0)).split(" ", 1)[0]) / 1e6;
+    } finally {
+      closeSync(file);
+    }
+  };
+  let longest = { wallMs: 0, processorMs: 0, collectionMs: 0 };
+  let at = performance.now();
+  let used = processorMs();
+  setInterval(() => {
+    const [now, usedNow] = [performance.now(), processorMs()];
+    longest.wallMs = Math.max(longest.wallMs, now - at);
+    longest.processorMs = Math.max(longest.processorMs, usedNow - used);
+    [at, used] = [now, usedNow];
+  }, 1).unref();
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) longest.collectionMs = Math.max(longest.collectionMs, duration);
+  }).observe({ entryTypes: ["gc"] });
+  return () => {
+    const found = longest;
+    longest = { wallMs: 0, processorMs: 0, collectionMs: 0 };
+    return found;
   };
 }

@@ -12,6 +12,15 @@ const derPrefix = Buffer.from("302a300506032b6570032100", "hex");
 /** Created once for all agents of a tenant. */
 const publicKeys = new Map<string, KeyObject>();
 
+let addresses = 0;
+
+/** Linux accepts every address of 127.0.0.0/8 on its loopback interface. */
+function nextLoopbackAddress(): string | undefined {
+  if (process.platform !== "linux") return undefined;
+  addresses += 1;
+  return `127.${1 + (addresses >> 16)}.${(addresses >> 8) & 255}.${addresses & 255}`;
+}
+
 export interface LinkPlace {
   /** The server's URL, `http://…`. */
   readonly url: string;
@@ -24,6 +33,8 @@ type Welcome = { readonly type: "welcome"; readonly signingKey: string };
 export abstract class SimulatedAgent<Message extends { readonly type: string }> {
   readonly id: string;
   readonly #token: string;
+  /** Each agent has its own address, because a server limits the connections of one address. */
+  readonly #localAddress = nextLoopbackAddress();
   #webSocket: WebSocket | undefined;
   #parts = new PartsReader();
   #key: KeyObject | undefined;
@@ -48,6 +59,7 @@ export abstract class SimulatedAgent<Message extends { readonly type: string }> 
     const webSocket = new WebSocket(url.replace(/^http/, "ws") + path, subprotocol, {
       headers: { authorization: `Bearer ${this.#token}` },
       perMessageDeflate: false,
+      localAddress: this.#localAddress,
     });
     this.#webSocket = webSocket;
     this.#parts = new PartsReader();

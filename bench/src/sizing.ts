@@ -206,11 +206,23 @@ async function each<Item, Result>(
   await Promise.all(
     Array.from({ length: callers }, async () => {
       for (let index = next++; index < items.length; index = next++) {
-        results[index] = await work(items[index] as Item, index); // the index is within the list
+        results[index] = await untilAvailable(() => work(items[index] as Item, index)); // the index is within the list
       }
     }),
   );
   return results;
+}
+
+/** Repeats a call to which a busy machine did not respond in time. */
+async function untilAvailable<Result>(call: () => Promise<Result>): Promise<Result> {
+  for (let retries = 30; ; retries -= 1) {
+    try {
+      return await call();
+    } catch (error) {
+      if (retries === 0 || !String(error).includes("database_unavailable")) throw error;
+      await pause(1_000);
+    }
+  }
 }
 
 function mebibytes(bytes: number): string {

@@ -1,4 +1,4 @@
-/** Results of benchmarks beside their targets. `npm run bench:api` collects those of several benchmarks. */
+/** Results of benchmarks beside their targets. `npm run bench:api` collects the results of several benchmarks. */
 
 export interface TargetRow {
   readonly name: string;

@@ -1,0 +1,175 @@
+/**
+ * A tenant with a million users, and a tenant with a thousand enforced access tests.
+ *
+ *     npm run bench:large-tenant [-- --quick] [--only=model,tests]
+ *
+ * `model` measures the time of the first decision after a start, for which the server loads the tenant's model from the
+ * database, and the server's memory. `tests` measures writes that must pass all enforced access tests. The facts of a
+ * million users need about 4 GiB in this process.
+ */
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import pg from "pg";
+import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
+import { startChild } from "./child-server.ts";
+import { addPolicies, makeDirectory, makeQuestions, sizes } from "./decisions-tenant.ts";
+import { startMeasuredPostgres } from "./measured-postgres.ts";
+import { seedFacts } from "./seed-facts.ts";
+import { reportTarget } from "./targets.ts";
+
+const { values: options } = parseArgs({
+  options: { quick: { type: "boolean", default: false }, only: { type: "string", default: "model,tests" } },
+});
+const { quick } = options;
+const parts = options.only.split(",");
+const large = { ...sizes, users: 1_000_000, devices: 1_500_000, resources: 100_000 };
+const tests = quick ? 100 : 1_000;
+const targets = { loadSeconds: 15, mebibytes: 1_500, groupSeconds: 1, everyoneSeconds: 10 };
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+print(`Node ${process.version}, ${cpus().length} cores`);
+const postgres = await startMeasuredPostgres();
+try {
+  if (parts.includes("model")) await measureModel();
+  if (parts.includes("tests")) await measureTests();
+} finally {
+  await postgres.stop();
+}
+
+async function measureModel(): Promise<void> {
+  const facts = addPolicies(makeDirectory(quick ? sizes : large), 10_000, 0.2);
+  const [question] = makeQuestions(facts, 1);
+  const { users, devices, resources } = facts;
+  const name = `${count(users)} users, ${count(devices)} devices, ${count(resources)} resources`;
+  let tenant = await withServer(async (announcement) => {
+    const made = await makeBenchTenant(announcement, "Large");
+    await seedFacts(postgres.connection, made.id, facts);
+    return made;
+  });
+  await withServer(async (announcement, memory) => {
+    tenant = { ...tenant, call: callOf(announcement, tenant.key) };
+    const before = memory()?.now ?? Number.NaN;
+    const startedAt = performance.now();
+    await tenant.call("POST", "/access/v1/evaluation", JSON.stringify(evaluationOf(question)));
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const { now, highest } = memory() ?? { now: Number.NaN, highest: Number.NaN };
+    print(`${name}: the first decision took ${seconds.toFixed(1)} s`);
+    const used = now - before;
+    print(
+      `memory (RSS): ${before.toFixed(0)} MiB before, ${used.toFixed(0)} MiB more, ${highest.toFixed(0)} MiB at most`,
+    );
+    reportTarget({
+      name,
+      figure: `loaded in ${seconds.toFixed(1)} s`,
+      target: `≤ ${targets.loadSeconds} s`,
+      isReached: seconds <= targets.loadSeconds,
+    });
+    reportTarget({
+      name,
+      figure: `${used.toFixed(0)} MiB`,
+      target: `≤ ${targets.mebibytes} MiB`,
+      isReached: used <= targets.mebibytes,
+    });
+  });
+}
+
+async function measureTests(): Promise<void> {
+  const facts = addPolicies(makeDirectory(), 2_000, 0.2);
+  // Nobody may reach the tested resources, which no policy names.
+  const tested = facts.resources.slice(0, tests).map(({ id }) => id);
+  const isTested = new Set(tested);
+  const policies = facts.policies.map((policy) => ({
+    ...policy,
+    allResources: false,
+    resources: policy.resources.filter((id) => !isTested.has(id)),
+  }));
+  await withServer(async (announcement) => {
+    const tenant = await makeBenchTenant(announcement, "Tests");
+    await seedFacts(postgres.connection, tenant.id, { ...facts, policies });
+    await insertTests(tenant.id, tested);
+    const resources = facts.resources.slice(tests, tests + 10).map(({ id }) => id);
+    const [group] = facts.groups;
+    await tenant.call("POST", "/access/v1/evaluation", JSON.stringify(evaluationOf(makeQuestions(facts, 1)[0])));
+    const all = count([...facts.users, ...facts.devices]);
+    const subjects = `${tests.toLocaleString("en")} enforced access tests, ${all} subjects`;
+    await measureWrite(tenant, `${subjects}: a policy for one group`, targets.groupSeconds, {
+      groups: [group?.id],
+      resources,
+    });
+    await measureWrite(tenant, `${subjects}: a policy for everyone`, targets.everyoneSeconds, {
+      allUsers: true,
+      resources,
+    });
+  });
+}
+
+async function measureWrite(tenant: BenchTenant, name: string, most: number, settings: object): Promise<void> {
+  const policy = { name, type: "PRIVATE", action: true, ...settings };
+  const startedAt = performance.now();
+  const failure = await tenant.call("POST", "/tenants/policies", JSON.stringify(policy)).then(
+    () => undefined,
+    (error: unknown) => String(error).slice(0, 200),
+  );
+  const seconds = (performance.now() - startedAt) / 1_000;
+  print(`${name}: ${seconds.toFixed(2)} s${failure === undefined ? "" : `; ${failure}`}`);
+  const figure = failure === undefined ? `${seconds.toFixed(2)} s` : "refused";
+  reportTarget({ name, figure, target: `≤ ${most} s`, isReached: failure === undefined && seconds <= most });
+}
+
+async function insertTests(tenantId: string, resourceIds: readonly string[]): Promise<void> {
+  const client = new pg.Client(postgres.connection);
+  await client.connect();
+  try {
+    await client.query("SET session_replication_role = replica");
+    await client.query(
+      `INSERT INTO access_tests (tenant_id, id, created_at, updated_at, name, enforced, subject_type, device,
+                                 resource_type, resource_id, expected)
+       SELECT $1, gen_random_uuid(), now(), now(), 'Test ' || tested.place, true, 'everyone', '"any"', 'resource',
+              tested.id, 'denied'
+       FROM unnest($2::text[]) WITH ORDINALITY AS tested (id, place)`,
+      [tenantId, resourceIds],
+    );
+    await client.query("UPDATE tenant_generations SET generation = generation + 1 WHERE tenant_id = $1", [tenantId]);
+  } finally {
+    await client.end();
+  }
+}
+
+async function withServer<Result>(
+  work: (
+    announcement: ServerAnnouncement,
+    memory: () => { readonly now: number; readonly highest: number } | undefined,
+  ) => Promise<Result>,
+): Promise<Result> {
+  const server = await startChild<ServerAnnouncement>("./server-process.js", JSON.stringify(postgres.connection), [
+    "--max-old-space-size=6144",
+  ]);
+  try {
+    return await work(server.announcement, server.memory);
+  } finally {
+    await server.stop();
+  }
+}
+
+function callOf({ url }: ServerAnnouncement, key: string): BenchTenant["call"] {
+  return async (method, path, body) => {
+    const headers = { apikey: key, "content-type": "application/json" };
+    const response = await fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text.slice(0, 500)}`);
+    return text;
+  };
+}
+
+function evaluationOf(question: ReturnType<typeof makeQuestions>[number] | undefined): object {
+  return {
+    subject: { type: "user", id: question?.subject.userId },
+    action: { name: "connect" },
+    resource: { type: "resource", id: question?.destination.resourceId },
+    context: { deviceId: question?.subject.deviceId },
+  };
+}
+
+function count(records: readonly unknown[]): string {
+  return records.length.toLocaleString("en");
+}
