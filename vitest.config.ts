@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration, type TestUserConfig } from "vitest/config";
+import { RepeatedTests, retry } from "./test/repeated-tests.ts";
 import { SlowestFirst } from "./test/slowest-first.ts";
 import { waitLimitMs } from "./test/wait-limit.ts";
 
@@ -114,6 +115,7 @@ export function runnable(project: Project): TestProjectInlineConfiguration {
       // Limits for what never ends.
       testTimeout: 300_000,
       hookTimeout: 300_000,
+      retry,
       ...project,
       server: { deps: { inline: [/@gatehouse\//] } },
       // Loading the modules again for each file would take longer than most files run.
@@ -123,9 +125,11 @@ export function runnable(project: Project): TestProjectInlineConfiguration {
   };
 }
 
+const jsonReporter = (outputFile: string): ["json", { outputFile: string }] => ["json", { outputFile }];
+
 /** Settings of a run, whatever its projects are. */
 export const root = {
-  reporters: report === undefined ? ["default"] : ["default", ["json", { outputFile: report }]],
+  reporters: ["default", new RepeatedTests(), ...(report === undefined ? [] : [jsonReporter(report)])],
   sequence: { sequencer: SlowestFirst },
 } satisfies TestUserConfig;
 
