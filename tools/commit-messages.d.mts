@@ -1,0 +1,2 @@
+export const longestSubject: number;
+export function commitProblems(message: string): readonly string[];
