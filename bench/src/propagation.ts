@@ -57,6 +57,7 @@ async function measure(shape: Shape): Promise<void> {
     const beats = setInterval(() => gateways.heartbeat(), 10_000);
     print(`\n${name}`);
 
+    const [cpuBefore, serverBefore] = [process.cpuUsage(), server.processorSeconds()];
     const startedAt = performance.now();
     await gateways.connect(announcement.url);
     while (gateways.holding < shape.gateways) await settle(gateways);
@@ -64,6 +65,13 @@ async function measure(shape: Shape): Promise<void> {
     print(
       `first connection: ${seconds(first.lastAcknowledgedAt - startedAt)} until the last of ${first.acknowledged} acknowledged; ${mebibytes(first.bytes)}`,
     );
+    const cpu = server.processorSeconds();
+    const { user, system } = process.cpuUsage(cpuBefore);
+    if (cpu !== undefined && serverBefore !== undefined) {
+      print(
+        `  processor time: server ${(cpu - serverBefore).toFixed(1)} s, simulator ${((user + system) / 1e6).toFixed(1)} s`,
+      );
+    }
     const firstMs = first.lastAcknowledgedAt - startedAt;
     reportTarget({
       name: `first connection of ${gatewayCount} gateways, ${devices} devices`,

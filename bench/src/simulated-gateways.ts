@@ -4,7 +4,12 @@
  * agents would verify it simultaneously, each on its own machine.
  */
 import { createHash, randomBytes } from "node:crypto";
-import type { ConfigurationEnvelope } from "@gatehouse/agent-protocol/gateway/configuration";
+import type {
+  ConfigurationContent,
+  ConfigurationEnvelope,
+  Membership,
+  Peer,
+} from "@gatehouse/agent-protocol/gateway/configuration";
 import {
   applyDifference,
   type ContentTree,
@@ -20,6 +25,7 @@ import {
   type Whole,
 } from "@gatehouse/agent-protocol/gateway/frames";
 import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { HashTree, shareEntry } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { Tokened } from "./linked-tenant.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 
@@ -44,6 +50,34 @@ const nothing = (): Figures => ({
   failures: 0,
   lastAcknowledgedAt: 0,
 });
+
+/** Peers and classes by text, so that the hashes of those that many gateways have are computed once. */
+const peers = new Map<string, Peer>();
+const classes = new Map<string, HashTree<Membership>>();
+
+/** The content as trees that share peers and classes. Each gateway still verifies its own signed root. */
+function sharedTreeOf(content: ConfigurationContent): ContentTree {
+  const sharedPeers = Object.entries(content.peers).map(([key, peer]): [string, Peer] => {
+    const shared = sharedOf(peers, `${key} ${JSON.stringify(peer)}`, () => peer);
+    shareEntry(key, shared);
+    return [key, shared];
+  });
+  const sharedClasses = Object.entries(content.classes).map(([key, members]): [string, HashTree<Membership>] => [
+    key,
+    sharedOf(classes, JSON.stringify(members), () => HashTree.of(Object.entries(members))),
+  ]);
+  return {
+    ...contentTreeOf({ ...content, peers: {}, classes: {} }),
+    peers: HashTree.of(sharedPeers),
+    classes: HashTree.of(sharedClasses.filter(([, members]) => members.size > 0)),
+  };
+}
+
+function sharedOf<Value>(known: Map<string, Value>, text: string, make: () => Value): Value {
+  const value = known.get(text) ?? make();
+  known.set(text, value);
+  return value;
+}
 
 export class SimulatedGateways {
   figures = nothing();
@@ -139,7 +173,7 @@ class Gateway extends SimulatedAgent<ServerMessage> {
     if (message.type === "difference" && base === undefined) return false;
     const content =
       message.type === "whole" || base === undefined
-        ? contentTreeOf((message as Whole).content) // a difference without a base was refused above
+        ? sharedTreeOf((message as Whole).content) // a difference without a base was refused above
         : applyDifference(base, message.difference);
     if (contentRoot(content, sha256) !== root) return false;
     contents.set(root, content);

@@ -12,6 +12,7 @@ const smallMachine: Readonly<Record<string, string>> = {
   max_wal_size: "512MB", // bounds the disk that a quiet installation needs
   jit: "off", // compiling costs more than our short queries take
   max_parallel_workers_per_gather: "0", // many short queries at once beat one that takes every core
+  autovacuum_naptime: "5s", // statistics are renewed soon after a bulk insertion, which makes plans obsolete
   timezone: "UTC",
   // One line per event, without row contents: a DETAIL or STATEMENT line could show a secret.
   log_line_prefix: "%b: ",

@@ -13,6 +13,7 @@ import { compareOrder, configurationName } from "../link/envelope.ts";
 import { randomContent } from "../testing/random-content.ts";
 import { enforcedConfiguration, type GatewayConfiguration, gatewayAgentLink } from "./agent-link.ts";
 import type { ConfigurationContent, ConfigurationHeader } from "./configuration.ts";
+import { configurationFrames } from "./configuration-frames.ts";
 import { type ContentTree, contentOf, contentRoot, contentTreeOf } from "./content-tree.ts";
 import { signedText } from "./envelope.ts";
 import type { AgentMessage, Difference, ServerMessage, Whole } from "./frames.ts";
@@ -116,8 +117,9 @@ class World {
     this.server = link;
     for (const output of outputs) {
       if (output.do === "send") {
-        // Messages arrive as JSON.
-        const message: ServerMessage = JSON.parse(JSON.stringify(output.message));
+        // Messages arrive as JSON. These contents are short, so each message is one frame.
+        const [frame = ""] = configurationFrames(output.message);
+        const message: ServerMessage = JSON.parse(frame);
         this.toAgent.push(message);
         this.recorded.push(message);
         if (link.inFlight !== undefined && link.inFlight.content !== undefined) {

@@ -4,8 +4,11 @@ import type { ConfigurationName } from "../link/envelope.ts";
 import { configurationName } from "../link/envelope.ts";
 import type { HashText } from "../link/hash-tree.ts";
 import type { ConfigurationEnvelope } from "./configuration.ts";
-import { type ContentTree, contentOf, contentRoot, differenceBetween } from "./content-tree.ts";
+import { type ContentTree, contentRoot, differenceBetween } from "./content-tree.ts";
 import type { Difference, FailureReason, Goodbye, Hello, Whole } from "./frames.ts";
+
+/** A message with a configuration. The content of a whole is a tree, whose frames share texts with other gateways. */
+export type OfferedConfiguration = (Omit<Whole, "content"> & { readonly content: ContentTree }) | Difference;
 
 /** The configuration that the gateway should enforce. */
 export interface WantedConfiguration {
@@ -56,7 +59,7 @@ export type ServerLinkEvent =
   | { readonly type: "cut" };
 
 export type ServerLinkOutput =
-  | { readonly do: "send"; readonly message: Whole | Difference }
+  | { readonly do: "send"; readonly message: OfferedConfiguration }
   | { readonly do: "report-applied"; readonly configuration: ConfigurationName }
   | {
       readonly do: "report-failed";
@@ -225,9 +228,9 @@ function offered(link: ServerLink, { sha256, seal }: ServerLinkFunctions): Serve
   const name = configurationName(envelope.header, sha256);
   const base = enforced?.content;
   const inFlight: KnownConfiguration = { name, root, expiresAt: envelope.header.expiresAt, content: wanted.content };
-  const message: Whole | Difference =
+  const message: OfferedConfiguration =
     base === undefined || enforced === undefined
-      ? { type: "whole", envelope, content: contentOf(wanted.content) }
+      ? { type: "whole", envelope, content: wanted.content }
       : {
           type: "difference",
           envelope,

@@ -1,4 +1,5 @@
 import { canonicalJson, type JsonValue } from "./canonical-json.ts";
+import { TextPiece } from "./text-piece.ts";
 
 /** SHA-256 of a text's UTF-8, in lower-case hexadecimal. */
 export type HashText = (text: string) => string;
@@ -8,6 +9,29 @@ const mostInBucket = 16;
 /** The bits of a key's position that each level uses, and the deepest level. */
 const bitsOfLevel = 4;
 const deepest = 8;
+
+/** The hash and the JSON text of an entry that many trees contain. */
+interface SharedEntry {
+  readonly key: string;
+  hash: string | undefined;
+  text: TextPiece | undefined;
+}
+
+const sharedEntries = new WeakMap<object, SharedEntry>();
+
+/**
+ * Remembers the hash and the text of an entry with the value, for all trees that contain it under this key. Without
+ * this, each tree computes them. The value must not change any more.
+ */
+export function shareEntry(key: string, value: object): void {
+  if (sharedEntries.get(value)?.key !== key) sharedEntries.set(value, { key, hash: undefined, text: undefined });
+}
+
+function sharedEntry(key: string, value: unknown): SharedEntry | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const shared = sharedEntries.get(value);
+  return shared?.key === key ? shared : undefined;
+}
 
 /** Entries in the order of their keys. */
 class Bucket<Value> {
@@ -97,6 +121,13 @@ export class HashTree<Value> {
     const list: (readonly [string, Value])[] = [];
     collect(this.#node, list);
     return Object.fromEntries(list);
+  }
+
+  /** Returns the texts of the entries for a JSON object, each after a comma. Values must be JSON. */
+  texts(): TextPiece[] {
+    const texts: TextPiece[] = [];
+    collectTexts(this.#node, texts);
+    return texts;
   }
 
   /** @param changes the new values; undefined removes a key. The last change of a key counts */
@@ -196,6 +227,13 @@ function compare<Value>(
 }
 
 function leafOf(key: string, value: unknown, sha256: HashText): string {
+  const shared = sharedEntry(key, value);
+  if (shared === undefined) return computedLeaf(key, value, sha256);
+  shared.hash ??= computedLeaf(key, value, sha256);
+  return shared.hash;
+}
+
+function computedLeaf(key: string, value: unknown, sha256: HashText): string {
   const content = value instanceof HashTree ? value.root(sha256) : (value as JsonValue); // trees hold JSON or trees
   return sha256(canonicalJson([key, content]));
 }
@@ -211,6 +249,21 @@ function collect<Value>(node: Node<Value>, list: (readonly [string, Value])[]): 
     return;
   }
   for (const [index, key] of node.keys.entries()) list.push([key, node.values[index] as Value]); // as in entriesOf
+}
+
+function collectTexts<Value>(node: Node<Value>, texts: TextPiece[]): void {
+  if (node instanceof Branch) {
+    for (const child of node.children) collectTexts(child, texts);
+    return;
+  }
+  for (let index = 0; index < node.size; index += 1) {
+    const key = node.keys[index] as string; // there are as many keys as entries
+    const value = node.values[index];
+    const shared = sharedEntry(key, value);
+    const text = shared?.text ?? new TextPiece(`,${JSON.stringify(key)}:${JSON.stringify(value)}`);
+    if (shared !== undefined) shared.text = text;
+    texts.push(text);
+  }
 }
 
 function childOf<Value>(branch: Branch<Value>, position: number, level: number): Node<Value> {

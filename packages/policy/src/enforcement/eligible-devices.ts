@@ -1,5 +1,5 @@
 import type { DevicePeer, Peer } from "@gatehouse/agent-protocol/gateway/configuration";
-import { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
+import { HashTree, shareEntry } from "@gatehouse/agent-protocol/link/hash-tree";
 import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
 import { hasEnded } from "../decisions/decide.ts";
 import type { CompiledDevice } from "../model/compiled-device.ts";
@@ -123,7 +123,10 @@ export class EligibleDevices {
     this.#peers = this.#peers.with(
       Array.from(touched, ([key, device]): [string, Peer | undefined] => {
         const peer = device === undefined ? undefined : devicePeer(device);
-        return [key, reusePeer(this.#peers.get(key), peer)];
+        const shared = reusePeer(this.#peers.get(key), peer);
+        // Most gateways have many devices in common.
+        if (shared !== undefined) shareEntry(key, shared);
+        return [key, shared];
       }),
     );
     return touched;

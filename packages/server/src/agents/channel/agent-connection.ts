@@ -131,8 +131,13 @@ export class AgentConnection<
 
   /** Sends a message. A long one is sent in parts, one after the other, so that short messages can go in between. */
   send(message: object): void {
+    this.sendFrames(framesOf(message));
+  }
+
+  /** Sends a message whose frames the caller has made. */
+  sendFrames(frames: Iterable<string>): void {
     if (this.#isClosed) return;
-    const [first = "", ...rest] = framesOf(message);
+    const [first = "", ...rest] = frames;
     if (rest.length === 0 && !this.#isSending) {
       this.#transport.send(first, () => undefined);
       return;

@@ -7,9 +7,9 @@ import type {
   Failed,
   FailureReason,
   Goodbye,
-  ServerMessage,
 } from "@gatehouse/agent-protocol/gateway/frames";
 import {
+  type OfferedConfiguration,
   openServerLink,
   type ServerLink,
   type ServerLinkEvent,
@@ -43,8 +43,8 @@ export interface GatewaySessionParts {
   readonly sha256: HashText;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Sends a message. Messages keep their order. */
-  readonly send: (message: ServerMessage) => void;
+  /** Sends a configuration. Messages keep their order. */
+  readonly send: (message: OfferedConfiguration) => void;
   readonly listener: GatewaySessionListener;
 }
 

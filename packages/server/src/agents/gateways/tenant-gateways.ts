@@ -1,3 +1,4 @@
+import { configurationFrames } from "@gatehouse/agent-protocol/gateway/configuration-frames";
 import { type ContentTree, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { contentForVersion } from "@gatehouse/agent-protocol/gateway/earlier-versions";
 import type { AgentMessage, Heartbeat, Hello } from "@gatehouse/agent-protocol/gateway/frames";
@@ -258,7 +259,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
         gatewayId,
         key,
         sha256,
-        send: (message) => connection.send(message),
+        send: (message) => connection.sendFrames(configurationFrames(message)),
         now: () => clock.now().getTime(),
         listener: this.#listenerOf(connection),
       },

@@ -12,7 +12,7 @@ import { protocolView, readProtocol } from "../protocols/protocols.api.ts";
 import { existingRecords } from "../references/references.api.ts";
 import { readResource, resourceView } from "../resources/resources.api.ts";
 import { readTenantSettings, tenantSettingsView } from "../tenant-settings/tenant-settings.api.ts";
-import { readUsers, userView } from "../users/users.api.ts";
+import { readUser, userView } from "../users/users.api.ts";
 import { readWebhook, webhookView } from "../webhooks/webhooks.api.ts";
 import type { State } from "./plan/recorded-state.ts";
 import type { CurrentState, NeededState } from "./plan/revert-plan.ts";
@@ -33,7 +33,7 @@ function reader<Row>(
 }
 
 const readers: Readonly<Record<string, ReadRecord>> = {
-  user: reader(async (tx, id) => (await readUsers(tx, [id]))[0], userView),
+  user: reader(readUser, userView),
   group: reader(readGroup, auditedGroup),
   device: reader(
     async (tx, id) => (await readDevices(tx, [id]))[0],

@@ -66,7 +66,7 @@ export async function changeUser(
 
 /** @throws AppError not_found */
 export async function requireUser(tx: TenantTx, id: string): Promise<queries.WholeUserRow> {
-  const [row] = await queries.readUsers(tx, [id]);
+  const row = await queries.readUser(tx, id);
   if (row === undefined) throw new AppError("not_found");
   return row;
 }

@@ -32,9 +32,9 @@ export async function activateUser(
   id: string,
   at: Date,
 ): Promise<void> {
-  const [before] = await queries.readUsers(tx, [id]);
+  const before = await queries.readUser(tx, id);
   await queries.updateUserStatus(tx, granted, id, { status: "active", status_before: null }, at);
-  const [after] = await queries.readUsers(tx, [id]);
+  const after = await queries.readUser(tx, id);
   if (before === undefined || after === undefined) throw new Error(`the user ${id} is missing although it was locked`);
   tx.record({
     type: "user",
@@ -69,7 +69,7 @@ export async function createSignedInUser(
   const inserted = await queries.insertUsers(tx, granted, [user], at);
   if (!inserted.has(id)) return undefined;
   await queries.updateUserStatus(tx, granted, id, { status: "active", status_before: null }, at);
-  const [after] = await queries.readUsers(tx, [id]);
+  const after = await queries.readUser(tx, id);
   if (after === undefined) throw new Error(`the user ${id} is missing although it was created`);
   tx.record({ type: "user", id, name: person.email, after: userView(after, at) });
   return id;

@@ -15,7 +15,7 @@ export {
   insertUsers,
   readAllUsers,
   readDeviceLimitOfUser,
-  readUsers,
+  readUser,
   type StoredUser,
   updateUsers,
 } from "./users.queries.ts";

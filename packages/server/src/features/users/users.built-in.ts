@@ -2,7 +2,7 @@ import type { Granted } from "../../platform/authorization/granted.ts";
 import { statement } from "../../platform/db/statement.ts";
 import { newId } from "../../platform/ids.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
-import { readUsers } from "./users.queries.ts";
+import { readUser } from "./users.queries.ts";
 import { userView } from "./users.view.ts";
 
 const insertOwner = statement<
@@ -29,7 +29,7 @@ export async function createOwner(
 ): Promise<{ readonly id: string; readonly email: string }> {
   const id = newId();
   await tx.query(insertOwner, tx.tenantId, id, at, owner.email, owner.groupId, owner.roleId);
-  const [row] = await readUsers(tx, [id]);
+  const row = await readUser(tx, id);
   if (row !== undefined) tx.record({ type: "user", id, name: owner.email, after: userView(row, at) });
   return { id, email: owner.email };
 }

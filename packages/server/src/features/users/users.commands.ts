@@ -27,7 +27,7 @@ export async function listUsers(call: Call<typeof operations.listUsers>): Promis
 
 export async function readUser(call: Call<typeof operations.readUser>): Promise<Outcome> {
   return call.readAnswer({
-    load: async (tx) => (await queries.readUsers(tx, [call.parameters.id]))[0],
+    load: (tx) => queries.readUser(tx, call.parameters.id),
     present: (row) => ({ body: userView(row, call.now), version: row.version }),
     until: (row) => userChangesAt(row, call.now),
   });

@@ -197,8 +197,8 @@ export class Database {
   }
 
   /**
-   * Reads one snapshot with any number of consecutive queries. It holds a connection and old row versions until the
-   * end, so it is for commands at a terminal, not for requests.
+   * Reads one snapshot with any number of consecutive queries. Each has its own time limit. It holds a connection and
+   * old row versions until the end, so it is for commands at a terminal and for loading whole tenants.
    *
    * @throws AppError database_unavailable
    */

@@ -10,7 +10,6 @@ import type { HistoryRow } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
 import type { ChangedFacts, FactRows, PolicyPosition } from "./facts.queries.ts";
 import { changingFacts } from "./model-facts.ts";
-import { sharingTexts } from "./shared-texts.ts";
 
 /** The kinds of facts by type of record. Other types do not affect decisions, or only through these types. */
 export const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {
@@ -57,12 +56,6 @@ export class CachedModel implements TenantModel {
     const usersByEmail = yield* compilingTable(facts.users, ({ email, id }) => [emailKey(email), id]);
     const resourcesByName = yield* compilingTable(facts.resources, ({ name, id }) => [name, id]);
     return new CachedModel(generation, model, usersByEmail, resourcesByName);
-  }
-
-  /** Like `building`, but also changes the facts so that they share equal texts. The caller must own the facts. */
-  static *loading(generation: number, facts: TenantFacts): Work<CachedModel> {
-    yield* sharingTexts(facts);
-    return yield* CachedModel.building(generation, facts);
   }
 
   /** Like `building`, from the latest version of each existing record at the generation. */

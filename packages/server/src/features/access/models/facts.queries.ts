@@ -85,7 +85,9 @@ function namedBy(noun: string, order: string): string {
 }
 
 /** Only policies have an order, the order of evaluation. */
-const orders: Partial<Record<keyof FactRows, string>> = { policies: 'ORDER BY item.type, item."order"' };
+const orders: Partial<Record<keyof FactRows, string>> & { readonly policies: string } = {
+  policies: 'ORDER BY item.type, item."order"',
+};
 
 /** SQL for the ids of records of a type that outbox entries since a generation name. */
 const changed = (type: string) => `SELECT (change ->> 'id')::uuid
@@ -141,6 +143,40 @@ function statements<Parameters extends readonly unknown[]>(
 
 const selectAll = statements<[tenantId: string]>("all", () => "");
 const selectChanged = statements<[tenantId: string, since: number]>("changed", (kind) => ` AND ${changedRows[kind]}`);
+
+/** All kinds but policies, which have an order. */
+export const unorderedKinds = ["users", "groups", "devices", "gateways", "resources", "rules"] as const;
+export type UnorderedKind = (typeof unorderedKinds)[number];
+
+type PageStatement = Statement<FactRows[UnorderedKind][number], [tenantId: string, after: string]>;
+const knownPages = new Map<number, Readonly<Record<UnorderedKind, PageStatement>>>();
+
+/** The statements that read a page of each kind after an id. The size is a part of them, so that it is planned for. */
+export function pageStatements(pageSize: number): Readonly<Record<UnorderedKind, PageStatement>> {
+  const known = knownPages.get(pageSize);
+  if (known !== undefined) return known;
+  const made = Object.fromEntries(
+    unorderedKinds.map((kind) => [
+      kind,
+      statement(
+        `access.page_of_${pageSize}_${kind}`,
+        `${selections[kind]} WHERE item.tenant_id = $1 AND item.id > $2 ORDER BY item.id LIMIT ${Math.floor(pageSize)}`,
+      ),
+    ]),
+  ) as unknown as Readonly<Record<UnorderedKind, PageStatement>>; // one for each kind
+  knownPages.set(pageSize, made);
+  return made;
+}
+
+const selectPolicyIds = statement<{ readonly id: string }, [tenantId: string]>(
+  "access.policy_ids",
+  `SELECT item.id FROM policies AS item WHERE item.tenant_id = $1 ${orders.policies}`,
+);
+
+/** The ids of all policies, in order. */
+export async function readPolicyIds(tx: TenantTx): Promise<readonly string[]> {
+  return (await tx.query(selectPolicyIds, tx.tenantId)).map(({ id }) => id);
+}
 
 const selectNamed = statements<[tenantId: string, ids: readonly string[]]>(
   "named",

@@ -20,8 +20,9 @@ beforeAll(async () => {
   server = await sharedTestServer();
 });
 
-function newStore(clock = systemClock, evaluator = server.runner.evaluator): ModelStore {
-  return new ModelStore({ database: server.database, generations: server.runner.generations, clock, evaluator });
+function newStore(clock = systemClock, evaluator = server.runner.evaluator, pageSize?: number): ModelStore {
+  const { database, runner } = server;
+  return new ModelStore({ database, generations: runner.generations, clock, evaluator, pageSize });
 }
 
 /** An evaluator that can hold the next evaluation before it starts. */
@@ -41,6 +42,10 @@ class HoldingEvaluator extends Evaluator {
       };
     });
     return { tenantId, release };
+  }
+
+  failNext(error: Error): void {
+    this.#held = () => Promise.reject(error);
   }
 
   override async decide<Result>(tenantId: string, work: Work<Result>): Promise<Result> {
@@ -97,7 +102,8 @@ test("after any commands, a cached model decides like a freshly loaded one", asy
           await store.current(tenant.id);
           for (const each of batch) await administrator.do(each);
           const kept = await store.current(tenant.id);
-          const reloaded = await newStore().current(tenant.id);
+          // Two records of a kind are a page.
+          const reloaded = await newStore(systemClock, server.runner.evaluator, 2).current(tenant.id);
           expect(kept.generation).toBe(reloaded.generation);
           expect(allDecisions(kept, administrator.seen)).toEqual(allDecisions(reloaded, administrator.seen));
           for (const { facts } of reloaded.model.users.values()) {
@@ -273,6 +279,33 @@ test("does not replace a model with an older one that was loaded meanwhile", asy
   store.take(tenant.id, newer);
   release();
   expect(await loading).toBe(newer);
+});
+
+test("pages of a load show one generation, although the tenant changes between them", async () => {
+  const tenant = await server.newTenant();
+  const evaluator = new HoldingEvaluator(systemClock);
+  const store = newStore(systemClock, evaluator, 1);
+  // The page of the tenant's owner is held, before the later users are read.
+  const { tenantId, release } = evaluator.holdNext();
+  const loading = store.current(tenant.id);
+  await tenantId;
+  const userId = await makeId("user", tenant.client);
+  release();
+  const loaded = await loading;
+  expect(loaded.model.users.get(userId)).toBeUndefined();
+  const next = await store.current(tenant.id);
+  expect(next.generation).toBeGreaterThan(loaded.generation);
+  expect(next.model.users.get(userId)).toBeDefined();
+  expect(store.loads).toEqual({ whole: 1, changes: 1 });
+});
+
+test("a failed page fails the load, and the next load succeeds", async () => {
+  const tenant = await server.newTenant();
+  const evaluator = new HoldingEvaluator(systemClock);
+  const store = newStore(systemClock, evaluator, 1);
+  evaluator.failNext(new Error("stopped"));
+  await expect(store.current(tenant.id)).rejects.toThrow("stopped");
+  expect((await store.current(tenant.id)).model.users.size).toBe(1);
 });
 
 test("a change of thousands of records yields, and gives the model of the new facts", () => {

@@ -11,8 +11,10 @@ import type { TenantModel, TenantModels } from "../../../platform/tenancy/tenant
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readHistoryAt, readHistoryBounds } from "../history/history.queries.ts";
 import { CachedModel } from "./cached-model.ts";
-import { type GatewayLoad, readAllFacts, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
+import { readFactPages } from "./fact-pages.ts";
+import { type FactRows, type GatewayLoad, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
 import { PastModels } from "./past-models.ts";
+import { SharedTexts, sharingTexts } from "./shared-texts.ts";
 
 /**
  * The idle time after which a model is dropped, in milliseconds. It is much shorter than the retention of the outbox.
@@ -29,6 +31,8 @@ export interface ModelStoreOptions {
   readonly clock: Clock;
   /** Builds models in slices. */
   readonly evaluator: Evaluator;
+  /** The most records of a kind that one statement reads. */
+  readonly pageSize?: number | undefined;
 }
 
 interface Entry {
@@ -172,12 +176,21 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
       keepNewer(entry, next);
       return;
     }
-    const { generation, facts } = await this.#read(tenantId, readAllFacts);
+    const { generation, facts } = await this.#readAll(tenantId);
     this.loads.whole += 1;
     // If the tenant was deleted meanwhile, the model is empty and no generation follows it.
-    const building = CachedModel.loading(generation ?? Number.POSITIVE_INFINITY, facts);
+    const building = CachedModel.building(generation ?? Number.POSITIVE_INFINITY, facts);
     keepNewer(entry, await this.#options.evaluator.decide(tenantId, building));
     this.#makeRoom();
+  }
+
+  #readAll(tenantId: string): ReturnType<typeof readFactPages> {
+    const { database, evaluator, pageSize } = this.#options;
+    const texts = new SharedTexts();
+    const received = (page: FactRows) => evaluator.decide(tenantId, sharingTexts(page, texts));
+    return database.readThrough({ kind: "tenant", tenantId }, ({ query }) =>
+      readFactPages({ tenantId, query }, { received, pageSize }),
+    );
   }
 
   async #follow(tenantId: string, cached: CachedModel): Promise<CachedModel | undefined> {

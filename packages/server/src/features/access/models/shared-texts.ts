@@ -11,9 +11,9 @@ const maxTexts = 250_000;
  * remain equal to what they were.
  *
  * @param facts just read, and not used by anything else
+ * @param texts the texts of facts that were read before
  */
-export function* sharingTexts(facts: TenantFacts): Work<void> {
-  const texts = new SharedTexts();
+export function* sharingTexts(facts: TenantFacts, texts = new SharedTexts()): Work<void> {
   for (const user of yieldingFrom(facts.users)) {
     if (typeof user === "number") {
       yield user;
@@ -47,7 +47,8 @@ export function* sharingTexts(facts: TenantFacts): Work<void> {
   }
 }
 
-class SharedTexts {
+/** The texts that facts have in common. */
+export class SharedTexts {
   readonly #known = new Map<string, string>();
 
   /** The copy of a text that all records share. */

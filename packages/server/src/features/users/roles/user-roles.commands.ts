@@ -4,13 +4,13 @@ import type { Call } from "../../../platform/call.ts";
 import { empty, type Outcome, wholeArray } from "../../../platform/outcome.ts";
 import { requireAssignable, rolesView } from "../../roles/roles.api.ts";
 import { changeUser } from "../change-user.ts";
-import { readUsers, touchUser } from "../users.queries.ts";
+import { readUser, touchUser } from "../users.queries.ts";
 import * as queries from "./user-roles.queries.ts";
 import { addedAndRemoved, inheritedOnly, rolesShown } from "./user-roles.rules.ts";
 
 export async function listUserRoles(call: Call<typeof operations.listUserRoles>): Promise<Outcome> {
   const { id } = call.parameters;
-  const [[user], held] = await call.read((tx) => Promise.all([readUsers(tx, [id]), queries.rolesHeldBy(tx, id)]));
+  const [user, held] = await call.read((tx) => Promise.all([readUser(tx, id), queries.rolesHeldBy(tx, id)]));
   if (user === undefined) throw new AppError("not_found");
   const shown = rolesShown(held, { groupsOnly: call.isSet("groupsOnly"), rolesOnly: call.isSet("rolesOnly") });
   // A tenant has one role per role type.
