@@ -144,8 +144,8 @@ export interface DifferingField {
 }
 
 /**
- * The latest entry that contains a field decides. Lists in entries of configuration documents may contain only additions,
- * so they are not compared. Retention may have pruned the creation of a record.
+ * The latest entry that contains a field decides. Lists in entries of configuration documents may contain only
+ * additions, so they are not compared. Retention may have pruned the creation of a record.
  */
 function selectDiffering({ type, table, tenant = "tenant_id", complete = "createdAt", within, fields }: LiveKind) {
   const after = "event.after::jsonb";
