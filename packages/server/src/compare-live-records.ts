@@ -14,6 +14,7 @@ import { unauditedGrants } from "./features/roles/roles.api.ts";
 import { usersWithUnauditedCodes } from "./features/sign-in/sign-in.api.ts";
 import { readTenantSettings, tenantSettingsView } from "./features/tenant-settings/tenant-settings.api.ts";
 import { listWebhookRows, webhookView } from "./features/webhooks/webhooks.api.ts";
+import { differingFields } from "./live-fields.queries.ts";
 import { type ComparedRecords, compareLatestEntries } from "./platform/audit/compare-latest-entries.ts";
 import { entriesOfType } from "./platform/audit/latest-entries.queries.ts";
 import { readStub } from "./platform/audit/record.queries.ts";
@@ -76,7 +77,15 @@ const compared: readonly ComparedRecords[] = [
 /** @returns the differences, as sentences */
 export async function compareLiveRecords(tx: TenantTx): Promise<readonly string[]> {
   const found = [...(await compareLiveFacts(tx))];
-  for (const records of compared) found.push(...(await compareLatestEntries(tx, records)));
+  for (const records of compared) {
+    try {
+      found.push(...(await compareLatestEntries(tx, records)));
+    } catch (error) {
+      // A view failed on an edited record. After an error of the database, no other comparison could succeed.
+      if (!(error instanceof TypeError)) throw error;
+      found.push(`A record of the kind ${records.noun} cannot be read: ${error.message}.`);
+    }
+  }
   for (const { holder, id, type } of await unauditedGrants(tx)) {
     found.push(`The ${holder} ${id} holds the role ${type}, and its latest entry does not show this role.`);
   }
@@ -85,6 +94,9 @@ export async function compareLiveRecords(tx: TenantTx): Promise<readonly string[
   }
   for (const { userId } of await usersWithUnauditedCodes(tx)) {
     found.push(`The user ${userId} has a recovery code, but no entry records its creation.`);
+  }
+  for (const { type, id, field } of await differingFields(tx)) {
+    found.push(`The ${field} of the ${type.replace("-", " ")} ${id} is not as its latest entry left it.`);
   }
   if (!(await areSettingsAudited(tx))) found.push("The settings of the tenant differ from their latest entries.");
   return found;

@@ -461,17 +461,42 @@ test("a record that cannot be signed does not keep others from being signed", as
   expect(await signed()).toBe(3);
 });
 
-test("a record whose history cannot be sealed does not keep others from being signed", async () => {
-  const [stuck, other] = [await server.newTenant(), await server.newTenant()];
-  await sql("UPDATE tenant_generations SET history_sealed = false WHERE tenant_id = $1", stuck.id);
+test("a record whose history cannot be sealed keeps no other from being sealed and signed", async () => {
+  const made = [await server.newTenant(), await server.newTenant(), await server.newTenant()];
+  const ids = made.map(({ id }) => id).toSorted();
+  const [stuck, other, signed] = ids;
+  await sql("UPDATE tenant_generations SET history_sealed = false WHERE tenant_id = ANY ($1)", [stuck, other]);
   await sql(
     `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END';
-     CREATE TRIGGER refuse BEFORE INSERT ON audit_events FOR EACH ROW WHEN (NEW.tenant_id = '${stuck.id}')
+     CREATE TRIGGER refuse BEFORE INSERT ON audit_events FOR EACH ROW WHEN (NEW.tenant_id = '${stuck}')
      EXECUTE FUNCTION refuse()`,
   );
+  errors.length = 0;
   await sign();
   await sql("DROP FUNCTION refuse CASCADE");
-  expect(await sql("SELECT FROM audit_checkpoints WHERE tenant_id = $1", other.id)).toHaveLength(1);
+  const open = "SELECT tenant_id AS id FROM tenant_generations WHERE NOT history_sealed AND tenant_id = ANY ($1)";
+  expect(await sql(open, ids)).toEqual([{ id: stuck }]);
+  expect(await sql("SELECT FROM audit_checkpoints WHERE tenant_id = ANY ($1)", [other, signed])).toHaveLength(2);
+  const msg = "failed to seal the access history of a tenant; will retry";
+  expect(errors).toContainEqual(expect.objectContaining({ msg, tenantId: stuck }));
+  await sign();
+  expect(await sql(open, ids)).toEqual([]);
+});
+
+test("a record that cannot be read keeps no other from being verified", async () => {
+  const made = [await server.newTenant(), await server.newTenant()];
+  const [stuck, other] = made.map(({ id }) => id).toSorted();
+  await sql(
+    `CREATE FUNCTION refuse(tenant uuid) RETURNS boolean LANGUAGE plpgsql
+       AS 'BEGIN IF tenant = ''${stuck}'' THEN RAISE EXCEPTION ''refused''; END IF; RETURN true; END';
+     CREATE POLICY refuse ON audit_events AS RESTRICTIVE USING (refuse(tenant_id))`,
+  );
+  const reports = await reportsOf(server.database).finally(() => sql("DROP FUNCTION refuse CASCADE"));
+  expect(reports.find(({ tenantId }) => tenantId === stuck)).toMatchObject({
+    problems: 1,
+    findings: [{ problem: "unverified", message: expect.stringContaining("refused") }],
+  });
+  expect(reports.find(({ tenantId }) => tenantId === other)).toMatchObject({ problems: 0 });
 });
 
 test("one entry covers the effects and facts of a record from before they were chained", async () => {

@@ -20,7 +20,7 @@ import { AuditSigner, type ChainPosition, SignatureCheck } from "./platform/audi
 import { acceptedHead } from "./platform/audit/signed-heads.queries.ts";
 import { operatorRecord, readHeads } from "./platform/audit/signed-heads.ts";
 import { verifyTenant } from "./platform/audit/verify-database.ts";
-import type { Report } from "./platform/audit/verify-record.ts";
+import type { Finding, Report } from "./platform/audit/verify-record.ts";
 import { Database } from "./platform/db/database.ts";
 import { isOtherSchema } from "./platform/db/database-errors.ts";
 import type { Log } from "./platform/log.ts";
@@ -113,7 +113,8 @@ export async function* verifyRecords(
     expected.delete(tenantId);
     const expectSigned = Math.max(0, ...places.map(({ signedThrough }) => signedThrough));
     const { expectHead } = options;
-    const report = await verifyTenant(database, { ...checks, tenantId, expectHead, expectHeads: places, expectSigned });
+    const wanted = { ...checks, tenantId, expectHead, expectHeads: places, expectSigned };
+    const report = await verifyTenant(database, wanted).catch((error: unknown) => unverified(error));
     if (report !== undefined) yield { tenantId, publicKey, ...report };
     else if (options.tenantId !== undefined) {
       throw new StartError(
@@ -128,7 +129,7 @@ export async function* verifyRecords(
   for (const tenantId of expected.keys()) {
     if (!(await database.transaction(scope, (tx) => wasDeleted(tx, tenantId)))) yield { ...gone(tenantId), publicKey };
   }
-  const report = await database.readThrough(scope, async (tx) => {
+  const verification = database.readThrough(scope, async (tx) => {
     const content = {
       entries: operatorEntriesAfter(tx, 0),
       checkpoints: await operatorCheckpoints(tx),
@@ -137,6 +138,7 @@ export async function* verifyRecords(
     };
     return verifyOperatorRecord(content, { ...checks, expected: ofOperator });
   });
+  const report = await verification.catch((error: unknown) => unverified(error));
   yield { tenantId: operatorRecord, publicKey, ...report };
 }
 
@@ -177,9 +179,23 @@ async function isReplaced(
 
 function gone(tenantId: string): TenantReport {
   const message = "The tenant and its record are gone, and nobody deleted them.";
+  return { tenantId, ...nothingBut({ problem: "missing", message }) };
+}
+
+/**
+ * Reports a record whose verification failed, so that the others are still verified.
+ *
+ * @throws AppError database_unavailable, and schemas of other versions: every other record would fail in the same way
+ */
+function unverified(error: unknown): Report {
+  if (error instanceof AppError || isOtherSchema(error)) throw error;
+  const message = `The record could not be verified: ${error instanceof Error ? error.message : String(error)}.`;
+  return nothingBut({ problem: "unverified", message });
+}
+
+function nothingBut(finding: Finding): Report {
   return {
-    tenantId,
-    findings: [{ problem: "missing", message }],
+    findings: [finding],
     problems: 1,
     events: 0,
     leftOut: 0,

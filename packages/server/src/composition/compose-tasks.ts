@@ -112,7 +112,7 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
     intervalMs: checkpointSeconds * 1_000,
     run: async () => {
       try {
-        await sealHistory(runner, clock);
+        await sealHistory(runner, clock, log);
       } finally {
         // A record whose history cannot be sealed must not keep others from being signed.
         await signCheckpoints({ database, keys, guard, clock, log });
@@ -123,7 +123,7 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
   const retention = {
     name: "audit-retention",
     intervalMs: 60 * minuteMs,
-    run: () => pruneRecords({ runner, clock, retentionDays }),
+    run: () => pruneRecords({ runner, clock, log, retentionDays }),
   };
   return [checkpoints, retention];
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { TestClock } from "../testing/test-clock.ts";
@@ -208,6 +208,16 @@ describe("the limits of stored replies", () => {
     expect(made.text.length).toBeGreaterThan(64 * 1024);
     expect((await other.client.post("/tenants/users", withGroups, headers)).text).toBe(made.text);
 
+    // Short enough to be compressed. Texts of random digits become about half as long.
+    const randomTexts = (prefix: string, count: number) => {
+      const notes = () =>
+        Array.from({ length: count }, (_, index) => [`note${index}`, randomBytes(128).toString("hex")]);
+      return users(prefix).map((user) => ({ ...user, attributes: Object.fromEntries(notes()) }));
+    };
+    const refused = await other.client.post("/tenants/users", randomTexts("b", 6), { "idempotency-key": randomUUID() });
+    expect(refused).toMatchObject({ status: 429, body: { code: "reply_too_large" } });
+    const shorter = await other.client.post("/tenants/users", randomTexts("b", 2), { "idempotency-key": randomUUID() });
+    expect(shorter.status).toBe(201);
     const random = () => Array.from({ length: 20 }, () => randomUUID()).join("");
     const many: string[] = [];
     for (let index = 0; index < 40; index += 1) {
@@ -218,9 +228,9 @@ describe("the limits of stored replies", () => {
       });
       many.push(body.id);
     }
-    const tooMany = users("b").map((user) => ({ ...user, groups: many }));
-    const refused = await other.client.post("/tenants/users", tooMany, { "idempotency-key": randomUUID() });
-    expect(refused).toMatchObject({ status: 429, body: { code: "reply_too_large" } });
+    const tooMany = users("c").map((user) => ({ ...user, groups: many }));
+    const tooLong = await other.client.post("/tenants/users", tooMany, { "idempotency-key": randomUUID() });
+    expect(tooLong).toMatchObject({ status: 429, body: { code: "reply_too_large" } });
     expect((await other.client.post("/tenants/users", tooMany)).status).toBe(201);
   });
 });

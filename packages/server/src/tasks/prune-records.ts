@@ -1,5 +1,6 @@
 /** Retention of the audit record: replaces old entries with a signed stub. */
 
+import { AppError } from "../platform/app-error.ts";
 import { accessRecordHash } from "../platform/audit/access-rows.queries.ts";
 import {
   baselineThrough,
@@ -16,6 +17,7 @@ import type { ChainPosition } from "../platform/audit/signatures.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type CommandRunner, runCommand } from "../platform/command.ts";
 import { newId } from "../platform/ids.ts";
+import type { Log } from "../platform/log.ts";
 import { empty } from "../platform/outcome.ts";
 import type { CommandTx, TenantTx } from "../platform/tenancy/tenant-tx.ts";
 
@@ -29,26 +31,40 @@ const entriesAtOnce = 5_000;
 export interface PruneOptions {
   readonly runner: CommandRunner;
   readonly clock: Clock;
+  readonly log: Log;
   readonly retentionDays: number;
 }
 
 /**
  * Prunes entries of all tenants that are older than the retention, in bounded steps. Each step is a command with its
- * own audit entry. The newest batch is never pruned. Safe on every replica.
+ * own audit entry. The newest batch is never pruned. Safe on every replica. If one record cannot be pruned, the others
+ * are still pruned.
+ *
+ * @throws AppError database_unavailable; the first of the other errors, after all records were tried
  */
 export async function pruneRecords(options: PruneOptions): Promise<void> {
-  const { database } = options.runner;
+  const { log, runner } = options;
+  const { database } = runner;
+  const failures: unknown[] = [];
   let after = nilUuid;
   for (;;) {
     const from = after;
     const tenants = await database.snapshot({ kind: "operator" }, (tx) => tenantsAfter(tx, from, tenantsAtOnce));
     for (const tenantId of tenants) {
-      while (await pruneOnce(options, tenantId));
+      try {
+        while (await pruneOnce(options, tenantId));
+      } catch (error) {
+        // Every other record would fail in the same way.
+        if (error instanceof AppError) throw error;
+        log.error({ err: error, tenantId }, "failed to prune an audit record; will retry");
+        failures.push(error);
+      }
     }
     const last = tenants.at(-1);
-    if (last === undefined) return;
+    if (last === undefined) break;
     after = last;
   }
+  if (failures.length > 0) throw failures[0];
 }
 
 /** Prunes once. Returns whether there may be more to prune. */

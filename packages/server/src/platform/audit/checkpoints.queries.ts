@@ -58,9 +58,10 @@ const selectOldest = statement<
    FROM audit_seals WHERE tenant_id = $1 ORDER BY generation LIMIT $3`,
 );
 
-const selectOpen = statement<{ tenantId: string }, [limit: number]>(
+const selectOpen = statement<{ tenantId: string }, [after: string, limit: number]>(
   "audit.open_histories",
-  `SELECT tenant_id AS "tenantId" FROM tenant_generations WHERE NOT history_sealed ORDER BY tenant_id LIMIT $1`,
+  `SELECT tenant_id AS "tenantId" FROM tenant_generations
+   WHERE NOT history_sealed AND tenant_id > $1 ORDER BY tenant_id LIMIT $2`,
 );
 const sealHistory = statement<{ sealed: boolean }, [tenantId: string]>(
   "audit.note_history_sealed",
@@ -68,9 +69,13 @@ const sealHistory = statement<{ sealed: boolean }, [tenantId: string]>(
    RETURNING true AS sealed`,
 );
 
-/** Tenants with effects or facts that nothing in their chain covers. Requires the operator's scope. */
-export async function tenantsWithOpenHistory(transaction: Transaction, limit: number): Promise<readonly string[]> {
-  return (await transaction.query(selectOpen, limit)).map(({ tenantId }) => tenantId);
+/** Tenants after an id with effects or facts that nothing in their chain covers. Requires the operator's scope. */
+export async function tenantsWithOpenHistory(
+  transaction: Transaction,
+  after: string,
+  limit: number,
+): Promise<readonly string[]> {
+  return (await transaction.query(selectOpen, after, limit)).map(({ tenantId }) => tenantId);
 }
 
 /** @returns false if the history was covered before */

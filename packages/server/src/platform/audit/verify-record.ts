@@ -14,7 +14,7 @@ import type { ChainPosition, SignatureCheck, Signed, StatementKind } from "./sig
  * `checkpoint`, `stub`: a signature is invalid, or contradicts the chain. `head`: the record does not end at the
  * expected place, or lacks an expected one. `empty`: the record has no entries. `unsigned`: nothing signs an old entry.
  * `history`: an access effect or fact is not the one that the chain covers. `live`: a record is not as its latest entry
- * left it. `form`: a line cannot be read.
+ * left it. `form`: a line cannot be read. `unverified`: the verification failed.
  */
 export type ProblemKind =
   | "changed"
@@ -29,7 +29,8 @@ export type ProblemKind =
   | "unsigned"
   | "history"
   | "live"
-  | "form";
+  | "form"
+  | "unverified";
 
 export interface Finding {
   readonly problem: ProblemKind;
