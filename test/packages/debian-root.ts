@@ -28,8 +28,9 @@ export function missingPrograms(names: readonly string[]): string | undefined {
 }
 
 /**
- * Starts systemd as the first process of the root $0, separated from this machine, with its own device nodes. Kernel parameters are read-only, except those of its network. Its cgroup has the name
- * $1, and is the root of the hierarchy that it sees.
+ * Starts systemd as the first process of the root $0, separated from this machine, with its own device nodes. Kernel
+ * parameters are read-only, except those of its network. Its cgroup has the name $1, and is the root of the hierarchy
+ * that it sees.
  */
 const bootScript = `
 ${mountDevices}

@@ -1,6 +1,6 @@
 /**
- * Reports the state of the server to systemd, for units with `Type=notify`. Node.js has no Unix datagram sockets, so the
- * program systemd-notify sends the messages, as for the agents (docs/decisions/0105-watchdog.md).
+ * Reports the state of the server to systemd, for units with `Type=notify`. Node.js has no Unix datagram sockets, so
+ * the program systemd-notify sends the messages, as for the agents (docs/decisions/0105-watchdog.md).
  */
 import { execFile } from "node:child_process";
 import type { Log } from "@gatehouse/server/platform/log";
@@ -28,8 +28,8 @@ export class SystemdNotifier {
   }
 
   /**
-   * Reports that the start of the unit is complete, and a status for `systemctl status`. A message that fails is logged:
-   * the server serves without it too.
+   * Reports that the start of the unit is complete, and a status for `systemctl status`. A message that fails is
+   * logged: the server serves without it too.
    */
   reportReady(status: string): Promise<void> {
     this.#last = this.#last.then(() => this.#send(["READY=1", `STATUS=${status.replaceAll(/\s+/g, " ")}`]));
