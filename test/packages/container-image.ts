@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { must } from "./debian-root.ts";
+import { checkMachine, must } from "./debian-root.ts";
+import { mountDevices } from "./own-devices.ts";
 
 export interface ImageConfiguration {
   readonly Env: readonly string[];
@@ -73,27 +74,26 @@ export class ContainerImage {
 
   async remove(): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
+    await checkMachine();
   }
 
   #inside(command: readonly string[], environment: readonly string[]): readonly string[] {
     const { Env, User, WorkingDir, Volumes } = this.configuration;
     const [uid = "0", gid = uid] = (User || "0:0").split(":");
     const root = path.join(this.#folder, "root");
-    const mounts = [
-      `mount --bind '${root}' '${root}'`,
-      ...Object.keys(Volumes).map((volume) => `mount --bind '${root}${volume}' '${root}${volume}'`),
-      `mount --bind -o remount,ro,bind '${root}'`,
-      `mount -t proc proc '${root}/proc'`,
-      `mount -t tmpfs -o mode=1777 tmpfs '${root}/tmp'`,
-      `mount -t tmpfs -o mode=755 tmpfs '${root}/dev'`,
-      ...["null", "zero", "urandom", "random"].map(
-        (device) => `touch '${root}/dev/${device}' && mount --bind /dev/${device} '${root}/dev/${device}'`,
-      ),
-      `mkdir -m 1777 '${root}/dev/shm'`,
-    ];
-    const script = `${mounts.join(" && ")} && exec chroot --userspec=${uid}:${gid} --groups=${gid} '${root}' "$@"`;
+    const script = `
+${mountDevices}
+mount --bind '${root}' '${root}'
+${Object.keys(Volumes)
+  .map((volume) => `mount --bind '${root}${volume}' '${root}${volume}'`)
+  .join("\n")}
+mount --bind -o remount,ro,bind '${root}'
+mount -t proc proc '${root}/proc'
+mount -t tmpfs -o mode=1777 tmpfs '${root}/tmp'
+mount_devices '${root}/dev'
+exec chroot --userspec=${uid}:${gid} --groups=${gid} '${root}' "$@" <'${root}/dev/null'`;
     return [
-      ...["--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", script, "sh"],
+      ...["--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-ec", script, "sh"],
       ...["/usr/bin/env", "-i", `--chdir=${WorkingDir || "/"}`, ...Env, ...environment, ...command],
     ];
   }

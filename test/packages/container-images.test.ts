@@ -1,17 +1,21 @@
 /** The container images: their contents, and the server with a read-only root and an unprivileged user. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { access, readFile } from "node:fs/promises";
+import { access, copyFile, readFile } from "node:fs/promises";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { ContainerHost, containerHostObstacle, withPodman } from "./container-host.ts";
 import { ContainerImage } from "./container-image.ts";
-import { must } from "./debian-root.ts";
+import { checkMachine, must } from "./debian-root.ts";
+import { guideCommands } from "./deployment-guide.ts";
 import { programsIn } from "./elf-machines.ts";
 import { freePort } from "./free-port.ts";
 import { imagesObstacle, testedArtefacts } from "./tested-release.ts";
 
 const obstacle = imagesObstacle();
 if (obstacle !== undefined) console.warn(obstacle);
+const hostObstacle = obstacle ?? containerHostObstacle();
+if (hostObstacle !== obstacle) console.warn(hostObstacle);
 
 describe.skipIf(obstacle !== undefined)("the container images", () => {
   let built: string;
@@ -108,6 +112,12 @@ describe.skipIf(obstacle !== undefined)("the container images", () => {
     expect(await readFile(gateway.path("etc/passwd"), "utf8")).not.toContain("/bin/sh");
   }, 120_000);
 
+  test("the gateway, which is root, does not change devices of this machine", async () => {
+    await gateway.run(["chown", "10001:10001", "/dev/null", "/dev/zero"]);
+    await gateway.run(["chown", "10001:10001", "/proc/self/fd/0"]);
+    await checkMachine();
+  }, 120_000);
+
   test("the gateway's health check notices whether the agent answers", async () => {
     const [, ...check] = gateway.configuration.Healthcheck.Test;
     const isHealthy = () =>
@@ -121,4 +131,44 @@ describe.skipIf(obstacle !== undefined)("the container images", () => {
     running.push(gateway.start(["/usr/lib/gatehouse-gateway/bin/node", "-e", agent]));
     await expect.poll(isHealthy, { timeout: 60_000 }).toBe(true);
   }, 120_000);
+
+  test.skipIf(hostObstacle !== undefined)(
+    "the server starts from the Compose file, as the guide says, and keeps its data",
+    async () => {
+      const host = await ContainerHost.start();
+      onTestFinished(() => host.remove());
+      for (const file of [`gatehouse_${version}_amd64.image.tar.gz`, `gatehouse_${version}.compose.yaml`]) {
+        await copyFile(path.join(built, file), path.join(host.folder, file));
+      }
+      const ready = () =>
+        host.run("curl --silent --fail --output /dev/null http://localhost:8080/readyz").then(
+          () => true,
+          () => false,
+        );
+      const [install = "", deleteKeys = ""] = (await guideCommands("Containers")).map((commands) =>
+        withPodman(commands.replaceAll("VERSION", version).replaceAll("ARCH", "amd64")),
+      );
+      const [load = "", showKeys = ""] = install.split(/^(?=.* exec )/m);
+      // podman-compose does not pass on exit codes.
+      const inContainer = (command: string) => host.run(`podman exec "$(podman ps --quiet)" ${command}`);
+
+      // The mask of the person must not decide who can use the volume.
+      await host.run(`umask 077\n${load}`);
+      await expect.poll(ready, { timeout: 240_000, interval: 500 }).toBe(true);
+      expect(await host.run(showKeys)).toContain("API key");
+      await host.run(deleteKeys);
+      expect(await inContainer("stat --format '%a %u' /var/lib/gatehouse")).toBe("700 10001\n");
+      await expect(inContainer("touch /usr/lib/gatehouse/file")).rejects.toThrow("Read-only file system");
+      const findings = await inContainer("gatehouse doctor");
+      expect(findings).toMatch(/^ok +data folder /m);
+      expect(findings).not.toMatch(/^PROBLEM/m);
+      // OpenSSL reports a missing folder of certificate authorities in each process.
+      expect(await host.run("podman-compose logs gatehouse 2>&1")).not.toContain("Cannot open");
+
+      await host.run("podman-compose down\npodman-compose up --detach");
+      await expect.poll(ready, { timeout: 240_000, interval: 500 }).toBe(true);
+      await expect(inContainer("cat /var/lib/gatehouse/first-keys")).rejects.toThrow("No such file");
+    },
+    900_000,
+  );
 });

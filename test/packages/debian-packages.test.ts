@@ -1,5 +1,6 @@
 /** The Debian packages of this version on a fresh Debian: from the installation to the purge, and from the server. */
 import { type ChildProcess, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import {
   access,
@@ -17,6 +18,7 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { Namespaces, obstacle as networkObstacle } from "../enforcement/namespaces.ts";
 import { DebianRoot, must, rootObstacle } from "./debian-root.ts";
 import { guideCommands } from "./deployment-guide.ts";
 import { programsIn } from "./elf-machines.ts";
@@ -195,6 +197,49 @@ describe.skipIf(obstacle !== undefined)("the Debian packages", () => {
       return root.run("sh", "-c", 'sh -s -- "$@" </root/install.sh', "sh", ...options);
     }
   }, 900_000);
+
+  test.skipIf(networkObstacle() !== undefined)(
+    "with systemd, the server starts and waits for an external database that cannot be reached",
+    async () => {
+      // Nothing listens in the network.
+      const namespaces = new Namespaces();
+      const machine = await DebianRoot.make(namespaces.add("alone").name);
+      onTestFinished(async () => {
+        await machine.remove();
+        namespaces.remove();
+      });
+      await machine.boot();
+      const file = `gatehouse_${version}_amd64.deb`;
+      await copyFile(path.join(built, file), machine.path(`root/${file}`));
+      await mkdir(machine.path("etc/gatehouse"));
+      const settings = [
+        "GATEHOUSE_DATABASE_URL=postgres://gatehouse:hidden-word@127.0.0.1:5432/gatehouse",
+        `GATEHOUSE_MASTER_KEY=${randomBytes(32).toString("base64")}`,
+      ];
+      await writeFile(machine.path("etc/gatehouse/gatehouse.conf"), `${settings.join("\n")}\n`, { mode: 0o640 });
+      const keep = "Dpkg::Options::=--force-confold";
+      await machine.run("apt-get", "install", "-y", "-q", "--no-install-recommends", "-o", keep, `/root/${file}`);
+      await machine.run("systemctl", "restart", "gatehouse");
+
+      const status = async (name: string) =>
+        (await machine.run("systemctl", "show", "--value", `--property=${name}`, "gatehouse")).trim();
+      const refused = "Waiting for the database at 127.0.0.1:5432/gatehouse: connect ECONNREFUSED 127.0.0.1:5432";
+      expect({ state: await status("ActiveState"), text: await status("StatusText") }).toEqual({
+        ...{ state: "active", text: refused },
+      });
+      // Without systemd, the server gives up after 30 s.
+      const activeSeconds = async () => {
+        const [uptime = ""] = (await readFile("/proc/uptime", "utf8")).split(" ");
+        return Number(uptime) - Number(await status("ActiveEnterTimestampMonotonic")) / 1_000_000;
+      };
+      await expect.poll(activeSeconds, { timeout: 240_000, interval: 1_000 }).toBeGreaterThan(35);
+      expect({ state: await status("ActiveState"), restarts: await status("NRestarts") }).toEqual({
+        ...{ state: "active", restarts: "0" },
+      });
+      expect(await machine.run("journalctl", "--unit=gatehouse")).not.toContain("hidden-word");
+    },
+    900_000,
+  );
 
   /** Installs all packages with apt. Another version than this one has the same files. */
   async function install(wanted: string): Promise<void> {

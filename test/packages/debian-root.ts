@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, inject, vi } from "vitest";
+import { mountDevices } from "./own-devices.ts";
 
 /** Dependencies of the packages. Installing a package then needs no network. */
 const included = [
@@ -27,11 +28,12 @@ export function missingPrograms(names: readonly string[]): string | undefined {
 }
 
 /**
- * Starts systemd as the first process of the root $0, separated from this machine. Devices are nodes of its own, since
- * systemd changes their modes. Kernel parameters are read-only, except those of its network. Its cgroup has the name
- * $1, and is the root of the hierarchy that it sees.
+ * Starts systemd as the first process of the root $0, separated from this machine, with its own device nodes. Kernel
+ * parameters are read-only, except those of its network. Its cgroup has the name $1, and is the root of the hierarchy
+ * that it sees.
  */
 const bootScript = `
+${mountDevices}
 mount --bind "$0" "$0" && cd "$0"
 mount -t proc proc proc
 mount --bind proc/sys proc/sys
@@ -41,12 +43,10 @@ mount -t sysfs -o ro sysfs sys
 mount -t cgroup2 cgroup2 sys/fs/cgroup
 mkdir "sys/fs/cgroup/$1" && echo $$ >"sys/fs/cgroup/$1/cgroup.procs"
 umount sys/fs/cgroup
-mount -t tmpfs -o mode=755 tmpfs dev
-for device in null:3 zero:5 full:7 random:8 urandom:9; do
-  mknod -m 0666 "dev/\${device%:*}" c 1 "\${device#*:}"
-done
-mkdir dev/pts dev/shm dev/net
-mknod -m 0666 dev/tty c 5 0 && mknod -m 0666 dev/net/tun c 10 200
+mount_devices dev
+mkdir dev/pts dev/net
+mknod -m 0666 dev/net/tun c 10 200
+exec <dev/null >dev/null
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts dev/pts
 ln -s pts/ptmx dev/ptmx
 mount -t tmpfs -o mode=1777 tmpfs dev/shm
@@ -156,13 +156,19 @@ export class DebianRoot {
   }
 }
 
-/** Fails if a root changed what its systemd, which is root, sets up on its own machine: devices and /tmp. */
-async function checkMachine(): Promise<void> {
-  const [device, folder] = await Promise.all([stat("/dev/null"), stat("/tmp")]);
-  const mode = (device.mode & 0o777).toString(8);
-  expect({ isDevice: device.isCharacterDevice(), mode, temporary: (folder.mode & 0o7777).toString(8) }).toEqual({
-    ...{ isDevice: true, mode: "666", temporary: "1777" },
-  });
+/** Fails if a program that ran as root changed devices or /tmp of this machine. */
+export async function checkMachine(): Promise<void> {
+  const described = async (file: string) => {
+    const status = await stat(file);
+    const mode = (status.mode & 0o7777).toString(8);
+    return { isDevice: status.isCharacterDevice(), mode, owner: `${status.uid}:${status.gid}` };
+  };
+  const device = { isDevice: true, mode: "666", owner: "0:0" };
+  expect({
+    null: await described("/dev/null"),
+    zero: await described("/dev/zero"),
+    temporary: await described("/tmp"),
+  }).toEqual({ null: device, zero: device, temporary: { isDevice: false, mode: "1777", owner: "0:0" } });
 }
 
 /** Runs a program to its end. @returns its output @throws Error with its output, if it fails */

@@ -36,7 +36,7 @@ describe("the npm packages", () => {
 
   afterAll(async () => {
     server?.kill("SIGKILL");
-    await rm(folder, { recursive: true, force: true });
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   });
 
   test.each([0, 1])("publint has no remarks on archive %i", async (index) => {

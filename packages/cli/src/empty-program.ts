@@ -16,8 +16,15 @@ export function emptyProgram(name: string, { json, writeHelp }: ProgramOptions):
     .configureOutput({ writeOut: writeHelp, writeErr: json ? () => {} : writeError }) // subcommands inherit it
     .version(ownVersion(), "--version", "Show the version.")
     .helpOption("--help", "Show help.")
-    .exitOverride()
-    .showHelpAfterError(`Run ${name} --help for a list of commands.`);
+    .exitOverride();
+}
+
+/** Lets errors in the command line name the help of the command with the error. Call it when all commands are added. */
+export function addHelpHints(command: Command, parents = ""): void {
+  const name = `${parents}${command.name()}`;
+  const content = command.commands.length === 0 ? "its options" : "a list of commands";
+  command.showHelpAfterError(`Run ${name} --help for ${content}.`);
+  for (const subcommand of command.commands) addHelpHints(subcommand, `${name} `);
 }
 
 /** The version of this program. */

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createDeviceProgram } from "./device-program.ts";
 import { runHere } from "./testing/run-here.ts";
 
 const id = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -141,6 +142,24 @@ test("with --json, an invalid command line is reported as JSON only", async () =
     expect({ code, output }).toEqual({ code: 2, output: "" });
     expect(JSON.parse(errors)).toMatchObject({ title });
   }
+});
+
+test.each([
+  [["srve"], "gatehouse --help for a list of commands"],
+  [["key", "crate"], "gatehouse key --help for a list of commands"],
+  [["key", "list", "--wrong"], "gatehouse key list --help for its options"],
+  [["key", "create"], "gatehouse key create --help for its options"],
+  [["serve", "--port"], "gatehouse serve --help for its options"],
+])("after the invalid command line %j, the hint names the help of that command: %s", async (args, hint) => {
+  const { code, output, errors } = await runHere(args);
+  expect({ code, output }).toEqual({ code: 2, output: "" });
+  expect(errors).toMatch(/^error: .+/);
+  expect(errors.trimEnd().split("\n").at(-1)).toBe(`Run ${hint}.`);
+});
+
+test("an invalid command line of gatehouse-device names the help of its command", async () => {
+  const { errors } = await runHere(["status", "--wrong"], undefined, createDeviceProgram);
+  expect(errors).toMatch(/\nRun gatehouse-device status --help for its options\.\n$/);
 });
 
 test("help is text and written once, even with --json", async () => {

@@ -1,4 +1,4 @@
-import type { CreateProgram } from "./empty-program.ts";
+import { addHelpHints, type CreateProgram } from "./empty-program.ts";
 import { CommandExit, exitCodeOf, exitCodes, writeFailure } from "./failure.ts";
 import { isReaderGone, writeText } from "./output.ts";
 
@@ -26,6 +26,7 @@ export async function run(createProgram: CreateProgram, args: readonly string[])
 async function parse(createProgram: CreateProgram, args: readonly string[], json: boolean): Promise<void> {
   const help: Promise<void>[] = [];
   const program = createProgram({ json, writeHelp: (text) => help.push(writeText(text)) });
+  addHelpHints(program);
   try {
     await program.parseAsync([...args], { from: "user" });
   } finally {

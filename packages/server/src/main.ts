@@ -22,6 +22,7 @@ import { openDatabase } from "./open-database.ts";
 import { acmeTasks } from "./platform/acme/acme-certificate.ts";
 import type { AcmeChallengeType } from "./platform/acme/order-certificate.ts";
 import type { Connection } from "./platform/db/database.ts";
+import type { DatabaseWait, OnDatabaseWait } from "./platform/db/migrate-when-reachable.ts";
 import type { Log } from "./platform/log.ts";
 import { readOrCreateMasterKey, readSecondMasterKey } from "./platform/secrets/master-key-file.ts";
 import { StartError } from "./platform/start-error.ts";
@@ -34,12 +35,19 @@ const drainMs = 10_000;
 const consoleFolder = fileURLToPath(new URL("../../console/dist", import.meta.url));
 const dayMs = 24 * 60 * 60 * 1000;
 
+export type { DatabaseWait };
+
 export interface StartOptions {
   /**
    * Called with keys that were created at this start and are never shown again. Called before the port opens, so that
    * the keys are known even if opening the port fails.
    */
   readonly onKeysCreated?: (installation: Installation) => void;
+  /**
+   * Called while an external database cannot be reached. With it, the start waits without a limit; otherwise the start
+   * fails after 30 seconds.
+   */
+  readonly onDatabaseWait?: OnDatabaseWait | undefined;
   /** Aborts the start. */
   readonly signal?: AbortSignal;
 }
@@ -64,7 +72,7 @@ export interface Gatehouse {
 export async function startGatehouse(config: Config, log: Log, options: StartOptions = {}): Promise<Gatehouse> {
   const signal = options.signal ?? new AbortController().signal;
   requireMasterKey(config);
-  const { connection, stop } = await openDatabase(config, log, signal);
+  const { connection, stop } = await openDatabase(config, log, signal, options.onDatabaseWait);
   try {
     signal.throwIfAborted();
     // Port 0 becomes a port when the server listens.

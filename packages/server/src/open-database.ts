@@ -2,7 +2,7 @@
 import { DataFolderInUseError, runningPostgres, startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
 import type { Config } from "./config.ts";
 import type { Connection } from "./platform/db/database.ts";
-import { migrateWhenReachable } from "./platform/db/migrate-when-reachable.ts";
+import { migrateWhenReachable, type OnDatabaseWait } from "./platform/db/migrate-when-reachable.ts";
 import { migrate } from "./platform/db/migrations.ts";
 import { connectionOf } from "./platform/db/primary-locator.ts";
 import type { Log } from "./platform/log.ts";
@@ -14,12 +14,22 @@ export interface OpenDatabase {
   stop(): Promise<void>;
 }
 
-/** Opens the database and applies the migrations. Throws the errors of startGatehouse. */
-export async function openDatabase(config: Config, log: Log, signal: AbortSignal): Promise<OpenDatabase> {
+/**
+ * Opens the database and applies the migrations. Throws the errors of startGatehouse.
+ *
+ * @param onWait notified while an external database cannot be reached. With it, the wait has no limit
+ */
+export async function openDatabase(
+  config: Config,
+  log: Log,
+  signal: AbortSignal,
+  onWait?: OnDatabaseWait,
+): Promise<OpenDatabase> {
   const { databaseUrl } = config;
   if (databaseUrl !== undefined) {
     const connection = connectionOf(databaseUrl);
-    const applied = await migrateWhenReachable(databaseUrl, log, signal, undefined, connection);
+    const waitMs = onWait === undefined ? undefined : Number.POSITIVE_INFINITY;
+    const applied = await migrateWhenReachable(databaseUrl, log, signal, waitMs, connection, onWait);
     return { connection, applied, stop: async () => {} };
   }
   const opened = await open(config, log);

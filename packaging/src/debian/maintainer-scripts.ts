@@ -2,7 +2,7 @@
  * Scripts that dpkg runs. The service stops before an upgrade, because a running program could load a module of the
  * next version, and starts again after it. Removal keeps settings and data; purging deletes both.
  *
- * The installation waits a limited time for the start, which goes on afterwards: a server may wait for its database.
+ * The installation waits a limited time for the start, which goes on afterwards: migrations may take long.
  */
 export interface ServicePlan {
   /** Name of the unit, without `.service`. */

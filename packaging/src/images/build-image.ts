@@ -77,7 +77,10 @@ async function makeContext(context: string, options: ImageOptions): Promise<read
   const { name, architecture, packageFile, includes, workspace, time } = options;
   const root = path.join(context, "root");
   await mkdir(root, { recursive: true });
-  await mkdir(path.join(context, "data"));
+  // New volumes get the owner and the mode of this folder. buildah preserves modes only inside a copied folder.
+  const data = path.join(context, "data", name);
+  await mkdir(data, { recursive: true });
+  await chmod(data, 0o700);
   const healthCheck = path.join(workspace, `packaging/images/${name}.health-check.mjs`);
   await copyFile(healthCheck, path.join(context, "health-check.mjs"));
   const archive = path.join(context, "..", "root.tar");
@@ -115,7 +118,8 @@ gatehouse:x:${user}:${user}:Gatehouse:/var/lib/gatehouse:/usr/sbin/nologin
   await mkdir(path.join(root, "etc"), { recursive: true });
   await writeFile(path.join(root, "etc/passwd"), accounts);
   await writeFile(path.join(root, "etc/group"), `root:x:0:\ngatehouse:x:${user}:\n`);
-  for (const folder of ["tmp", "run", "proc", "sys", "dev", "root"]) {
+  // Node.js writes a line to standard error for each process if the folder of certificate authorities is missing.
+  for (const folder of ["tmp", "run", "proc", "sys", "dev", "root", "etc/ssl/certs"]) {
     await mkdir(path.join(root, folder), { recursive: true });
   }
   await chmod(path.join(root, "tmp"), 0o1777);

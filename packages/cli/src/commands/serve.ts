@@ -1,10 +1,10 @@
 import { type Config, readConfig, settingNames } from "@gatehouse/server/config";
-import type { Gatehouse } from "@gatehouse/server/main";
+import type { DatabaseWait, Gatehouse } from "@gatehouse/server/main";
 import { createLog, type Log } from "@gatehouse/server/platform/log";
 import type { Command } from "commander";
 import { writeJsonLine, writeLines } from "../output.ts";
 import { KeysFile, publicUrlPlaceholder } from "./keys-file.ts";
-import { notifyReady } from "./notify-systemd.ts";
+import { SystemdNotifier } from "./notify-systemd.ts";
 import { addSettingOptions, givenFlags } from "./setting-options.ts";
 import { endInTime, untilStopped } from "./stop-signals.ts";
 import { addressLines, addressObject, createdKeyLines, createdKeyObject, ownerLinkLines } from "./welcome.ts";
@@ -12,6 +12,11 @@ import { addressLines, addressObject, createdKeyLines, createdKeyObject, ownerLi
 interface ServeOptions {
   readonly json?: true;
   readonly keysFile?: string;
+}
+
+interface Surroundings {
+  readonly stopped: AbortSignal;
+  readonly systemd: SystemdNotifier | undefined;
 }
 
 interface Output {
@@ -64,9 +69,10 @@ async function serve(flags: Readonly<Record<string, string>>, output: Output): P
   const config = readConfig({ flags, environment: process.env });
   const log = createLog(config.logLevel);
   const stopped = untilStopped();
-  const gatehouse = await endInTime(start(config, log, stopped, output), stopped);
+  const systemd = SystemdNotifier.of(process.env, log);
+  const gatehouse = await endInTime(start(config, log, { stopped, systemd }, output), stopped);
   if (gatehouse === undefined) return;
-  await notifyReady(process.env, log);
+  await systemd?.reportReady(`Serving on ${gatehouse.address}`);
   await new Promise<void>((resolve) => {
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve());
@@ -79,7 +85,7 @@ async function serve(flags: Readonly<Record<string, string>>, output: Output): P
 async function start(
   config: Config,
   log: Log,
-  stopped: AbortSignal,
+  { stopped, systemd }: Surroundings,
   { json, keysFile }: Output,
 ): Promise<Gatehouse | undefined> {
   keysFile?.requireWritable();
@@ -89,6 +95,7 @@ async function start(
   try {
     const gatehouse = await startGatehouse(config, log, {
       signal: stopped,
+      onDatabaseWait: systemd === undefined ? undefined : (wait) => void systemd.reportReady(statusOf(wait)),
       onKeysCreated(installation) {
         keysCreated = true;
         if (keysFile !== undefined) {
@@ -110,6 +117,11 @@ async function start(
     if (stopped.aborted) return undefined;
     throw error;
   }
+}
+
+function statusOf(wait: DatabaseWait | undefined): string {
+  if (wait === undefined) return "The database answers. Starting";
+  return `Waiting for the database at ${wait.database}: ${wait.reason}`;
 }
 
 /** Lines of the keys file after the keys and the owner's link, which the file already contains. */

@@ -12,11 +12,22 @@ import { requireOwnSessions } from "./session-settings.ts";
 const defaultWaitMs = 30_000;
 const retryAfterMs = 1_000;
 
+/** A database that does not answer, and the reason. */
+export interface DatabaseWait {
+  /** The location of the database, without secrets. */
+  readonly database: string;
+  readonly reason: string;
+}
+
+/** Called while the start waits for the database: for each new reason, and without one when the database answers. */
+export type OnDatabaseWait = (wait: DatabaseWait | undefined) => void;
+
 /**
  * Applies the migrations to an external database, and waits for the database for a limited time.
  *
  * @param waitMs how long to wait for a database that does not answer, in milliseconds
  * @param connection the connection settings of the URL
+ * @param onWait notified of the wait
  * @returns the names of the migrations that were applied now
  * @throws StartError, MigrationError; the reason of the signal if it is aborted
  */
@@ -26,6 +37,7 @@ export async function migrateWhenReachable(
   signal: AbortSignal,
   waitMs = defaultWaitMs,
   connection: Connection = connectionOf(databaseUrl),
+  onWait: OnDatabaseWait = () => {},
 ): Promise<readonly string[]> {
   const deadline = performance.now() + waitMs;
   const database = placeOfDatabase(databaseUrl);
@@ -34,6 +46,7 @@ export async function migrateWhenReachable(
     signal.throwIfAborted();
     try {
       await requireOwnSessions(connection);
+      if (loggedReason !== undefined) onWait(undefined);
       return await migrate(connection);
     } catch (error) {
       if (error instanceof MigrationError || error instanceof StartError) throw error;
@@ -47,7 +60,10 @@ export async function migrateWhenReachable(
         const remedy = "Start the database, or correct the host, port and name in GATEHOUSE_DATABASE_URL.";
         throw new StartError(`The database at ${database} cannot be reached: ${reason}`, remedy, { cause: error });
       }
-      if (reason !== loggedReason) log.warn({ database, reason }, "the database does not answer yet; trying again");
+      if (reason !== loggedReason) {
+        log.warn({ database, reason }, "the database does not answer yet; trying again");
+        onWait({ database, reason });
+      }
       loggedReason = reason;
       await pause(retryAfterMs, undefined, { signal });
     }
