@@ -226,7 +226,7 @@ describe("a receiver that", () => {
   });
 
   /** The time limits of the others only end what never happens. */
-  const said200: readonly (readonly [what: string, answer: Answer, timeoutMs?: number])[] = [
+  const said200: readonly [what: string, answer: Answer, timeoutMs?: number][] = [
     [
       "sends a huge body",
       (response) => {
@@ -266,10 +266,13 @@ describe("a receiver that", () => {
       (response) => void response.writeHead(200, { "content-encoding": "gzip" }).end("plain"),
     ],
   ];
-  test.each(said200)("%s has still responded", async (_what, answer, limitMs = waitLimitMs) => {
-    receiver.answer = answer;
-    expect(await post(receiver.url, { timeoutMs: limitMs })).toMatchObject({ kind: "answered", statusCode: 200 });
-  });
+  test.each<[what: string, answer: Answer, timeoutMs?: number]>(said200)(
+    "%s has still responded",
+    async (_what, answer, limitMs = waitLimitMs) => {
+      receiver.answer = answer;
+      expect(await post(receiver.url, { timeoutMs: limitMs })).toMatchObject({ kind: "answered", statusCode: 200 });
+    },
+  );
 
   test.each([
     ["closes without a response", ""],
