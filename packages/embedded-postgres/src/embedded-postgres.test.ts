@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { waitLimitMs } from "../../../test/wait-limit.ts";
 import { type EmbeddedPostgres, EmbeddedPostgresError, startEmbeddedPostgres } from "./embedded-postgres.ts";
 import { isPostmasterOf, postmasterFile } from "./postmaster.ts";
 import { chooseServerAccount, spawnAs } from "./server-account.ts";
@@ -57,7 +58,7 @@ async function query(postgres: EmbeddedPostgres, text: string): Promise<unknown[
 }
 
 /** Polls until a condition of the system is true, because the system does not notify about it. */
-async function until(what: string, condition: () => Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+async function until(what: string, condition: () => Promise<boolean>, timeoutMs = waitLimitMs): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`timed out waiting until ${what}`);

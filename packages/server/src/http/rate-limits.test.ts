@@ -193,6 +193,7 @@ describe("failed authentications from an address", () => {
 
   test("ignore address headers if no proxy is trusted", async () => {
     const direct = await startTestServer({
+      clock: new TestClock(),
       settings: { rateLimits: { perMinute: 0, authFailures: 2, shared: false } },
     });
     try {

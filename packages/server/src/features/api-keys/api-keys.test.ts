@@ -29,7 +29,7 @@ async function statusWith(key: string, headers: Record<string, string> = {}): Pr
 }
 
 /** Waits for a change, which travels through the outbox even to the replica that made it. */
-const untilRefused = (key: string) => until("the key is refused", async () => (await statusWith(key)) === 401, 1000);
+const untilRefused = (key: string) => until("the key is refused", async () => (await statusWith(key)) === 401);
 
 describe("creating a key", () => {
   test("answers 201 with the secret, which no later answer shows", async () => {
@@ -200,9 +200,12 @@ describe("source addresses", () => {
 describe("lastUsedAt", () => {
   test("is written by the flush, not by the request", async () => {
     const { body } = await createKey({});
+    // The periodic flush is not due again during the test, and other tasks write elsewhere than in the tenant.
+    await server.tasks.get("key-usage")?.runNow();
     const written = vi.spyOn(server.database, "transaction");
     for (let count = 0; count < 20; count += 1) expect(await statusWith(body.key)).toBe(200);
-    expect(written).not.toHaveBeenCalled();
+    const scopes = written.mock.calls.map(([scope]) => scope);
+    expect(scopes.filter((scope) => "tenantId" in scope && scope.tenantId === tenant.id)).toEqual([]);
     expect((await tenant.client.get(`/tenants/api-keys/${body.id}`)).body.lastUsedAt).toBeUndefined();
 
     await server.authenticator.usage.flush();

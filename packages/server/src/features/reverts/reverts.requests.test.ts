@@ -145,7 +145,8 @@ test("reverting a request restores the state before it, and reverting that rever
       expect(await stateOf(world.client)).toEqual(after);
       twice += 1;
     }),
-    { numRuns: budgeted(300, 10) },
+    // Few random sets are performed whole: the first one always is.
+    { numRuns: budgeted(300, 10), examples: [[[{ kind: 0, first: 0, second: 0, text: 0 }]]] },
   );
   expect(reverts).toBeGreaterThan(0);
   expect(twice).toBeGreaterThan(0);

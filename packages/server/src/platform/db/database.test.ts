@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { waitLimitMs } from "../../../../../test/wait-limit.ts";
 import { DatabaseProxy } from "../../testing/faults/database-proxy.ts";
 import { until } from "../../testing/until.ts";
 import { Database, type Scope } from "./database.ts";
@@ -193,10 +194,10 @@ describe("a tenant", () => {
   const other: Scope = { kind: "tenant", tenantId: randomUUID() };
   let shared: Database;
 
-  beforeEach(() => {
-    // One tenant can use three of these four connections.
-    shared = new Database({ connection: inject("database"), poolSize: 4, connectTimeoutMs: 250 });
-  });
+  /** Opens a pool, of whose four connections one tenant can use three. */
+  const open = (connectTimeoutMs: number) => {
+    shared = new Database({ connection: inject("database"), poolSize: 4, connectTimeoutMs });
+  };
   afterEach(() => shared.close());
 
   /** Starts transactions that stay open, like those that wait for a lock. */
@@ -222,6 +223,8 @@ describe("a tenant", () => {
   }
 
   test("that uses its whole share of the connections delays neither other tenants nor the operator", async () => {
+    // The seven that wait must not give up before the others have been answered.
+    open(waitLimitMs);
     const { begun, work, leave } = await occupy(10);
     await Promise.all(begun.slice(0, 3));
     expect(shared.poolState).toMatchObject({ size: 3, idle: 0, waiting: 0 });
@@ -234,6 +237,8 @@ describe("a tenant", () => {
   });
 
   test("that waits too long gets an error, and can use its share again afterwards", async () => {
+    // The time also limits how long a connection may take to open.
+    open(2_000);
     const { begun, work, leave } = await occupy(3);
     await Promise.all(begun);
     await expect(shared.snapshot(one, (tx) => tx.query(select, name))).rejects.toMatchObject(unavailable);

@@ -36,12 +36,15 @@ beforeAll(async () => {
     mayFail: true,
     settings: { poolSize: 4, databaseLimits: { answerTimeoutMs, connectTimeoutMs } },
   });
-  tenant = await server.newTenant();
+  await until("there is a tenant", async () => {
+    const made = await server.newTenant().catch(() => undefined);
+    if (made !== undefined) tenant = made;
+    return made !== undefined;
+  });
 });
 beforeEach(async () => {
   await proxy.restore();
-  await until("the server is ready", async () => (await server.client(undefined).get("/readyz")).status === 200);
-  expect((await tenant.client.get("/tenants/protocols")).status).toBe(200);
+  await expectServiceAgain();
 });
 afterAll(async () => {
   await proxy.restore();
@@ -82,9 +85,11 @@ async function expectHealth(ready: number): Promise<void> {
 }
 
 async function expectServiceAgain(): Promise<void> {
-  await until("the server is ready", async () => (await server.client(undefined).get("/readyz")).status === 200);
-  const replies = await Promise.all(requests());
-  expect(replies.map(({ status }) => status)).toEqual([200, 200, 201, 200, 401]);
+  await expect.poll(async () => (await server.client(undefined).get("/readyz")).status).toBe(200);
+  // An answer of a busy database can take longer than the short time limits allow.
+  await expect
+    .poll(async () => (await Promise.all(requests())).map(({ status }) => status))
+    .toEqual([200, 200, 201, 200, 401]);
 }
 
 describe("while the database is unavailable", () => {
@@ -160,6 +165,6 @@ describe("a database whose migrations differ from this version's", () => {
     await administrator.query(change);
     await expectHealth(503);
     await administrator.query(back);
-    await expectHealth(200);
+    await expect.poll(async () => (await server.client(undefined).get("/readyz")).status).toBe(200);
   });
 });

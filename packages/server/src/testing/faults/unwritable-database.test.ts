@@ -1,6 +1,7 @@
 /** A database that answers but cannot write: its disk is full, or it is read-only. No answer is a 500. */
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { waitLimitMs } from "../../../../../test/wait-limit.ts";
 import type { Connection } from "../../platform/db/database.ts";
 import { migrate } from "../../platform/db/migrations.ts";
 import { createDatabase } from "../test-database.ts";
@@ -99,7 +100,8 @@ describe("a read-only database", () => {
   });
 });
 
-const endConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+/** Returns once the connections have ended: a busy server takes its time. */
+const endConnections = `SELECT pg_terminate_backend(pid, ${waitLimitMs}) FROM pg_stat_activity
   WHERE datname = current_database() AND pid <> pg_backend_pid()`;
 const protocolBody = { networkProtocols: [{ protocol: "UDP", port: "9999" }] };
 
