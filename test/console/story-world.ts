@@ -143,14 +143,14 @@ export async function narrowUsers(visit: Visit): Promise<void> {
   await page.getByText("26–41 of 41 users").waitFor();
   await page.getByRole("searchbox").fill("agent");
   await page.waitForURL("**/users?q=agent");
-  await page.getByText("1–6 of 6 users").waitFor();
+  await page.getByText("6 results", { exact: true }).waitFor();
   await button(visit, "Email address").click();
   await page.waitForURL(/sort=-email/);
   await page.locator("tbody tr").first().getByText("agent-06@example.com").waitFor();
   await page.getByRole("combobox", { name: "Status" }).click();
   await page.getByRole("option", { name: "Pending" }).click();
   await page.waitForURL(/status=pending/);
-  await page.getByText("1–1 of 1 users").waitFor();
+  await page.getByText("1 result", { exact: true }).waitFor();
 }
 
 /** Creates a policy that lets one user reach the resource "Logs". @returns a time before the policy */
