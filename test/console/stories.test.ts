@@ -1,6 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { accessibilityProblems, hasBrowser, openConsoleWorld, picture } from "./console-world.ts";
-import { button, effectOf, heading, inDialog, narrowUsers, review, storyWorld, warnIfSkipped } from "./story-world.ts";
+import {
+  button,
+  chooseAction,
+  effectOf,
+  heading,
+  inDialog,
+  narrowUsers,
+  review,
+  storyWorld,
+  warnIfSkipped,
+} from "./story-world.ts";
 
 warnIfSkipped();
 
@@ -79,7 +89,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await page.getByRole("textbox", { name: "WireGuard port" }).fill("51999");
     await review(visit, "Save");
     await page.getByText("51999").waitFor();
-    await button(visit, "Delete").click();
+    await chooseAction(visit, "Delete");
     const dialog = page.getByRole("dialog");
     await dialog.getByText("token stops working").waitFor();
     await dialog.getByRole("button", { name: "Delete" }).click();

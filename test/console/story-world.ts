@@ -76,6 +76,11 @@ export const heading = ({ page }: Visit, name: string | RegExp) => page.getByRol
 export const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
 export const inDialog = ({ page }: Visit, name: string | RegExp) =>
   page.getByRole("dialog").getByRole("button", { name, exact: true });
+/** Chooses an action in the menu "More" of a record. */
+export async function chooseAction(visit: Visit, name: string): Promise<void> {
+  await button(visit, "More").click();
+  await visit.page.getByRole("menuitem", { name, exact: true }).click();
+}
 export const region = ({ page }: Visit, name: string | RegExp) => page.getByRole("region", { name, exact: true });
 export const effectOf = ({ page }: Visit) => page.getByRole("region", { name: "Effect of this change" });
 
