@@ -9,6 +9,7 @@ import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
+import { formatFactValue } from "../../records/format-fact.ts";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
@@ -90,7 +91,9 @@ function About({ user }: { readonly user: User }) {
             }}
           />
         ) : (
-          <Facts facts={Object.entries(user.attributes).map(([label, value]) => ({ label, value: String(value) }))} />
+          <Facts
+            facts={Object.entries(user.attributes).map(([label, value]) => ({ label, value: formatFactValue(value) }))}
+          />
         )}
       </Panel>
       <Panel title={t("users.devices.title")}>
