@@ -1,7 +1,7 @@
 /** Policies, rules, and access to resources. */
 import { describe, expect, test } from "vitest";
 import { accessibilityProblems, hasBrowser, picture, type Visit } from "./console-world.ts";
-import { button, effectOf, giveLogs, heading, storyWorld, warnIfSkipped } from "./story-world.ts";
+import { button, chooseAction, effectOf, giveLogs, heading, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
 
@@ -91,11 +91,11 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await effectOf(visit).getByText("No one's access changes.").waitFor();
     await button(visit, "Save").click();
     await page.getByText("To answer questions").waitFor();
-    await button(visit, "Deactivate").click();
+    await chooseAction(visit, "Deactivate");
     await effectOf(visit).getByText("Lost:").first().waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Deactivate" }).click();
     await page.getByText("Inactive", { exact: true }).waitFor();
-    await button(visit, "Delete").click();
+    await chooseAction(visit, "Delete");
     await effectOf(visit).getByText("No one's access changes.").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await heading(visit, "Policies").waitFor();

@@ -3,7 +3,7 @@ import path from "node:path";
 import { activeUser, signInAs } from "@gatehouse/server/testing/signed-in-person";
 import { beforeAll, describe, expect, test } from "vitest";
 import { accessibilityProblems, hasBrowser, type Visit } from "./console-world.ts";
-import { button, heading, inDialog, region, storyWorld, warnIfSkipped } from "./story-world.ts";
+import { button, chooseAction, heading, inDialog, region, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
 
@@ -144,7 +144,7 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
     await inspect(visit, "device-sessions");
 
     await visit.open(`/devices/${laptop}`);
-    await button(visit, "Require sign-in").click();
+    await chooseAction(visit, "Require sign-in");
     await page.getByText("1 device loses access, until its user signs in again on it.").waitFor();
     await inspect(visit, "ask-device");
     await inDialog(visit, "Require sign-in").click();

@@ -1,7 +1,7 @@
 /** Addresses, protocols, roles, keys, webhooks and devices, and the effect of every change on access. */
 import { describe, expect, test } from "vitest";
 import { accessibilityProblems, hasBrowser, picture } from "./console-world.ts";
-import { button, effectOf, heading, inDialog, review, storyWorld, warnIfSkipped } from "./story-world.ts";
+import { button, chooseAction, effectOf, heading, inDialog, review, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
 
@@ -163,15 +163,17 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByRole("link", { name: "engineer-02@example.com" }).click();
     for (const what of ["user", "device"]) {
       if (what === "device") await page.getByRole("region", { name: "Devices" }).getByRole("link").first().click();
-      await button(visit, "Deactivate").click();
+      if (what === "user") await button(visit, "Deactivate").click();
+      else await chooseAction(visit, "Deactivate");
       await effectOf(visit).getByText("Lost:").first().waitFor();
       expect(await accessibilityProblems(page)).toEqual([]);
       await picture(page, `deactivate-${what}`);
       await inDialog(visit, "Deactivate").click();
-      await button(visit, "Reactivate").click();
+      if (what === "user") await button(visit, "Reactivate").click();
+      else await chooseAction(visit, "Reactivate");
       await effectOf(visit).getByText("Gained:").first().waitFor();
       await inDialog(visit, "Reactivate").click();
-      await button(visit, "Deactivate").waitFor();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
     }
     await visit.leave();
   });
@@ -181,8 +183,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     const { page } = visit;
     await visit.open("/gateways?q=Frankfurt 1");
     await page.getByRole("link", { name: "Frankfurt 1" }).click();
-    await button(visit, "More").click();
-    await page.getByRole("menuitem", { name: "Start maintenance" }).click();
+    await chooseAction(visit, "Start maintenance");
     await effectOf(visit)
       .getByText(/access changes|Lost:/)
       .first()
@@ -191,7 +192,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await inDialog(visit, "Cancel").click();
     // A policy names the gateway: the refusal is shown before the button is pressed.
     visit.expectFailures(409);
-    await button(visit, "Delete").click();
+    await chooseAction(visit, "Delete");
     await page.getByText("token stops working").waitFor();
     await effectOf(visit)
       .getByText(/access changes|Lost:/)
@@ -311,8 +312,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     await page.getByRole("switch", { name: "Active" }).click();
     await inDialog(visit, "Save").click();
     await page.getByText("Inactive", { exact: true }).waitFor();
-    await button(visit, "More").click();
-    await page.getByRole("menuitem", { name: "Rotate secret" }).click();
+    await chooseAction(visit, "Rotate secret");
     await inDialog(visit, "Rotate secret").click();
     await page.getByText(/^whsec_/).waitFor();
     await button(visit, "Done, I saved it").click();

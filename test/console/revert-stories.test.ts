@@ -35,7 +35,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await picture(page, "events-filters");
     await page.getByRole("textbox", { name: "Target ID" }).fill(body.id);
     await page.keyboard.press("Enter");
-    await page.getByText("1–1 of 1 events").waitFor();
+    await page.getByText("1 result", { exact: true }).waitFor();
     await page.getByRole("switch", { name: /live/i }).click();
     await page.getByText("Following live").waitFor();
     await given.client.must.post("/tenants/groups", { name: "Not looked for" });
@@ -43,10 +43,10 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await page.keyboard.press("Enter");
     await page.getByText("Following live").waitFor();
     await given.client.must.put(`/tenants/groups/${body.id}`, { description: "Found" });
-    await page.getByText("1–2 of 2 events").waitFor();
+    await page.getByText("2 results", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Create group" }).click();
     await page.getByRole("link", { name: "history", exact: true }).click();
-    await page.getByText("1–2 of 2 events").waitFor();
+    await page.getByText("2 results", { exact: true }).waitFor();
     await visit.leave();
   });
 

@@ -76,6 +76,11 @@ export const heading = ({ page }: Visit, name: string | RegExp) => page.getByRol
 export const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name, exact: true });
 export const inDialog = ({ page }: Visit, name: string | RegExp) =>
   page.getByRole("dialog").getByRole("button", { name, exact: true });
+/** Chooses an action in the menu "More" of a record. */
+export async function chooseAction(visit: Visit, name: string): Promise<void> {
+  await button(visit, "More").click();
+  await visit.page.getByRole("menuitem", { name, exact: true }).click();
+}
 export const region = ({ page }: Visit, name: string | RegExp) => page.getByRole("region", { name, exact: true });
 export const effectOf = ({ page }: Visit) => page.getByRole("region", { name: "Effect of this change" });
 
@@ -143,14 +148,14 @@ export async function narrowUsers(visit: Visit): Promise<void> {
   await page.getByText("26–41 of 41 users").waitFor();
   await page.getByRole("searchbox").fill("agent");
   await page.waitForURL("**/users?q=agent");
-  await page.getByText("1–6 of 6 users").waitFor();
+  await page.getByText("6 results", { exact: true }).waitFor();
   await button(visit, "Email address").click();
   await page.waitForURL(/sort=-email/);
   await page.locator("tbody tr").first().getByText("agent-06@example.com").waitFor();
   await page.getByRole("combobox", { name: "Status" }).click();
   await page.getByRole("option", { name: "Pending" }).click();
   await page.waitForURL(/status=pending/);
-  await page.getByText("1–1 of 1 users").waitFor();
+  await page.getByText("1 result", { exact: true }).waitFor();
 }
 
 /** Creates a policy that lets one user reach the resource "Logs". @returns a time before the policy */

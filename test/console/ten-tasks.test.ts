@@ -230,7 +230,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     const { page } = visit;
     await toPage(visit, "Users").click();
     await page.getByRole("searchbox").fill("seller-02");
-    await page.getByText("1–1 of 1 users").waitFor();
+    await page.getByText("1 result", { exact: true }).waitFor();
     await page.getByRole("link", { name: "seller-02@example.com" }).click();
     await button(visit, "Deactivate").click();
     await effectOf(visit).getByText("Lost:").first().waitFor();

@@ -65,6 +65,7 @@ describe("a list that the server pages", () => {
     await screen.findByText(t("lists.noMatch.title", { noun: t("groups.noun") }));
     await click(user, t("lists.showAll", { noun: t("groups.noun") }));
     await screen.findByRole("link", { name: "Engineering" });
+    await screen.findByText(t("lists.results", { count: 1 }));
     expect(currentPath()).toBe("/groups");
   });
 

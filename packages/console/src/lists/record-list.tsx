@@ -174,5 +174,7 @@ function NoMatch({ noun, clear }: { readonly noun: string; readonly clear: () =>
 function rangeText({ page, size }: ListState, total: number, noun: string): string {
   const first = (page - 1) * size + 1;
   const last = Math.min(page * size, total);
-  return first > total ? t("lists.noMoreResults") : t("lists.range", { first, last, total, noun });
+  if (first > total) return t("lists.noMoreResults");
+  const isWhole = first === 1 && last === total;
+  return isWhole ? t("lists.results", { count: total }) : t("lists.range", { first, last, total, noun });
 }

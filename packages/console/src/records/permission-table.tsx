@@ -76,7 +76,7 @@ export function PermissionTable(props: PermissionTableProps) {
           </Group>
         </>
       )}
-      <Table aria-label={label} className="record-table">
+      <Table aria-label={label} className="record-table" maw={640}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{t("records.permissions.resourceType")}</Table.Th>

@@ -1,6 +1,6 @@
 import { Anchor, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { t } from "../messages/i18n.ts";
 
 interface RecordLinkProps {
@@ -34,10 +34,13 @@ export function RecordLinks({
   return (
     <>
       {shown.map(({ id, name }, index) => (
-        <span key={id}>
-          {index > 0 && ", "}
-          <RecordLink to={`/${path}/${id}`}>{name}</RecordLink>
-        </span>
+        <Fragment key={id}>
+          {index > 0 && " "}
+          <span className="record-name">
+            <RecordLink to={`/${path}/${id}`}>{name}</RecordLink>
+            {index < shown.length - 1 && ","}
+          </span>
+        </Fragment>
       ))}
       {records.length > shown.length && ` ${t("common.andMore", { count: records.length - shown.length })}`}
     </>

@@ -1,5 +1,5 @@
 /** The tabs of a record's page: its details, and its access. The tab is part of the address. */
-import { Stack, Tabs } from "@mantine/core";
+import { Tabs } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { t } from "../messages/i18n.ts";
@@ -30,7 +30,7 @@ export function RecordTabs({ access, children }: RecordTabsProps) {
         <Tabs.Tab value="access">{t("records.tabs.access")}</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="details">
-        <Stack>{children}</Stack>
+        <div className="record-panels">{children}</div>
       </Tabs.Panel>
       <Tabs.Panel value="access">{tab === "access" && access}</Tabs.Panel>
     </Tabs>

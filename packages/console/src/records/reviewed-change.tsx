@@ -1,6 +1,6 @@
 /** The last step before a change: a preview of its effect on access, and the override of access tests that block it. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, Group, Skeleton, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Button, Group, Menu, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../app/api.ts";
@@ -11,6 +11,7 @@ import { t } from "../messages/i18n.ts";
 import { Dialog } from "./dialog.tsx";
 import { type Effect, EffectPanel } from "./effect-panel.tsx";
 import { EmptyEffect } from "./empty-effect.tsx";
+import { useActionMenu } from "./more-actions.tsx";
 import { type PlannedChange, sendChanges } from "./planned-change.ts";
 import { useSavedNotice } from "./saved-notice.tsx";
 
@@ -236,17 +237,28 @@ interface ReviewedButtonProps extends Omit<ReviewDialogProps, "close" | "label">
   readonly icon?: ReactNode;
 }
 
-/** A button that shows the effect of a change, with a second button that makes the change. */
+/** A button, or an item of a menu, that shows the effect of a change. A second button makes the change. */
 export function ReviewedButton({ size = "sm", icon, ...change }: ReviewedButtonProps) {
   const [opened, setOpened] = useState(false);
+  const menu = useActionMenu();
+  const section = icon === undefined ? {} : { leftSection: icon };
+  if (menu?.part === "items") {
+    return (
+      <Menu.Item
+        {...section}
+        {...(change.leaves ? { c: "var(--mantine-color-error)" } : {})}
+        onClick={() => menu.open(change.label)}
+      >
+        {change.label}
+      </Menu.Item>
+    );
+  }
+  if (menu !== undefined) {
+    return menu.opened === change.label && <ReviewDialog {...change} close={() => menu.open(undefined)} />;
+  }
   return (
     <>
-      <Button
-        variant="default"
-        size={size}
-        onClick={() => setOpened(true)}
-        {...(icon === undefined ? {} : { leftSection: icon })}
-      >
+      <Button variant="default" size={size} onClick={() => setOpened(true)} {...section}>
         {change.label}
       </Button>
       {opened && <ReviewDialog {...change} close={() => setOpened(false)} />}

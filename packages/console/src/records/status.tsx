@@ -25,6 +25,11 @@ const statuses: Readonly<Record<string, { readonly tone: Tone; readonly label: s
   deactivated: { tone: "idle", label: t("records.status.deactivated") },
 };
 
+/** The status of a record in words. */
+export function formatStatus(value: string): string {
+  return statuses[value.toLowerCase()]?.label ?? value;
+}
+
 /** The status of a record. A newer server may send values that this console does not know. */
 export function StatusOf({ value }: { readonly value: string }) {
   // A device that is offline needs no attention; a gateway does. The API spells the two differently.

@@ -10,6 +10,7 @@ export const common = {
   delete: "Delete",
   edit: "Edit",
   loading: "Loading…",
+  more: "More",
   remove: "Remove",
   review: "Review",
   save: "Save",

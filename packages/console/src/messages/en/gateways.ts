@@ -53,7 +53,6 @@ export const gateways = {
     relay: "Relays traffic",
     resources: "Resources",
   },
-  more: "More",
   noun: "gateways",
   resources: "Resources ({{count, number}})",
   resourcesEmpty: "Publish a resource, or connect the gateway on the page of a resource.",

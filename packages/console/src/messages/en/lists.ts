@@ -61,6 +61,8 @@ export const lists = {
     unnamed: "Named by no policy",
   },
   range: "{{first, number}}–{{last, number}} of {{total, number}} {{noun}}",
+  results_one: "{{count, number}} result",
+  results_other: "{{count, number}} results",
   searchBy: "Search by {{field}}",
   select: {
     bar: "Selected records",

@@ -44,7 +44,7 @@ export const publish = {
   text: "Make a service or a network reachable for the people who need it. Nothing changes before you confirm.",
   through: "Gateway",
   title: "Publish a resource",
-  where: "Address",
+  where: "Resource",
   who: {
     everyone: "All users",
     groups: "Groups",

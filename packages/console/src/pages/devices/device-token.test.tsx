@@ -1,7 +1,7 @@
 import { screen } from "@testing-library/dom";
 import { expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
-import { click, findDialog, findPanel, openConsole } from "../../testing/console-page.tsx";
+import { chooseAction, click, findDialog, findPanel, openConsole } from "../../testing/console-page.tsx";
 import { etag, mockApi } from "../../testing/mock-api.ts";
 import { newId, sample } from "../../testing/sample.ts";
 
@@ -12,7 +12,7 @@ test("rotates the token of a device, and shows the new one once", async () => {
   mockApi.answer("get", "/tenants/devices/{id}", device);
   mockApi.answer("post", "/tenants/devices/{id}/rotate-token", { token: "gatehouse_device_new" });
   const user = openConsole(`/devices/${id}`);
-  await click(user, t("devices.token.label"));
+  await chooseAction(user, t("common.more"), t("devices.token.label"));
   await findDialog(t("devices.token.title", { name: "Laptop" }));
   await click(user, t("devices.token.label"));
   const shown = await findDialog(t("devices.token.shown", { name: "Laptop" }));

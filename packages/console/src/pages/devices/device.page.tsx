@@ -9,6 +9,7 @@ import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -124,9 +125,63 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
   const isPending = device.approval === "pending";
   const [isTagging, tagging] = useDisclosure(false);
   if (!canWrite) return null;
+  const activation = device.active ? (
+    <ReviewedButton
+      key="deactivate"
+      label={t("devices.deactivate.label")}
+      title={t("devices.deactivate.title", { name: device.name })}
+      note={t("devices.deactivate.note")}
+      changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
+      etag={etag}
+      doneMessage={t("devices.deactivate.done")}
+      danger
+    />
+  ) : (
+    device.user !== undefined && (
+      <ReviewedButton
+        key="reactivate"
+        label={isPending ? t("devices.approval.approve") : t("devices.reactivate.label")}
+        title={t(isPending ? "devices.approval.approveTitle" : "devices.reactivate.title", { name: device.name })}
+        note={isPending ? t("devices.approval.approveNote") : t("devices.reactivate.note")}
+        changes={[{ method: "POST", path: `${at}/reactivate` }]}
+        etag={etag}
+        doneMessage={isPending ? t("devices.approval.approved") : t("devices.reactivate.done")}
+      />
+    )
+  );
+  const deletion = (
+    <DeleteRecord
+      key="delete"
+      {...(isPending ? { label: t("devices.approval.refuse") } : {})}
+      title={t("devices.delete.title", { name: device.name })}
+      effect={isPending ? t("devices.approval.refuseEffect") : t("devices.delete.effect")}
+      path={at}
+      etag={etag}
+      done={() => void navigate({ to: "/devices" })}
+    />
+  );
   return (
     <>
-      <Button key="tags" variant="default" onClick={tagging.open}>
+      <MoreActions>
+        <ReviewedButton
+          key="resetKey"
+          label={t("devices.resetKey.label")}
+          title={t("devices.resetKey.title", { name: device.name })}
+          note={t("devices.resetKey.note")}
+          changes={[{ method: "POST", path: `${at}/reset-key` }]}
+          etag={etag}
+          doneMessage={t("devices.resetKey.done")}
+        />
+        <RotateDeviceToken device={device} etag={etag} />
+        {device.enrolmentKey === undefined && device.user !== undefined && !isPending && (
+          <RequireSignIn key="ask" target={{ kind: "device", id: device.id, name: device.name }} />
+        )}
+        {!isPending && activation}
+        {!isPending && deletion}
+      </MoreActions>
+      {isPending && deletion}
+      {isPending && activation}
+      <Button key="tags" onClick={tagging.open}>
         {t("devices.tags.label")}
       </Button>
       {isTagging && (
@@ -146,51 +201,6 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
           }}
         />
       )}
-      <ReviewedButton
-        key="resetKey"
-        label={t("devices.resetKey.label")}
-        title={t("devices.resetKey.title", { name: device.name })}
-        note={t("devices.resetKey.note")}
-        changes={[{ method: "POST", path: `${at}/reset-key` }]}
-        etag={etag}
-        doneMessage={t("devices.resetKey.done")}
-      />
-      <RotateDeviceToken device={device} etag={etag} />
-      {device.enrolmentKey === undefined && device.user !== undefined && !isPending && (
-        <RequireSignIn key="ask" target={{ kind: "device", id: device.id, name: device.name }} />
-      )}
-      {device.active ? (
-        <ReviewedButton
-          key="deactivate"
-          label={t("devices.deactivate.label")}
-          title={t("devices.deactivate.title", { name: device.name })}
-          note={t("devices.deactivate.note")}
-          changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
-          etag={etag}
-          doneMessage={t("devices.deactivate.done")}
-          danger
-        />
-      ) : (
-        device.user !== undefined && (
-          <ReviewedButton
-            key="reactivate"
-            label={isPending ? t("devices.approval.approve") : t("devices.reactivate.label")}
-            title={t(isPending ? "devices.approval.approveTitle" : "devices.reactivate.title", { name: device.name })}
-            note={isPending ? t("devices.approval.approveNote") : t("devices.reactivate.note")}
-            changes={[{ method: "POST", path: `${at}/reactivate` }]}
-            etag={etag}
-            doneMessage={isPending ? t("devices.approval.approved") : t("devices.reactivate.done")}
-          />
-        )
-      )}
-      <DeleteRecord
-        {...(isPending ? { label: t("devices.approval.refuse") } : {})}
-        title={t("devices.delete.title", { name: device.name })}
-        effect={isPending ? t("devices.approval.refuseEffect") : t("devices.delete.effect")}
-        path={at}
-        etag={etag}
-        done={() => void navigate({ to: "/devices" })}
-      />
     </>
   );
 }

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
   choose,
+  chooseAction,
   click,
   currentPath,
   findDialog,
@@ -69,7 +70,7 @@ describe("the page of a device", () => {
   ])("%s: sends the request after its review", async (label, operation, active) => {
     mockApi.answer("get", "/tenants/devices/{id}", { ...device, active });
     const user = openConsole(`/devices/${id}`);
-    await click(user, label);
+    await chooseAction(user, t("common.more"), label);
     await findDialog();
     expect(mockApi.writes()).toEqual([]);
     await click(user, label);
@@ -79,15 +80,16 @@ describe("the page of a device", () => {
 
   test("offers no reactivation of a device without a user", async () => {
     mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Spare", active: false }));
-    openConsole(`/devices/${id}`);
-    await screen.findByRole("button", { name: t("common.delete") });
-    expect(screen.queryByRole("button", { name: t("devices.reactivate.label") })).toBeNull();
+    const user = openConsole(`/devices/${id}`);
+    await click(user, t("common.more"));
+    await screen.findByRole("menuitem", { name: t("common.delete") });
+    expect(screen.queryByRole("menuitem", { name: t("devices.reactivate.label") })).toBeNull();
   });
 
   test("deletes the device after its review, and returns to the list", async () => {
     mockApi.answer("get", "/tenants/devices/{id}", device);
     const user = openConsole(`/devices/${id}`);
-    await click(user, t("common.delete"));
+    await chooseAction(user, t("common.more"), t("common.delete"));
     await findDialog(t("devices.delete.title", { name: "Ann's laptop" }));
     await click(user, t("common.delete"));
     await waitFor(() => expect(currentPath()).toBe("/devices"));

@@ -13,6 +13,12 @@ test("lists fields that were changed, added or removed, and no others", () => {
   expect(changedFields(undefined, { id: "1" })).toEqual([{ field: "id", before: undefined, after: "1" }]);
 });
 
+test("shows statuses in the words of the pages", () => {
+  expect(changedFields({ status: "PENDING" }, { status: "ONLINE" })).toEqual([
+    { field: "status", before: "Pending", after: "Online" },
+  ]);
+});
+
 test("shows the action of a policy as allow or deny", () => {
   expect(changedFields({ action: true, active: true }, { action: false, active: false })).toEqual([
     { field: "action", before: "allow", after: "deny" },

@@ -1,5 +1,6 @@
 import { formatDuration, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { formatStatus } from "../../records/status.tsx";
 
 type State = Readonly<Record<string, unknown>>;
 
@@ -47,6 +48,7 @@ function formatAs(field: string, value: unknown): string | undefined {
   if (field === "action" && typeof value === "boolean") {
     return value ? t("events.changes.allow") : t("events.changes.deny");
   }
+  if (field === "status" && typeof value === "string") return formatStatus(value);
   return formatValue(field, value);
 }
 

@@ -35,7 +35,12 @@ const definition: ListDefinition<Event> = {
       visibleFrom: "md",
       cell: ({ target }) => formatTarget(target.type),
     },
-    { key: "actor", title: t("events.fields.actor"), visibleFrom: "sm", cell: ({ actor }) => actor.name },
+    {
+      key: "actor",
+      title: t("events.fields.actor"),
+      visibleFrom: "sm",
+      cell: ({ actor }) => (actor.type === "system" ? t("events.actors.system") : actor.name),
+    },
     {
       key: "from",
       title: t("events.fields.source"),

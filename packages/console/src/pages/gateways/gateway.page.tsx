@@ -1,18 +1,18 @@
-import { Button, Menu } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { PoliciesTab } from "../../records/policies-tab.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
-import { ReviewDialog } from "../../records/reviewed-change.tsx";
+import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { DeployCommand } from "./deploy-command.tsx";
@@ -170,48 +170,36 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/gateways/${gateway.id}`;
-  const [step, setStep] = useState<Step>();
   if (!canWrite) return null;
+  const offered: readonly Step[] = [
+    gateway.status === "MAINTENANCE" ? steps.exit : steps.enter,
+    gateway.relayEnabled === true ? steps.noRelay : steps.relay,
+    steps.rotate,
+    steps.resetKey,
+  ];
   return (
     <>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <Button variant="default">{t("gateways.more")}</Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {gateway.status === "MAINTENANCE" ? (
-            <Menu.Item onClick={() => setStep(steps.exit)}>{steps.exit.label}</Menu.Item>
-          ) : (
-            <Menu.Item onClick={() => setStep(steps.enter)}>{steps.enter.label}</Menu.Item>
-          )}
-          {gateway.relayEnabled === true ? (
-            <Menu.Item onClick={() => setStep(steps.noRelay)}>{steps.noRelay.label}</Menu.Item>
-          ) : (
-            <Menu.Item onClick={() => setStep(steps.relay)}>{steps.relay.label}</Menu.Item>
-          )}
-          <Menu.Item onClick={() => setStep(steps.rotate)}>{steps.rotate.label}</Menu.Item>
-          <Menu.Item onClick={() => setStep(steps.resetKey)}>{steps.resetKey.label}</Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-      {step !== undefined && (
-        <ReviewDialog
-          title={t("gateways.steps.title", { step: step.label, name: gateway.name })}
-          note={step.note}
-          changes={[{ method: "POST", path: `${at}/${step.verb}` }]}
-          changesAccess={step.changesAccess ?? true}
+      <MoreActions>
+        {offered.map((step) => (
+          <ReviewedButton
+            key={step.verb}
+            label={step.label}
+            title={t("gateways.steps.title", { step: step.label, name: gateway.name })}
+            note={step.note}
+            changes={[{ method: "POST", path: `${at}/${step.verb}` }]}
+            changesAccess={step.changesAccess ?? true}
+            etag={etag}
+            doneMessage={step.done}
+          />
+        ))}
+        <DeleteRecord
+          title={t("gateways.delete.title", { name: gateway.name })}
+          effect={t("gateways.delete.effect", { count: gateway.resources?.length ?? 0 })}
+          path={at}
           etag={etag}
-          label={step.label}
-          doneMessage={step.done}
-          close={() => setStep(undefined)}
+          done={() => void navigate({ to: "/gateways" })}
         />
-      )}
-      <DeleteRecord
-        title={t("gateways.delete.title", { name: gateway.name })}
-        effect={t("gateways.delete.effect", { count: gateway.resources?.length ?? 0 })}
-        path={at}
-        etag={etag}
-        done={() => void navigate({ to: "/gateways" })}
-      />
+      </MoreActions>
       <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm

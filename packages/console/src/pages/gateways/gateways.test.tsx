@@ -141,7 +141,7 @@ describe("the page of a gateway", () => {
   ])("%s: sends the request after its review", async (label, operation, stored) => {
     mockApi.answer("get", "/tenants/gateways/{id}", stored);
     const user = openConsole(`/gateways/${id}`);
-    await chooseAction(user, t("gateways.more"), label);
+    await chooseAction(user, t("common.more"), label);
     await findDialog(t("gateways.steps.title", { step: label, name: "Berlin" }));
     expect(mockApi.writes()).toEqual([]);
     await click(user, label);
@@ -158,7 +158,7 @@ describe("the page of a gateway", () => {
     mockApi.answer("get", "/tenants/events", pageOf([event]));
     const user = openConsole(`/gateways/${id}`);
     const label = t(`gateways.steps.${step}.label`);
-    await chooseAction(user, t("gateways.more"), label);
+    await chooseAction(user, t("common.more"), label);
     await click(user, label);
     await screen.findByText(t(`gateways.steps.${step}.done`));
     expect(screen.queryByRole("button", { name: t("records.undo.label") }) !== null).toBe(isOffered);
@@ -167,7 +167,7 @@ describe("the page of a gateway", () => {
   test("deletes the gateway after its review, and returns to the list", async () => {
     mockApi.answer("get", "/tenants/gateways/{id}", gateway);
     const user = openConsole(`/gateways/${id}`);
-    await click(user, t("common.delete"));
+    await chooseAction(user, t("common.more"), t("common.delete"));
     const dialog = await findDialog(t("gateways.delete.title", { name: "Berlin" }));
     dialog.getByText(t("gateways.delete.effect", { count: 1 }));
     await click(user, t("common.delete"));
@@ -181,7 +181,7 @@ describe("the page of a gateway", () => {
       problem("gateway_in_use", { detail: "DELETE /tenants/gateways/1: Policy Engineers build names the gateway." }),
     );
     const user = openConsole(`/gateways/${id}`);
-    await click(user, t("common.delete"));
+    await chooseAction(user, t("common.more"), t("common.delete"));
     await screen.findByText("Policy Engineers build names the gateway.");
     const dialog = await findDialog();
     expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(true);

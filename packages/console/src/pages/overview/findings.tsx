@@ -1,29 +1,18 @@
 /** Unreachable resources and unused policies, each with the reason and a link to its page. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Stack, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { api } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status } from "../../records/status.tsx";
+import { useFindings } from "./overview-queries.ts";
 import { More, QueryPanel } from "./query-panel.tsx";
 
 type Findings = ResultOf<"/tenants/access/findings", "get">;
 type Policy = Findings["neverMatchingPolicies"]["first"][number];
 
 const mostShown = 6;
-/** Findings examine all policies, so they are polled less often than cheap queries. */
-const refreshMs = 60_000;
-
-function useFindings() {
-  return useQuery({
-    queryKey: ["/tenants/access/findings"],
-    queryFn: ({ signal }) => api.get("/tenants/access/findings", { signal }),
-    refetchInterval: refreshMs,
-  });
-}
 
 export function UnreachableResources() {
   return (

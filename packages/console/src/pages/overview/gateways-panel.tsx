@@ -2,18 +2,18 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Group, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { api, whole } from "../../app/api.ts";
+import { api } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, StatusOf } from "../../records/status.tsx";
 import { formatGeneration, formatLag, formatSync, type GatewaySync } from "../gateways/format-sync.ts";
+import { useGateways } from "./overview-queries.ts";
 import { More, QueryPanel } from "./query-panel.tsx";
 
 type Gateway = ItemAt<"/tenants/gateways">;
 
-const gateways = whole("/tenants/gateways");
 const refreshMs = 15_000;
 
 /** Ordered by urgency. */
@@ -24,11 +24,7 @@ const mostQueried = 12;
 const mostShown = 6;
 
 export function GatewaysPanel() {
-  const query = useQuery({
-    queryKey: [gateways.path, "list", undefined],
-    queryFn: ({ signal }) => gateways.read(signal),
-    refetchInterval: refreshMs,
-  });
+  const query = useGateways();
   return (
     <Panel title={t("overview.gateways.title")} actions={<More to="/gateways">{t("overview.gateways.all")}</More>}>
       <QueryPanel query={query}>

@@ -2,7 +2,7 @@
 import { SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { api, paged } from "../../app/api.ts";
+import { paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { formatNumber } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
@@ -16,9 +16,10 @@ import { formatOperation } from "../events/format-operation.ts";
 import { ClosedAddresses, NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { GatewaysPanel } from "./gateways-panel.tsx";
+import { mostDevices, useLastDevices, useTestResults } from "./overview-queries.ts";
 import { More, QueryPanel } from "./query-panel.tsx";
+import { Summary } from "./summary.tsx";
 
-const devices = paged("/tenants/devices");
 const events = paged("/tenants/events");
 const refreshMs = 15_000;
 
@@ -38,6 +39,7 @@ export function OverviewPage() {
       <Title order={1}>{t("overview.title")}</Title>
       {canReadNothing && <Text>{t("overview.notPermitted")}</Text>}
       <FirstSteps />
+      <Summary />
       <SimpleGrid cols={{ base: 1, md: 2 }} className="panels">
         <Stack>
           {canReadGateways && <GatewaysPanel />}
@@ -56,10 +58,7 @@ export function OverviewPage() {
 }
 
 function AccessTests() {
-  const query = useQuery({
-    queryKey: ["/tenants/access-tests/check"],
-    queryFn: ({ signal }) => api.post("/tenants/access-tests/check", { body: {}, signal }),
-  });
+  const query = useTestResults();
   return (
     <Panel
       title={t("overview.accessTests.title")}
@@ -157,14 +156,8 @@ function RecentChanges() {
   );
 }
 
-const mostDevices = 100;
-
 function Devices() {
-  const query = useQuery({
-    queryKey: [devices.path, "last connected"],
-    queryFn: ({ signal }) => devices.read({ sort: "-lastConnection", limit: mostDevices }, signal),
-    refetchInterval: refreshMs,
-  });
+  const query = useLastDevices();
   return (
     <Panel
       title={t("overview.devices.title")}

@@ -50,6 +50,27 @@ test.each([
   await panel.findByRole("cell", { name: text });
 });
 
+test.each([
+  ["ONLINE", 0, "good", t("overview.summary.works")],
+  ["OFFLINE", 2, "bad", /1 gateway is offline and 2 resources are unreachable$/],
+] as const)(
+  "the summary of a gateway that is %s and of %i unreachable resources",
+  async (status, count, tone, text) => {
+    const none = { count: 0, lookedAt: 3, total: 3, first: [] };
+    mockApi.answer("get", "/tenants/gateways", [{ ...gateway, status }]);
+    mockApi.answer("get", "/tenants/access/findings", {
+      generation: 1,
+      unreachableResources: { ...none, count },
+      neverMatchingPolicies: none,
+      closedAddresses: none,
+    });
+    openConsole("/overview");
+    const summary = await findPanel(t("overview.summary.title"));
+    expect(toneOf(await summary.findByText(text))).toBe(tone);
+    expect((await summary.findByRole("link", { name: /^Resources/ })).textContent).toBe("Resources3");
+  },
+);
+
 test("the actor of a change is one line, with the whole name on request", async () => {
   const name = "A key with a name that is much longer than the column";
   mockApi.answer(

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
   choose,
+  chooseAction,
   click,
   currentPath,
   fill,
@@ -229,7 +230,7 @@ describe("the page of a policy", () => {
     await reviewAndSend(user, t("common.save"));
     await waitForDialogToClose();
     expect(mockApi.bodies("updatePolicy")).toEqual([{ mode: "RESTRICTED", gateways: [], description: "" }]);
-    expect(screen.queryByRole("button", { name: t("common.delete") })).toBeNull();
+    expect(screen.queryByRole("button", { name: t("common.more") })).toBeNull();
   });
 
   test.each([
@@ -238,7 +239,7 @@ describe("the page of a policy", () => {
   ])("%s after its review", async (_, active, label, operation) => {
     mockApi.answer("get", "/tenants/policies/{id}", { ...policy, active });
     const user = openConsole(`/policies/${id}`);
-    await click(user, label);
+    await chooseAction(user, t("common.more"), label);
     await findDialog();
     expect(mockApi.writes()).toEqual([]);
     await click(user, label);
@@ -249,7 +250,7 @@ describe("the page of a policy", () => {
   test("deletes the policy after its review, and returns to the list of its type", async () => {
     mockApi.answer("get", "/tenants/policies/{id}", { ...policy, type: "SAAS" });
     const user = openConsole(`/policies/${id}`);
-    await click(user, t("common.delete"));
+    await chooseAction(user, t("common.more"), t("common.delete"));
     const dialog = within(
       await screen.findByRole("dialog", { name: t("policies.delete.title", { name: "Engineers build" }) }),
     );

@@ -1,15 +1,15 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { Trash2 } from "lucide-react";
-import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { DeleteRecord } from "../../records/delete-record.tsx";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
-import { ReviewDialog } from "../../records/reviewed-change.tsx";
+import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { RuleReading } from "../../records/rule-reading.tsx";
 import { Status } from "../../records/status.tsx";
 import { useEditing } from "../../records/use-editing.ts";
@@ -156,56 +156,41 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
   const canWrite = usePermission("policies:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useEditing();
-  const [action, setAction] = useState<"delete" | "deactivate" | "reactivate">();
   if (!canWrite) return null;
   const { id, name, type, active, isDefault } = policy;
   const bodyFor = isDefault ? bodyOfDefault : (values: Parameters<typeof bodyOf>[1]) => bodyOf(type, values);
-  const end = () => setAction(undefined);
   const at = `/tenants/policies/${id}`;
   return (
     <Group gap="xs">
       {!isDefault && (
-        <>
-          <Button variant="default" onClick={() => setAction(active ? "deactivate" : "reactivate")}>
-            {active ? t("policies.deactivate") : t("policies.reactivate")}
-          </Button>
-          <Button variant="default" leftSection={<Trash2 size={16} aria-hidden />} onClick={() => setAction("delete")}>
-            {t("common.delete")}
-          </Button>
-        </>
+        <MoreActions>
+          {active ? (
+            <ReviewedButton
+              key="deactivate"
+              label={t("policies.deactivate")}
+              title={t("policies.deactivateTitle", { name })}
+              changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
+              etag={etag}
+            />
+          ) : (
+            <ReviewedButton
+              key="reactivate"
+              label={t("policies.reactivate")}
+              title={t("policies.reactivateTitle", { name })}
+              changes={[{ method: "POST", path: `${at}/reactivate` }]}
+              etag={etag}
+            />
+          )}
+          <DeleteRecord
+            title={t("policies.delete.title", { name })}
+            effect={t("policies.delete.note")}
+            path={at}
+            etag={etag}
+            done={() => void navigate({ to: "/policies", search: { type } })}
+          />
+        </MoreActions>
       )}
       <Button onClick={open}>{t("common.edit")}</Button>
-      {action === "delete" && (
-        <ReviewDialog
-          title={t("policies.delete.title", { name })}
-          note={t("policies.delete.note")}
-          changes={[{ method: "DELETE", path: at }]}
-          etag={etag}
-          label={t("common.delete")}
-          danger
-          leaves
-          close={end}
-          done={() => void navigate({ to: "/policies", search: { type } })}
-        />
-      )}
-      {action === "deactivate" && (
-        <ReviewDialog
-          title={t("policies.deactivateTitle", { name })}
-          changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
-          etag={etag}
-          label={t("policies.deactivate")}
-          close={end}
-        />
-      )}
-      {action === "reactivate" && (
-        <ReviewDialog
-          title={t("policies.reactivateTitle", { name })}
-          changes={[{ method: "POST", path: `${at}/reactivate` }]}
-          etag={etag}
-          label={t("policies.reactivate")}
-          close={end}
-        />
-      )}
       {editing && (
         <RecordForm
           title={t("policies.edit", { name })}

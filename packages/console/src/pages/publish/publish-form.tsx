@@ -141,7 +141,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
         <Part title={t("publish.through")}>
           {known !== undefined && known.length > 0 && (
             <Select
-              label={t("publish.gateway.label")}
+              aria-label={t("publish.gateway.label")}
               data={[
                 ...known.map(({ id, name: label }) => ({ value: id, label })),
                 { value: newGateway, label: t("publish.gateway.new") },

@@ -1,4 +1,4 @@
-import { ActionIcon, Table, Text } from "@mantine/core";
+import { ActionIcon, Table } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { X } from "lucide-react";
 import { useState } from "react";
@@ -41,9 +41,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
               <Table.Th>{t("resources.addresses.protocols")}</Table.Th>
               {canWrite && (
                 <Table.Th w={60}>
-                  <Text span size="sm" fw={600}>
-                    {t("common.remove")}
-                  </Text>
+                  <span className="unseen">{t("common.remove")}</span>
                 </Table.Th>
               )}
             </Table.Tr>

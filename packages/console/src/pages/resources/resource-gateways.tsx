@@ -132,7 +132,11 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                 )}
                 <Table.Th>{t("common.name")}</Table.Th>
                 <Table.Th>{t("common.status")}</Table.Th>
-                {canWrite && <Table.Th w={120}>{t("resources.gateways.column")}</Table.Th>}
+                {canWrite && (
+                  <Table.Th w={120}>
+                    <span className="unseen">{t("resources.gateways.column")}</span>
+                  </Table.Th>
+                )}
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody ref={rows}>

@@ -2,7 +2,7 @@ import { permissions } from "@gatehouse/contract/permissions";
 import { screen } from "@testing-library/dom";
 import { expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
-import { click, findDialog, openConsole, waitForDialogToClose } from "../../testing/console-page.tsx";
+import { chooseAction, click, findDialog, openConsole, waitForDialogToClose } from "../../testing/console-page.tsx";
 import { etag, mockApi } from "../../testing/mock-api.ts";
 import { newId, sample } from "../../testing/sample.ts";
 
@@ -12,7 +12,7 @@ const ann = sample("User", { id, email: "ann@example.com", status: "active" });
 test("transfers the ownership after a review", async () => {
   mockApi.answer("get", "/tenants/users/{id}", ann);
   const user = openConsole(`/users/${id}`);
-  await click(user, t("users.transfer.label"));
+  await chooseAction(user, t("common.more"), t("users.transfer.label"));
   await findDialog(t("users.transfer.title", { name: "ann@example.com" }));
   expect(mockApi.writes()).toEqual([]);
   await click(user, t("users.transfer.label"));
@@ -27,7 +27,8 @@ test.each([
 ])("is not offered for %s", async (_, record, held) => {
   mockApi.signIn(held);
   mockApi.answer("get", "/tenants/users/{id}", record);
-  openConsole(`/users/${id}`);
-  await screen.findByRole("button", { name: t("common.edit") });
-  expect(screen.queryByRole("button", { name: t("users.transfer.label") })).toBeNull();
+  const user = openConsole(`/users/${id}`);
+  await click(user, t("common.more"));
+  await screen.findByRole("menuitem", { name: t("common.delete") });
+  expect(screen.queryByRole("menuitem", { name: t("users.transfer.label") })).toBeNull();
 });

@@ -1,7 +1,7 @@
 import { screen } from "@testing-library/dom";
 import { expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
-import { click, findDialog, openConsole, waitForDialogToClose } from "../../testing/console-page.tsx";
+import { chooseAction, click, findDialog, openConsole, waitForDialogToClose } from "../../testing/console-page.tsx";
 import { etag, mockApi } from "../../testing/mock-api.ts";
 import { newId, sample } from "../../testing/sample.ts";
 
@@ -13,7 +13,7 @@ test("deactivating a person lists the keys that the person created, and offers t
   const user = openConsole(`/users/${id}`);
   const label = t("users.apiKeys.deactivateAndRevoke", { count: 1 });
   await screen.findByRole("link", { name: "Nightly export" });
-  await click(user, label);
+  await chooseAction(user, t("common.more"), label);
   await findDialog(t("users.deactivate.title", { name: "ann@example.com" }));
   expect(mockApi.writes()).toEqual([]);
   await click(user, label);

@@ -9,6 +9,8 @@ import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
+import { formatFactValue } from "../../records/format-fact.ts";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -89,7 +91,9 @@ function About({ user }: { readonly user: User }) {
             }}
           />
         ) : (
-          <Facts facts={Object.entries(user.attributes).map(([label, value]) => ({ label, value: String(value) }))} />
+          <Facts
+            facts={Object.entries(user.attributes).map(([label, value]) => ({ label, value: formatFactValue(value) }))}
+          />
         )}
       </Panel>
       <Panel title={t("users.devices.title")}>
@@ -198,33 +202,35 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
           danger
         />
       )}
-      {user.status !== "inactive" && canRevokeKeys && keys.length > 0 && (
-        <ReviewedButton
-          key="deactivate-with-keys"
-          label={t("users.apiKeys.deactivateAndRevoke", { count: keys.length })}
-          title={t("users.deactivate.title", { name })}
-          note={t("users.apiKeys.revokeNote")}
-          changes={[
-            { method: "PATCH", path: `${at}/deactivate` },
-            { method: "DELETE", path: `${at}/api-keys` },
-          ]}
+      <MoreActions>
+        {user.status !== "inactive" && canRevokeKeys && keys.length > 0 && (
+          <ReviewedButton
+            key="deactivate-with-keys"
+            label={t("users.apiKeys.deactivateAndRevoke", { count: keys.length })}
+            title={t("users.deactivate.title", { name })}
+            note={t("users.apiKeys.revokeNote")}
+            changes={[
+              { method: "PATCH", path: `${at}/deactivate` },
+              { method: "DELETE", path: `${at}/api-keys` },
+            ]}
+            etag={etag}
+            doneMessage={t("users.deactivate.done")}
+            danger
+          />
+        )}
+        <TransferOwnership user={user} etag={etag} />
+        <DeleteRecord
+          title={t("users.delete.title", { name })}
+          effect={
+            user.devices.length === 0
+              ? t("users.delete.effect")
+              : t("users.delete.effectDevices", { count: user.devices.length })
+          }
+          path={at}
           etag={etag}
-          doneMessage={t("users.deactivate.done")}
-          danger
+          done={() => void navigate({ to: "/users" })}
         />
-      )}
-      <TransferOwnership user={user} etag={etag} />
-      <DeleteRecord
-        title={t("users.delete.title", { name })}
-        effect={
-          user.devices.length === 0
-            ? t("users.delete.effect")
-            : t("users.delete.effectDevices", { count: user.devices.length })
-        }
-        path={at}
-        etag={etag}
-        done={() => void navigate({ to: "/users" })}
-      />
+      </MoreActions>
       <Button onClick={open} loading={editing && roles.isPending}>
         {t("common.edit")}
       </Button>

@@ -1,0 +1,100 @@
+/** The first line of the overview: whether everything works, and how many records there are. */
+import { Anchor, Paper, Skeleton, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { formatList, formatNumber } from "../../messages/format.ts";
+import { t } from "../../messages/i18n.ts";
+import { Status } from "../../records/status.tsx";
+import {
+  mostDevices,
+  useFindings,
+  useGateways,
+  useLastDevices,
+  useTestResults,
+  useUserCount,
+} from "./overview-queries.ts";
+
+export function Summary() {
+  const { data: gateways, isLoading: loadsGateways } = useGateways();
+  const { data: devices, isLoading: loadsDevices } = useLastDevices();
+  const { data: users, isLoading: loadsUsers } = useUserCount();
+  const { data: findings, isLoading: loadsFindings } = useFindings();
+  const { data: tests, isLoading: loadsTests } = useTestResults();
+  const online = devices?.data.filter(({ status }) => status === "Online").length ?? 0;
+  const up = gateways?.filter(({ status }) => status === "ONLINE").length ?? 0;
+  const numbers = [
+    { to: "/users", label: t("users.title"), isLoading: loadsUsers, value: users, note: undefined },
+    {
+      to: "/devices",
+      label: t("devices.title"),
+      isLoading: loadsDevices,
+      value: devices?.total,
+      note: t("overview.summary.online", {
+        online: online === mostDevices ? t("overview.devices.orMore", { count: mostDevices }) : formatNumber(online),
+      }),
+    },
+    {
+      to: "/gateways",
+      label: t("gateways.title"),
+      isLoading: loadsGateways,
+      value: gateways?.length,
+      note: t("overview.summary.online", { online: formatNumber(up) }),
+    },
+    {
+      to: "/resources",
+      label: t("resources.title"),
+      isLoading: loadsFindings,
+      value: findings?.unreachableResources.total,
+      note: undefined,
+    },
+    {
+      to: "/policies",
+      label: t("policies.title"),
+      isLoading: loadsFindings,
+      value: findings?.neverMatchingPolicies.total,
+      note: undefined,
+    },
+  ].filter(({ isLoading, value }) => isLoading || value !== undefined);
+  if (numbers.length === 0) return null;
+  const problems = [
+    ["gateways", gateways?.filter(({ status }) => status === "ERROR" || status === "OFFLINE").length ?? 0],
+    ["resources", findings?.unreachableResources.count ?? 0],
+    ["closed", findings?.closedAddresses.count ?? 0],
+    ["tests", tests?.summary.broken ?? 0],
+  ] as const;
+  const found = problems.flatMap(([kind, count]) => (count === 0 ? [] : [t(`overview.summary.${kind}`, { count })]));
+  const isEmpty = gateways?.length === 0 || findings?.unreachableResources.total === 0;
+  return (
+    <Paper withBorder p="md" component="section" aria-label={t("overview.summary.title")} className="summary">
+      {loadsGateways || loadsFindings || loadsTests ? (
+        <Skeleton height={24} width={240} aria-busy />
+      ) : (
+        <div className="verdict">
+          {found.length > 0 ? (
+            <Status tone="bad">{t("overview.summary.problems", { problems: formatList(found) })}</Status>
+          ) : isEmpty ? (
+            <Status tone="idle">{t("overview.summary.nothing")}</Status>
+          ) : (
+            <Status tone="good">{t("overview.summary.works")}</Status>
+          )}
+        </div>
+      )}
+      <ul>
+        {numbers.map(({ to, label, isLoading, value, note }) => (
+          <li key={to}>
+            <Anchor component={Link} to={to} underline="never" c="inherit">
+              <Text span size="sm" c="dimmed">
+                {label}
+              </Text>
+              <strong>{isLoading ? "…" : formatNumber(value ?? 0)}</strong>
+              {note !== undefined && !isLoading && (
+                <Text span size="sm" c="dimmed">
+                  {note}
+                </Text>
+              )}
+            </Anchor>
+          </li>
+        ))}
+      </ul>
+    </Paper>
+  );
+}
