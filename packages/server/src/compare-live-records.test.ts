@@ -1,7 +1,8 @@
 /** Every column of tenants' tables is either compared by `--live`, or listed with a reason. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { auditedWorld } from "./testing/audited-world.ts";
-import { EditedColumns, type TenantColumn } from "./testing/edited-columns.ts";
+import type { TenantColumn } from "./testing/edited-columns.queries.ts";
+import { EditedColumns } from "./testing/edited-columns.ts";
 import { createDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant } from "./testing/test-server.ts";
 import { unverifiedColumns, unverifiedEverywhere } from "./testing/unverified-columns.ts";

@@ -1,6 +1,14 @@
 /** The columns of tenants' tables, from PostgreSQL's catalogue, and other values for them. */
 import { unprepared } from "../platform/db/statement.ts";
-import type { TenantColumn } from "./edited-columns.ts";
+
+export interface TenantColumn {
+  readonly table: string;
+  readonly column: string;
+  /** PostgreSQL's type, such as `text[]`. */
+  readonly type: string;
+  /** The column with the tenant's id. */
+  readonly tenant: string;
+}
 
 export const columnsOfTenants = unprepared<TenantColumn, []>(
   `SELECT relation.relname AS "table", attribute.attname AS "column", format_type(attribute.atttypid, NULL) AS type,

@@ -4,17 +4,8 @@ import type { SignatureCheck } from "../platform/audit/signatures.ts";
 import { verifyTenant } from "../platform/audit/verify-database.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { unprepared } from "../platform/db/statement.ts";
-import { columnsOfTenants, dropChecks, editedValue } from "./edited-columns.queries.ts";
+import { columnsOfTenants, dropChecks, editedValue, type TenantColumn } from "./edited-columns.queries.ts";
 import type { TestServer } from "./test-server.ts";
-
-export interface TenantColumn {
-  readonly table: string;
-  readonly column: string;
-  /** PostgreSQL's type, such as `text[]`. */
-  readonly type: string;
-  /** The column with the tenant's id. */
-  readonly tenant: string;
-}
 
 /** Tables whose rows the chain of hashes covers. */
 const sealed = /^(audit_|access_(effects|history|late_effects)|tenant_generations)/;
