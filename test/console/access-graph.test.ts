@@ -59,14 +59,15 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
       await visit.open("/access?view=graph");
       await nodes(page).getByText("Contractors stay out of production").waitFor();
       await isQuiet(page);
-      expect(await page.locator(".react-flow__edge.allows").count()).toBeGreaterThan(10);
-      expect(await page.locator(".react-flow__edge.denies").count()).toBe(7);
+      // The graph draws its edges after it has measured the nodes.
+      await expect.poll(() => page.locator(".react-flow__edge.allows").count()).toBeGreaterThan(10);
+      await expect.poll(() => page.locator(".react-flow__edge.denies").count()).toBe(7);
       expect(await accessibilityProblems(page)).toEqual([]);
       await picture(page, `access-graph-${role.toLowerCase()}-${theme}`);
       await page.getByRole("radiogroup", { name: "Show" }).getByText("Denied").click();
       await page.waitForURL(/show=denied/);
       await expect.poll(() => page.locator(".react-flow__edge.allows").count()).toBe(0);
-      expect(await page.locator(".react-flow__edge.denies").count()).toBe(7);
+      await expect.poll(() => page.locator(".react-flow__edge.denies").count()).toBe(7);
       expect(await accessibilityProblems(page)).toEqual([]);
       await picture(page, `access-graph-denied-${role.toLowerCase()}-${theme}`);
       await page.getByText("List", { exact: true }).click();
@@ -208,11 +209,11 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await page.waitForURL(/open=p\.1/);
     await button(visit, /^Policy Machine 20 for some/).waitFor();
     const column = page.locator('.graph-node[data-kind="policy"]');
-    expect(await column.count()).toBe(20);
+    await expect.poll(() => column.count()).toBe(20);
     await wheelTo(visit, button(visit, "and 5 more"));
     await button(visit, "and 5 more").click();
     await button(visit, "20 before these").waitFor();
-    expect(await column.count()).toBe(5);
+    await expect.poll(() => column.count()).toBe(5);
     const many = button(visit, /^3\d resources behind/).first();
     await wheelTo(visit, many);
     await many.click();

@@ -185,9 +185,9 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await page.keyboard.press("Enter");
     await page.waitForURL(/focus=group/);
     await page.keyboard.press("ArrowRight");
-    expect(await page.evaluate("document.activeElement?.dataset.key && document.activeElement.textContent")).toContain(
-      "Engineering tools",
-    );
+    await expect
+      .poll(() => page.evaluate("document.activeElement?.dataset.key && document.activeElement.textContent"))
+      .toContain("Engineering tools");
     await offersNothing(visit, "graph");
     await visit.leave();
   });

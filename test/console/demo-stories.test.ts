@@ -24,7 +24,8 @@ describe.runIf(hasBrowser)("demo mode", () => {
     const { page } = visit;
     await visit.open("/");
     await page.getByText(notice).waitFor();
-    expect(await page.getByRole("region", { name: "Demo" }).getByRole("button").count()).toBe(people.length);
+    const buttons = page.getByRole("region", { name: "Demo" }).getByRole("button");
+    await expect.poll(() => buttons.count()).toBe(people.length);
     await page.getByRole("button", { name: new RegExp(email) }).click();
     await page.getByRole("button", { name: "Account" }).waitFor();
     for (const path of [...paths, "/authorize?client_id=unknown", "/code", "/enrol"]) {

@@ -21,7 +21,8 @@ const widths = [1440, 1024, 390] as const;
 async function fitsEveryWidth({ page }: Visit, name: string): Promise<void> {
   for (const width of widths) {
     await page.setViewportSize({ width, height: 900 });
-    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), `${name} at ${width}`).toBe(0);
+    const excess = () => page.evaluate("document.documentElement.scrollWidth - innerWidth");
+    await expect.poll(excess, { message: `${name} at ${width}` }).toBe(0);
     await picture(page, `first-steps-${name}-${width}`);
   }
   await page.setViewportSize({ width: 1280, height: 900 });

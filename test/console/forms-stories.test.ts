@@ -88,8 +88,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByRole("dialog", { name: "API key Nightly report" }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await button(visit, "Copy secret").click();
-    const secret = await page.evaluate("navigator.clipboard.readText()");
-    expect(secret).toMatch(/^gatehouse_key_/);
+    await expect.poll(() => page.evaluate("navigator.clipboard.readText()")).toMatch(/^gatehouse_key_/);
     await page.keyboard.press("Escape");
     await picture(page, "secret-once");
     await button(visit, "Done, I saved it").click();
@@ -127,9 +126,9 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     const { page } = visit;
     await visit.open("/api-keys?new=1");
     await button(visit, "Admin").click();
-    expect(await page.getByRole("checkbox", { name: "Read Users" }).isChecked()).toBe(true);
-    expect(await page.getByRole("checkbox", { name: "Write Users" }).isDisabled()).toBe(true);
-    expect(await page.getByRole("checkbox", { checked: true }).count()).toBe(3);
+    await expect.poll(() => page.getByRole("checkbox", { name: "Read Users" }).isChecked()).toBe(true);
+    await expect.poll(() => page.getByRole("checkbox", { name: "Write Users" }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole("checkbox", { checked: true }).count()).toBe(3);
     await visit.leave();
   });
 

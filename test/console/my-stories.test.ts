@@ -134,7 +134,7 @@ describe.runIf(hasBrowser)("a person without roles", () => {
     await page.keyboard.press("Enter");
 
     await page.getByRole("img", { name: "QR code for Phone" }).waitFor();
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+    await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await picture(page, "my-file-390");
     const saved = page.waitForEvent("download");
@@ -198,7 +198,7 @@ describe.runIf(hasBrowser)("a person without roles", () => {
     await visit.open("/my");
     await button(visit, `Why? Lab ${theme} ${width}`).click();
     await page.getByText("open only from certain networks").waitFor();
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await picture(page, `my-${theme}-${width}`);
     await visit.leave();

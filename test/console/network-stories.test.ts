@@ -128,8 +128,8 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     // The page reloads the order by itself.
     const notice = page.getByRole("alert").filter({ hasText: "Someone else changed the order" });
     await notice.waitFor({ timeout: 30_000 });
-    expect(await rows.first().textContent()).toContain("Frankfurt 1");
-    expect(await page.getByText("You have unsaved changes to the priority.").count()).toBe(0);
+    await expect.poll(() => rows.first().textContent()).toContain("Frankfurt 1");
+    await expect.poll(() => page.getByText("You have unsaved changes to the priority.").count()).toBe(0);
     expect(await accessibilityProblems(page)).toEqual([]);
     await grip("Frankfurt 1").focus();
     await page.keyboard.press("End");
@@ -216,8 +216,8 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
         return await notice.count();
       })
       .toBe(1);
-    expect(await names.allTextContents()).toEqual(first);
-    expect(await page.getByText("You have unsaved changes to the order.").count()).toBe(0);
+    await expect.poll(() => names.allTextContents()).toEqual(first);
+    await expect.poll(() => page.getByText("You have unsaved changes to the order.").count()).toBe(0);
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "policies-overtaken");
     await grip("Mail and meetings").focus();
@@ -227,7 +227,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await button(visit, "Review order").click();
     await notice.waitFor();
     await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
-    expect(await names.allTextContents()).toEqual(second);
+    await expect.poll(() => names.allTextContents()).toEqual(second);
     // The policy is moved again, reviewed on request, and saved.
     const last = second.at(0) ?? "";
     await grip(last).focus();

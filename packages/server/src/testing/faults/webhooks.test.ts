@@ -138,7 +138,7 @@ describe("a replica", () => {
     const { id } = await createWebhook(tenant, receiver.url, { events: ["protocol.created"] });
     const expectService = async (count: number) => {
       await makeNews(tenant);
-      await until(`${count} came`, () => receiver.received.length >= count, 20_000);
+      await until(`${count} came`, () => receiver.received.length >= count);
     };
     await expectService(1);
     await proxy.cut();
@@ -148,14 +148,10 @@ describe("a replica", () => {
     proxy.breakConnections();
     // Jobs of a broken connection are assigned again.
     await makeNews(tenant);
-    await until(
-      "all came",
-      () => {
-        world.clock.advance(1_000);
-        return new Set(ids()).size === 4;
-      },
-      20_000,
-    );
+    await until("all came", () => {
+      world.clock.advance(1_000);
+      return new Set(ids()).size === 4;
+    });
     const administrator = new pg.Client(world.connection);
     await administrator.connect();
     await administrator.query(
