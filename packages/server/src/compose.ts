@@ -19,6 +19,8 @@ import { HeadGuard } from "./platform/audit/head-guard.ts";
 import { SignedHeads } from "./platform/audit/signed-heads.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
+import { nodeEventLoop } from "./platform/concurrency/fair-queue.ts";
+import { TenantPace } from "./platform/concurrency/tenant-pace.ts";
 import type { Database } from "./platform/db/database.ts";
 import type { EvaluationLimits } from "./platform/evaluation/evaluation-budgets.ts";
 import { Evaluator } from "./platform/evaluation/evaluator.ts";
@@ -93,10 +95,14 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   // Opened late, because its figures come from the other parts.
   let metrics: Metrics | undefined;
   let tls: ServedCertificate | undefined;
-  const data = composeDatabase(options, { clock, log, onQuery: tracing?.startQuery });
+  const pace = new TenantPace(nodeEventLoop);
+  const onUsed = (tenantId: string, ms: number) => pace.charge(tenantId, ms);
+  const data = composeDatabase(options, { clock, log, onQuery: tracing?.startQuery, onUsed });
   const { database, follower } = data;
   const heads = await SignedHeads.open(options.auditHeadsFile, log);
-  const core = composeCore(options, data, clock, heads, (auditEntries) => metrics?.auditEntriesWritten(auditEntries));
+  const core = composeCore(options, data, pace, clock, heads, (auditEntries) =>
+    metrics?.auditEntriesWritten(auditEntries),
+  );
   const { runner, models, lateEffects, streams } = core;
   const lagged = (lagMs: number) => metrics?.configurationApplied(lagMs);
   const agents = composeAgents(options, { runner, follower, clock, log, lagged });
@@ -192,6 +198,7 @@ function composeCore(
     log,
   }: ComposeOptions,
   { database, follower, channel }: DatabaseParts,
+  pace: TenantPace,
   clock: Clock,
   heads: SignedHeads,
   audited: (entries: number) => void,
@@ -207,7 +214,7 @@ function composeCore(
     cacheBytes === 0
       ? undefined
       : new PageReader(database, generations, cacheBytes * (1 - partForAnswers), orderThresholds);
-  const evaluator = new Evaluator(clock, evaluationLimits);
+  const evaluator = new Evaluator(clock, evaluationLimits, (tenantId, ms) => pace.charge(tenantId, ms));
   const models = new ModelStore({ database, generations, clock, evaluator });
   const lateEffects = new LateEffects({
     runner: () => runner,
@@ -225,6 +232,7 @@ function composeCore(
   follower.subscribe(models);
   const runner: CommandRunner = {
     audit: { keys, guard, streams },
+    pace,
     clock,
     database,
     publicUrl: publicUrl ?? (() => "http://localhost:8080"),

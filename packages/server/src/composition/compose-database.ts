@@ -11,7 +11,7 @@ export interface DatabaseSettings {
   readonly databaseLimits?: Pick<DatabaseOptions, "statementTimeoutMs" | "answerTimeoutMs" | "connectTimeoutMs">;
 }
 
-interface DatabaseDependencies extends Pick<DatabaseOptions, "onQuery"> {
+interface DatabaseDependencies extends Pick<DatabaseOptions, "onQuery" | "onUsed"> {
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -30,7 +30,7 @@ export interface DatabaseParts {
 /** The connections to the database, and the outbox of changes in it. */
 export function composeDatabase(
   settings: DatabaseSettings,
-  { clock, log, onQuery }: DatabaseDependencies,
+  { clock, log, onQuery, onUsed }: DatabaseDependencies,
 ): DatabaseParts {
   const { connection, poolSize, databaseLimits } = settings;
   let isClosing = false;
@@ -39,6 +39,7 @@ export function composeDatabase(
     poolSize,
     ...databaseLimits,
     onQuery,
+    onUsed,
     onIdleError(error) {
       // If PostgreSQL stops together with the server, it may end idle connections before the pool does.
       if (!isClosing) log.warn({ err: error }, "database connection lost");

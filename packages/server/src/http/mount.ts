@@ -105,6 +105,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       requireNoNul(request.body, request.bodyText);
     } else await inSlices(caller, checkLargeBody(request.body, largeBody));
     checkStringIds(operation, parameters);
+    const turn = caller.tenantId === undefined ? undefined : options.runner.pace.turn(caller.tenantId);
+    if (turn !== undefined) await turn;
     const call = new Call<Operation>(
       {
         runner: options.runner,

@@ -9,6 +9,7 @@ import type { HeadGuard } from "./audit/head-guard.ts";
 import { type Change, type Origin, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { CommandBatch, type RecordedChange } from "./command-batch.ts";
+import type { TenantPace } from "./concurrency/tenant-pace.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import type { Evaluator } from "./evaluation/evaluator.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
@@ -66,6 +67,8 @@ export interface CommandRunner {
   /** Reads single records for many requests at once. */
   readonly snapshots: SharedSnapshots;
   readonly models: TenantModels;
+  /** Slows down tenants that keep the replica busy. */
+  readonly pace: TenantPace;
   /** Evaluates access, in slices that are shared fairly. */
   readonly evaluator: Evaluator;
   /** Records the access impact of commands. */

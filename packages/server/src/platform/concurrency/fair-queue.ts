@@ -19,6 +19,9 @@ const recentMs = 50;
 /** Units of one tenant before the next tenant's turn: about 0.5 ms. */
 const unitsInATurn = 25_000;
 
+/** The time of a unit, in milliseconds. */
+const unitMs = 20e-6;
+
 /** The units after which the time is read. */
 const unitsBetweenReadings = 2_000;
 
@@ -59,6 +62,7 @@ export interface WorkLimits {
 export type Outcome<Result> = { readonly result: Result } | { readonly stopped: true };
 
 interface Job {
+  readonly tenantId: string;
   readonly work: Work<unknown>;
   readonly limits: WorkLimits | undefined;
   /** The job is stopped after this many units. */
@@ -80,6 +84,7 @@ interface Tenant {
  */
 export class FairQueue {
   readonly #loop: EventLoop;
+  readonly #charge: (tenantId: string, ms: number) => void;
   readonly #tenants = new Map<string, Tenant>();
   /** Tenants with work, in the order of their turns. */
   readonly #turns: Tenant[] = [];
@@ -90,8 +95,10 @@ export class FairQueue {
   /** The time that work used since the last round of the event loop. */
   #startedMs = 0;
 
-  constructor(loop: EventLoop = nodeEventLoop) {
+  /** @param charge called with the time of performed work, in milliseconds */
+  constructor(loop: EventLoop = nodeEventLoop, charge: (tenantId: string, ms: number) => void = () => undefined) {
     this.#loop = loop;
+    this.#charge = charge;
   }
 
   /** The number of pieces of work that wait. */
@@ -119,6 +126,7 @@ export class FairQueue {
   ): Promise<Outcome<Result>> {
     return new Promise((resolve, reject) => {
       const job: Job = {
+        tenantId,
         work,
         limits,
         unitsLeft: units,
@@ -221,6 +229,8 @@ export class FairQueue {
     } catch (error) {
       job.fail(error);
       return true;
+    } finally {
+      this.#charge(job.tenantId, units * unitMs);
     }
   }
 }

@@ -59,6 +59,8 @@ export interface DatabaseOptions {
   readonly onQuery?: QueryObserver | undefined;
   /** Called for connections that break while idle. */
   readonly onIdleError?: (error: Error) => void;
+  /** Called with the time for which a tenant used a connection, in milliseconds. */
+  readonly onUsed?: ((tenantId: string, ms: number) => void) | undefined;
 }
 
 const attempts = 4;
@@ -75,12 +77,14 @@ export class Database {
   readonly #shares: TenantShares;
   readonly #answerTimeoutMs: number;
   readonly #onQuery: QueryObserver | undefined;
+  readonly #onUsed: DatabaseOptions["onUsed"];
   #writesFail = false;
 
   constructor(options: DatabaseOptions) {
     const { statementTimeoutMs = defaultStatementTimeoutMs, connectTimeoutMs = defaultConnectTimeoutMs } = options;
     this.#answerTimeoutMs = options.answerTimeoutMs ?? statementTimeoutMs + answerMarginMs;
     this.#onQuery = options.onQuery;
+    this.#onUsed = options.onUsed;
     this.#shares = new TenantShares(options.poolSize, connectTimeoutMs);
     const prepare = sessionPreparation({
       role: applicationRole,
@@ -294,9 +298,11 @@ export class Database {
         leave = () => this.#shares.leave(tenantId);
       }
       const client = await this.#pool.connect();
+      const since = performance.now();
       const release = (broken: boolean) => {
         client.release(broken);
         leave();
+        if (tenantId !== undefined) this.#onUsed?.(tenantId, performance.now() - since);
       };
       return { client, release };
     } catch (error) {

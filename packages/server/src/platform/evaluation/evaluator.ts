@@ -1,17 +1,23 @@
 import type { Work } from "@gatehouse/policy/work";
 import type { Clock } from "../clock.ts";
-import { FairQueue, type Outcome } from "../concurrency/fair-queue.ts";
+import { FairQueue, nodeEventLoop, type Outcome } from "../concurrency/fair-queue.ts";
 import { EvaluationBudgets, type EvaluationLimits, evaluationLimits } from "./evaluation-budgets.ts";
 
 /** Evaluates access for all tenants, in one fair queue. */
 export class Evaluator {
-  readonly #queue = new FairQueue();
+  readonly #queue: FairQueue;
   readonly #budgets: EvaluationBudgets;
   /** The effect of a command that costs more is computed after the commit. */
   readonly unitsBeforeCommit: number;
 
-  constructor(clock: Clock, limits: EvaluationLimits = evaluationLimits) {
+  /** @param charge called with the time of evaluations, in milliseconds */
+  constructor(
+    clock: Clock,
+    limits: EvaluationLimits = evaluationLimits,
+    charge: (tenantId: string, ms: number) => void = () => undefined,
+  ) {
     this.unitsBeforeCommit = limits.unitsBeforeCommit;
+    this.#queue = new FairQueue(nodeEventLoop, charge);
     this.#budgets = new EvaluationBudgets(clock, limits);
   }
 

@@ -1,0 +1,111 @@
+import { beforeEach, expect, test } from "vitest";
+import { TenantPace } from "./tenant-pace.ts";
+
+/** An event loop whose time the tests move. */
+class FakeLoop {
+  now = 0;
+  active = 0;
+  #timers: { readonly at: number; readonly callback: () => void }[] = [];
+
+  nowMs = () => this.now;
+  activeMs = () => this.active;
+  after = (ms: number, callback: () => void) => void this.#timers.push({ at: this.now + ms, callback });
+
+  /** @param share the part of the time for which the event loop is active */
+  pass(ms: number, share = 1): void {
+    this.now += ms;
+    this.active += ms * share;
+    const due = this.#timers.filter(({ at }) => at <= this.now);
+    this.#timers = this.#timers.filter(({ at }) => at > this.now);
+    for (const { callback } of due) callback();
+  }
+}
+
+let loop: FakeLoop;
+let pace: TenantPace;
+
+beforeEach(() => {
+  loop = new FakeLoop();
+  pace = new TenantPace(loop);
+  void pace.turn("neighbour");
+});
+
+/** Lets both tenants be active for a while, in which the attacker is charged. */
+function attack(ms: number, share = 1): void {
+  pace.charge("attacker", ms);
+  for (let elapsed = 0; elapsed < 40; elapsed += 20) {
+    loop.pass(20, share);
+    void pace.turn("neighbour");
+  }
+}
+
+/** The time that passes until a request may start, in milliseconds. */
+async function pauseOf(tenantId: string): Promise<number> {
+  const startedAt = loop.now;
+  let isOver = false;
+  const turn = pace.turn(tenantId);
+  if (turn === undefined) return 0;
+  void turn.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    loop.pass(1);
+    await Promise.resolve();
+  }
+  return loop.now - startedAt;
+}
+
+test("a tenant that keeps the replica busy pauses twice the time that it was charged for", async () => {
+  attack(120);
+  // 20 ms of the debt were covered meanwhile.
+  expect(await pauseOf("attacker")).toBe(200);
+  expect(await pauseOf("neighbour")).toBe(0);
+});
+
+test("no pause exceeds two seconds", async () => {
+  attack(60_000);
+  expect(await pauseOf("attacker")).toBeLessThanOrEqual(2_000);
+});
+
+test("a tenant that is alone does not pause", async () => {
+  attack(1_000);
+  // The neighbour's last request is too long ago.
+  loop.pass(200);
+  expect(await pauseOf("attacker")).toBe(0);
+});
+
+test("no tenant pauses while the event loop has time left", async () => {
+  attack(1_000, 0.5);
+  expect(await pauseOf("attacker")).toBe(0);
+});
+
+test("small debts do not cause pauses", async () => {
+  attack(20);
+  expect(await pauseOf("attacker")).toBe(0);
+});
+
+test("equal tenants do not pause", async () => {
+  void pace.turn("other");
+  pace.charge("neighbour", 1_050);
+  pace.charge("other", 950);
+  loop.pass(40);
+  expect(await pauseOf("neighbour")).toBe(0);
+  expect(await pauseOf("other")).toBe(0);
+});
+
+test("requests that arrive together start one after the other", () => {
+  attack(120);
+  const starts: string[] = [];
+  for (const name of ["first", "second"]) void pace.turn("attacker")?.then(() => starts.push(name));
+  loop.pass(200);
+  return Promise.resolve().then(() => {
+    expect(starts).toEqual(["first"]);
+  });
+});
+
+test("the debt ends with time, and idle tenants are forgotten", async () => {
+  attack(400);
+  loop.pass(1_000);
+  void pace.turn("neighbour");
+  expect(await pauseOf("attacker")).toBe(0);
+});

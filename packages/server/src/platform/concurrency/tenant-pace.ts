@@ -1,0 +1,138 @@
+import type { EventLoop } from "./fair-queue.ts";
+
+/** The charged time that a tenant may use without a pause, per time that passes. Two connections in use count twice. */
+const allowedShare = 0.5;
+
+/** A tenant pauses only for a debt of at least this size, in milliseconds: timers are not more precise. */
+const leastDebtMs = 5;
+
+/** The most debt. It bounds the pause of a request to two seconds. */
+const mostDebtMs = 1_000;
+
+/** How long a tenant counts as active after a request, in milliseconds. */
+const activeMs = 100;
+
+/** The time constant with which the usage of a tenant decays, in milliseconds. */
+const memoryMs = 1_000;
+
+/** The part of the time for which the event loop must be active to count as busy. */
+const busyShare = 0.7;
+
+/** Only a tenant whose usage exceeds the mean by this factor pauses: equal tenants differ by chance. */
+const tolerance = 1.25;
+
+/** The time between two surveys of all tenants, in milliseconds. */
+const surveyMs = 20;
+
+/** The weight of the latest charge in the mean cost of a tenant's work. */
+const weight = 0.2;
+
+interface Account {
+  /** Charged time that the allowed share has not covered yet, in milliseconds. */
+  debtMs: number;
+  /** Recently charged time, in milliseconds. */
+  usedMs: number;
+  /** The mean charge of one piece of work, in milliseconds. */
+  meanMs: number;
+  /** The time up to which `debtMs` and `usedMs` are computed. */
+  updatedAt: number;
+  /** The time of the last request. */
+  seenAt: number;
+  /** Whether the last survey counted the tenant as active. */
+  isActive: boolean;
+}
+
+/**
+ * Slows down the tenant that keeps a replica busy. Tenants are charged for the time in which they use database
+ * connections and evaluate access. While the event loop is busy and other tenants are active, new requests of a tenant
+ * that uses more than the mean pause until half of the time has passed that the tenant was charged for.
+ *
+ * Answers from the cache cost nothing, so they never pause the tenant.
+ */
+export class TenantPace {
+  readonly #loop: Pick<EventLoop, "nowMs" | "activeMs" | "after">;
+  readonly #accounts = new Map<string, Account>();
+  #surveyedAt = Number.NEGATIVE_INFINITY;
+  #activeBefore = 0;
+  #activeTenants = 0;
+  /** The usage above which a tenant pauses, in milliseconds; infinite if the event loop is not busy. */
+  #mostUsedMs = Number.POSITIVE_INFINITY;
+
+  constructor(loop: Pick<EventLoop, "nowMs" | "activeMs" | "after">) {
+    this.#loop = loop;
+  }
+
+  /** Charges a tenant for work that took this time, in milliseconds. */
+  charge(tenantId: string, ms: number): void {
+    const account = this.#account(tenantId, this.#loop.nowMs());
+    account.debtMs = Math.min(mostDebtMs, account.debtMs + ms);
+    account.usedMs += ms;
+    account.meanMs += (ms - account.meanMs) * weight;
+  }
+
+  /**
+   * Notes a request. Call it once for each request, before its work.
+   *
+   * @returns a promise to await before the work; undefined if the request need not pause
+   */
+  turn(tenantId: string): Promise<void> | undefined {
+    const now = this.#loop.nowMs();
+    const account = this.#account(tenantId, now);
+    account.seenAt = now;
+    if (now - this.#surveyedAt >= surveyMs) this.#survey(now);
+    if (account.debtMs < leastDebtMs || account.usedMs <= this.#mostUsedMs) return undefined;
+    const isAlone = this.#activeTenants - Number(account.isActive) === 0;
+    if (isAlone) return undefined;
+    const pauseMs = account.debtMs / allowedShare;
+    // The next request waits for the work of this one too.
+    const expectedMs = Math.min(account.meanMs, mostDebtMs - account.debtMs);
+    account.debtMs += expectedMs;
+    return new Promise((resolve) => {
+      this.#loop.after(pauseMs, () => {
+        account.debtMs = Math.max(0, account.debtMs - expectedMs);
+        resolve();
+      });
+    });
+  }
+
+  /** The account with its debt and usage at this time. */
+  #account(tenantId: string, now: number): Account {
+    let account = this.#accounts.get(tenantId);
+    if (account === undefined) {
+      account = { debtMs: 0, usedMs: 0, meanMs: 0, updatedAt: now, seenAt: Number.NEGATIVE_INFINITY, isActive: false };
+      this.#accounts.set(tenantId, account);
+    } else update(account, now);
+    return account;
+  }
+
+  /** Compares all tenants, and drops those that are not active. */
+  #survey(now: number): void {
+    const elapsedMs = now - this.#surveyedAt;
+    const active = this.#loop.activeMs();
+    const isBusy = active - this.#activeBefore >= busyShare * elapsedMs;
+    this.#activeBefore = active;
+    this.#surveyedAt = now;
+    this.#activeTenants = 0;
+    let [users, usedMs] = [0, 0];
+    for (const [tenantId, account] of this.#accounts) {
+      update(account, now);
+      account.isActive = now - account.seenAt <= activeMs;
+      if (account.isActive) this.#activeTenants += 1;
+      if (!account.isActive && account.usedMs < 1) {
+        this.#accounts.delete(tenantId);
+        continue;
+      }
+      users += 1;
+      usedMs += account.usedMs;
+    }
+    this.#mostUsedMs = isBusy ? (tolerance * usedMs) / users : Number.POSITIVE_INFINITY;
+  }
+}
+
+function update(account: Account, now: number): void {
+  const elapsedMs = now - account.updatedAt;
+  if (elapsedMs <= 0) return;
+  account.debtMs = Math.max(0, account.debtMs - elapsedMs * allowedShare);
+  account.usedMs *= Math.exp(-elapsedMs / memoryMs);
+  account.updatedAt = now;
+}
