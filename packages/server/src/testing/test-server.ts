@@ -219,7 +219,8 @@ export class TestClient {
   }
 
   async send(method: Operation["method"], path: string, body?: unknown, headers: Headers = {}): Promise<TestReply> {
-    const { success } = operationFor(method, path)?.operation ?? {};
+    const called = operationFor(method, path);
+    const { success } = called?.operation ?? {};
     const isLive = success?.kind === "stream" && success.live === true;
     const leave = new AbortController();
     const response = await this.#composition.app.inject({
@@ -247,7 +248,7 @@ export class TestClient {
       text,
       body: /\bjson\b/.test(type) && text !== "" ? JSON.parse(text) : undefined,
     };
-    requireDeclared(method, path, reply);
+    requireDeclared(called, `${method} ${path}`, reply);
     this.#require(method, path, reply);
     return reply;
   }
@@ -290,6 +291,7 @@ const declared = operations.map((operation) => ({
   pattern: new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
   check: bodyCheck(operation),
 }));
+type Declared = (typeof declared)[number];
 
 function bodyCheck({ success }: Operation) {
   if (success.kind === "empty" || success.kind === "stream") return undefined;
@@ -298,32 +300,30 @@ function bodyCheck({ success }: Operation) {
 }
 
 /** The operation of a request. Literal paths take precedence over paths with parameters. */
-function operationFor(method: string, path: string) {
+function operationFor(method: Operation["method"], path: string): Declared | undefined {
   const bare = path.split("?", 1)[0] ?? "";
   const candidates = declared.filter(({ operation, pattern }) => operation.method === method && pattern.test(bare));
   return candidates.find(({ operation }) => operation.path === bare) ?? candidates[0];
 }
 
-function requireDeclared(method: string, path: string, reply: TestReply): void {
-  const what = `${method} ${path} answered ${reply.status} ${reply.text.slice(0, 500)}`;
+function requireDeclared(called: Declared | undefined, request: string, reply: TestReply): void {
+  const what = `${request} answered ${reply.status} ${reply.text.slice(0, 500)}`;
   expect(reply.headers["x-request-id"], what).toBeTruthy();
   if (reply.status >= 400) {
     expect(reply.headers["content-type"], what).toMatch("application/problem+json");
     expect(checkProblem(reply.body), what).toEqual([]);
-    const called = operationFor(method, path)?.operation;
-    if (called !== undefined) expect(errorsOf(called), what).toContain(reply.body.code);
+    if (called !== undefined) expect(errorsOf(called.operation), what).toContain(reply.body.code);
     return;
   }
-  const found = operationFor(method, path);
-  if (found === undefined) return;
-  const { success } = found.operation;
-  if (reply.status === 304 && isConditional(found.operation)) {
+  if (called === undefined) return;
+  const { success } = called.operation;
+  if (reply.status === 304 && isConditional(called.operation)) {
     expect(reply.text, what).toBe("");
     return;
   }
   expect(reply.status, what).toBe(success.status);
   if (success.kind === "stream")
     expect(success.mediaTypes, what).toContain(reply.headers["content-type"]?.split(";")[0]);
-  else if (found.check === undefined) expect(reply.text, what).toBe("");
-  else expect(found.check(reply.body), what).toEqual([]);
+  else if (called.check === undefined) expect(reply.text, what).toBe("");
+  else expect(called.check(reply.body), what).toEqual([]);
 }
