@@ -92,7 +92,8 @@ export interface TestDatabase {
 
 /** Creates a database as a copy of another one, which must have no connections. */
 export async function createDatabaseOn(server: Connection, name: string, template: string): Promise<TestDatabase> {
-  await execute(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE ${template}`);
+  // Copying files takes a third of the processor time that copying blocks through the log takes.
+  await execute(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE ${template} STRATEGY FILE_COPY`);
   return { name, connection: onDatabase(server, name), drop: () => dropDatabasesLike(server, name) };
 }
 
