@@ -311,6 +311,8 @@ test.each(edits)("edit $name is found, and the running server does not sign it",
     await sign();
     expect(await alarm()).toBe("gatehouse_audit_contradictions 0");
   }
+  // Each verification reads the records of all tenants.
+  await server.operator.must.delete(`/operator/tenants/${tenant.id}`);
 });
 
 describe("records that changed without an entry are found with --live:", () => {
@@ -519,34 +521,39 @@ test("one entry covers the effects and facts of a record from before they were c
   expect(await problemsOf()).toEqual([]);
 });
 
+/** The tables with rows of tenants, and the columns that a row can be written with. */
+let tables: Promise<readonly { readonly name: string; readonly key: string; readonly columns: string }[]> | undefined;
+const tablesOfTenants = () =>
+  sql(
+    `SELECT table_name AS name, CASE table_name WHEN 'tenants' THEN 'id' ELSE 'tenant_id' END AS key,
+            string_agg(quote_ident(column_name), ', ') FILTER (WHERE is_generated = 'NEVER') AS columns
+     FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+     WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT IN ('outbox')
+     GROUP BY table_name
+     HAVING table_name = 'tenants' OR bool_or(column_name = 'tenant_id')`,
+  );
+
 /** All rows of a tenant, and a function that puts them back: the edits must not add up. */
 async function snapshotOf({ id }: TestTenant): Promise<{ restore(): Promise<void> }> {
-  const tables: string[] = (
-    await sql(
-      `SELECT table_name AS name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-       WHERE table_schema = 'public' AND column_name = 'tenant_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('outbox')`,
-    )
-  ).map(({ name }) => name);
-  const copies = ["tenants", ...tables];
-  const where = (table: string) => `${table === "tenants" ? "id" : "tenant_id"} = '${id}'`;
-  for (const table of copies) {
-    await sql(`DROP TABLE IF EXISTS pg_temp.copy_${table}`);
-    await sql(`CREATE TEMP TABLE copy_${table} AS SELECT * FROM public.${table} WHERE ${where(table)}`);
-  }
+  tables ??= tablesOfTenants();
+  const copied = await tables;
+  const rowsOf = copied.map(
+    ({ name, key }) => `SELECT '${name}' AS name, json_agg(item) AS rows FROM public.${name} AS item WHERE ${key} = $1`,
+  );
+  const copies = await sql(`SELECT name, rows::text FROM (${rowsOf.join(" UNION ALL ")}) AS copies`, id);
+  const rows = new Map<string, string | null>(copies.map((copy) => [copy.name, copy.rows]));
   return {
     async restore() {
+      const statements = copied.flatMap(({ name, key, columns }) => {
+        const before = rows.get(name) ?? null;
+        const source = `json_populate_recordset(NULL::public.${name}, ${pg.escapeLiteral(before ?? "[]")})`;
+        return [
+          `DELETE FROM public.${name} WHERE ${key} = '${id}'`,
+          ...(before === null ? [] : [`INSERT INTO public.${name} (${columns}) SELECT ${columns} FROM ${source}`]),
+        ];
+      });
       // Neither foreign keys nor triggers must interfere.
-      await sql("SET session_replication_role = replica");
-      for (const table of copies) {
-        await sql(`DELETE FROM public.${table} WHERE ${where(table)}`);
-        const columns = (
-          await sql(
-            "SELECT string_agg(quote_ident(column_name), ', ') AS list FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER'",
-            table,
-          )
-        )[0].list;
-        await sql(`INSERT INTO public.${table} (${columns}) SELECT ${columns} FROM copy_${table}`);
-      }
+      await owner.query(["SET session_replication_role = replica", ...statements].join(";\n"));
       await sql("SET session_replication_role = DEFAULT");
     },
   };
