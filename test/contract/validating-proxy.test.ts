@@ -114,10 +114,13 @@ describe("under the served document", () => {
 });
 
 describe("under a different document", () => {
-  /** Reads a user under a document with another schema of users. */
+  const readsUser = "/tenants/users/{id}";
+
+  /** Reads a user under a document with another schema of users. It has one path, because Prism reads each slowly. */
   async function readUser(describe: (user: { properties: object; required: readonly string[]; not?: object }) => void) {
     const document = JSON.parse(served);
     describe(document.components.schemas.User);
+    document.paths = { [readsUser]: { get: document.paths[readsUser].get } };
     const wrong = await startValidatingProxy(JSON.parse(JSON.stringify(document)), upstream);
     try {
       const target = `/tenants/users/${await makeId("user", world.ours.tenant.client)}`;
