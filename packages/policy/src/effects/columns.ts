@@ -56,6 +56,10 @@ export class IntColumn {
   xor(index: number, bits: number): void {
     this.#values[index] = this.get(index) ^ bits;
   }
+
+  fill(value: number): void {
+    this.#values.fill(value);
+  }
 }
 
 /** Immutable lists of numbers, stored one after another in one array. */
@@ -95,77 +99,62 @@ export class NumberLists {
   }
 }
 
-/** A list of numbers that is cleared and filled again without new allocations. */
+/** A list of 32-bit integers that is cleared and filled again without new allocations. */
 export class NumberList {
-  readonly #items: number[] = [];
+  #items = new Int32Array(firstCapacity);
+  #length = 0;
 
   get length(): number {
-    return this.#items.length;
-  }
-
-  /** The items, to iterate over. The array changes with the list. */
-  get items(): readonly number[] {
-    return this.#items;
+    return this.#length;
   }
 
   get(index: number): number {
     const item = this.#items[index];
-    if (item === undefined) throw outOfRange(index, this.#items.length);
+    if (item === undefined || index >= this.#length) throw outOfRange(index, this.#length);
     return item;
   }
 
   set(index: number, item: number): void {
-    if (index < 0 || index >= this.#items.length) throw outOfRange(index, this.#items.length);
+    if (index < 0 || index >= this.#length) throw outOfRange(index, this.#length);
     this.#items[index] = item;
   }
 
   push(item: number): void {
-    this.#items.push(item);
-  }
-
-  pushAll(items: readonly number[]): void {
-    for (const item of items) this.#items.push(item);
+    if (this.#length === this.#items.length) {
+      const items = new Int32Array(this.#length * 2);
+      items.set(this.#items);
+      this.#items = items;
+    }
+    this.#items[this.#length] = item;
+    this.#length += 1;
   }
 
   clear(): void {
-    this.#items.length = 0;
-  }
-
-  /** Drops all items from an index on. */
-  truncate(length: number): void {
-    if (length < this.#items.length) this.#items.length = length;
+    this.#length = 0;
   }
 
   /** Sorts in ascending order. */
   sort(): void {
-    if (this.#items.length > maxInsertionSort) this.#items.sort((a, b) => a - b);
+    if (this.#length > maxInsertionSort) this.#items.subarray(0, this.#length).sort();
     else this.#insertionSort();
-  }
-
-  /** Sorts in ascending order and removes duplicates. */
-  sortUnique(): void {
-    this.sort();
-    let length = 0;
-    let previous: number | undefined;
-    for (const item of this.#items) {
-      if (item === previous) continue;
-      previous = item;
-      this.#items[length] = item;
-      length += 1;
-    }
-    this.#items.length = length;
   }
 
   /** Most lists are short and consist of a few sorted runs. */
   #insertionSort(): void {
-    for (let index = 1; index < this.#items.length; index += 1) {
-      const item = this.get(index);
+    const items = this.#items;
+    for (let index = 1; index < this.#length; index += 1) {
+      const item = items[index] ?? 0;
       let to = index;
-      for (; to > 0 && this.get(to - 1) > item; to -= 1) this.#items[to] = this.get(to - 1);
-      this.#items[to] = item;
+      for (let previous = items[to - 1] ?? 0; to > 0 && previous > item; previous = items[to - 1] ?? 0) {
+        items[to] = previous;
+        to -= 1;
+      }
+      items[to] = item;
     }
   }
 }
+
+const firstCapacity = 64;
 
 /** Longer lists are sorted by the engine. */
 const maxInsertionSort = 100;
