@@ -133,23 +133,43 @@ export class NumberList {
     this.#length = 0;
   }
 
-  /** Sorts in ascending order. */
+  /** Sorts in ascending order. Most lists are short and consist of a few sorted runs, which are merged. */
   sort(): void {
-    if (this.#length > maxInsertionSort) this.#items.subarray(0, this.#length).sort();
-    else this.#insertionSort();
+    if (this.#length > maxMerged) {
+      this.#items.subarray(0, this.#length).sort();
+      return;
+    }
+    let sorted = this.#endOfRun(0);
+    while (sorted < this.#length) {
+      const end = this.#endOfRun(sorted);
+      this.#merge(sorted, end);
+      sorted = end;
+    }
   }
 
-  /** Most lists are short and consist of a few sorted runs. */
-  #insertionSort(): void {
+  /** The end of the sorted run that starts at an index. */
+  #endOfRun(start: number): number {
+    let end = start + 1;
+    while (end < this.#length && this.get(end - 1) <= this.get(end)) end += 1;
+    return end;
+  }
+
+  /** Merges the sorted items before an index with the sorted run at this index. */
+  #merge(start: number, end: number): void {
     const items = this.#items;
-    for (let index = 1; index < this.#length; index += 1) {
-      const item = items[index] ?? 0;
-      let to = index;
-      for (let previous = items[to - 1] ?? 0; to > 0 && previous > item; previous = items[to - 1] ?? 0) {
-        items[to] = previous;
-        to -= 1;
+    for (let index = start; index < end; index += 1) run[index - start] = items[index] ?? 0;
+    let left = start - 1;
+    let right = end - start - 1;
+    for (let to = end - 1; right >= 0; to -= 1) {
+      const largest = run[right] ?? 0;
+      const other = left < 0 ? largest : (items[left] ?? 0);
+      if (other > largest) {
+        items[to] = other;
+        left -= 1;
+      } else {
+        items[to] = largest;
+        right -= 1;
       }
-      items[to] = item;
     }
   }
 }
@@ -157,7 +177,10 @@ export class NumberList {
 const firstCapacity = 64;
 
 /** Longer lists are sorted by the engine. */
-const maxInsertionSort = 100;
+const maxMerged = 100;
+
+/** A copy of the run that is merged. */
+const run = new Int32Array(maxMerged);
 
 function outOfRange(index: number, length: number): RangeError {
   return new RangeError(`Index ${index} is out of range. The length is ${length}.`);
