@@ -1,10 +1,17 @@
-/** The baseline: Fastify returns the same bytes from memory. It reads the bytes from standard input. */
+/**
+ * The baseline: Fastify returns the same bytes from memory. It reads the bytes from standard input. It parses the JSON of
+ * a POST request, and returns the same bytes.
+ */
 import { text } from "node:stream/consumers";
-import Fastify from "fastify";
+import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";
 
 const body = await text(process.stdin);
 const app = Fastify();
-app.get("/", (_request, reply) => reply.header("Content-Type", "application/json; charset=utf-8").send(body));
+for (const method of ["GET", "POST"]) {
+  const handler = (_request: FastifyRequest, reply: FastifyReply) =>
+    reply.header("Content-Type", "application/json; charset=utf-8").send(body);
+  app.route({ method, url: "/", handler });
+}
 const url = await app.listen({ host: "127.0.0.1", port: 0 });
 process.stdout.write(`${JSON.stringify({ url })}\n`);
 process.once("SIGTERM", () => app.close());

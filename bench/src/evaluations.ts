@@ -3,6 +3,7 @@
  *
  *     npm run bench:evaluations [-- --quick] [--profile=FILE]
  *
+ * Bare Fastify parses the same bodies in the same run, because the speed of machines differs from day to day.
  * `--profile` writes a CPU profile of the server.
  */
 import { writeFile } from "node:fs/promises";
@@ -11,7 +12,7 @@ import { parseArgs } from "node:util";
 import { makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
 import { startChild } from "./child-server.ts";
 import { addPolicies, makeDirectory, makeQuestions } from "./decisions-tenant.ts";
-import { run } from "./load.ts";
+import { type Load, run } from "./load.ts";
 import { seedFacts } from "./seed-facts.ts";
 import { reportTarget } from "./targets.ts";
 
@@ -56,6 +57,8 @@ try {
     `${Math.round(perSecond * batch).toLocaleString("en")} decisions/s; a batch p50 ${p50} ms, p99 ${p99} ms; failures ${failures}`,
   );
   const eachUs = (used / decisions) * 1e6;
+  const bareUs = await bareMicroseconds(load);
+  print(`${bareUs.toFixed(1)} µs in bare Fastify, which parses the same bodies and returns the bytes of one response`);
   const name = `decisions over HTTP in batches of ${batch}`;
   print(`${eachUs.toFixed(1)} µs of the server's processor time for each decision`);
   const isCheap = eachUs <= targets.cpuUs;
@@ -69,6 +72,21 @@ try {
   }
 } finally {
   await server.stop();
+}
+
+/** The processor time of bare Fastify for one decision, in microseconds. */
+async function bareMicroseconds(load: Omit<Load, "seconds">): Promise<number> {
+  const answer = await fetch(load.url, { method: "POST", headers: load.headers ?? {}, body: load.bodies?.[0] ?? "" });
+  const bare = await startChild<{ readonly url: string }>("./bare-fastify.js", await answer.text());
+  try {
+    const bareLoad = { ...load, url: bare.announcement.url };
+    await run({ ...bareLoad, seconds: 2 });
+    const before = bare.processorSeconds() ?? Number.NaN;
+    const { perSecond } = await run({ ...bareLoad, seconds });
+    return (((bare.processorSeconds() ?? Number.NaN) - before) / (perSecond * seconds * batch)) * 1e6;
+  } finally {
+    await bare.stop();
+  }
 }
 
 function batchOf(index: number): object {

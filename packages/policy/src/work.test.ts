@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { budgeted } from "../../../test/budget.ts";
-import { decide, deciding } from "./decisions/decide.ts";
+import { decide, decideBriefly, deciding } from "./decisions/decide.ts";
 import { explaining } from "./decisions/explain.ts";
 import { checkingExpectation } from "./effects/check-expectation.ts";
 import { compareAccess, comparingAccess } from "./effects/compare-access.ts";
@@ -9,7 +9,7 @@ import { noSources } from "./enforcement/device-sources.ts";
 import type { PolicyFacts, TenantFacts } from "./model/facts.ts";
 import { compile, update } from "./model/model.ts";
 import { checkDecisions } from "./testing/engine-properties.ts";
-import { finish, type Work, yieldAfter } from "./work.ts";
+import { decisionCost, finish, type Work, yieldAfter } from "./work.ts";
 
 /** Steps of a work, in units of cost. */
 function costsOf(work: Work<unknown>): readonly number[] {
@@ -74,6 +74,20 @@ const ruleCost = Math.max(...costsOf(deciding(model, request)));
 test("decisions in steps follow the contract too", () => {
   const engine = { compile, update, decide: (...args: Parameters<typeof deciding>) => finish(deciding(...args)) };
   expect(checkDecisions(engine, { requests: budgeted(20_000) }).requests).toBeGreaterThanOrEqual(budgeted(20_000));
+});
+
+test("brief decisions follow the contract too, unless they are expensive", () => {
+  const meter = { spent: 0 };
+  const engine = {
+    compile,
+    update,
+    decide: (...args: Parameters<typeof deciding>) => decideBriefly(...args, meter) ?? finish(deciding(...args)),
+  };
+  expect(checkDecisions(engine, { requests: budgeted(20_000) }).requests).toBeGreaterThanOrEqual(budgeted(20_000));
+  expect(meter.spent).toBeGreaterThanOrEqual(budgeted(20_000) * decisionCost);
+  const before = meter.spent;
+  expect(decideBriefly(model, request, meter)).toBeUndefined();
+  expect(meter.spent - before).toBeLessThan(ruleCost + yieldAfter);
 });
 
 test("a decision yields between two expensive rules", () => {

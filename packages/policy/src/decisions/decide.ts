@@ -54,6 +54,41 @@ export function decideForResource(
   return timed(decidedBy(model, policy, principal, resource), circumstances.validUntil);
 }
 
+/** Adds up the cost of decisions. */
+export interface CostMeter {
+  /** Units of cost that are not reported yet. */
+  spent: number;
+}
+
+/**
+ * Decides like `decide`, and adds the cost to a meter. Nearly all decisions are cheap, and a generator for each of them
+ * would cost more than some of the decisions.
+ *
+ * @returns undefined if the policies cost more than a time slice; use `deciding`, which can be suspended
+ */
+export function decideBriefly(model: Model, request: AccessRequest, meter: CostMeter): Decision | undefined {
+  meter.spent += decisionCost;
+  const principal = resolvePrincipal(model, request.subject);
+  if (typeof principal === "string") return denied(principal);
+  if (hasEnded(principal, request.now)) return denied("device_session_ended");
+  const { resource, denied: reason } = resolveDestination(model, request.destination);
+  if (reason !== undefined) return timed(denied(reason, resource), principal.endsAt);
+  const type = policyTypeFor(principal, resource);
+  if (type === undefined) return denied("no_resource");
+  const list = model.policies[type];
+  const candidates = Candidates.of(list, principal, resource);
+  if (candidates === undefined) return timed(decidedBy(model, list.fallback, principal, resource), principal.endsAt);
+  const circumstances = new Circumstances({ model, request, principal, resource });
+  const limit = meter.spent + yieldAfter;
+  let policy = candidates.next();
+  for (; policy !== undefined; policy = candidates.next()) {
+    if (meter.spent >= limit) return undefined;
+    meter.spent += policyCost + circumstances.costOf(policy);
+    if (qualifies(policy, circumstances)) break;
+  }
+  return timed(decidedBy(model, policy ?? list.fallback, principal, resource), circumstances.validUntil);
+}
+
 /** Decides like `decide`, as work that can be suspended between two policies. */
 export function* deciding(model: Model, request: AccessRequest): Work<Decision> {
   yield decisionCost;

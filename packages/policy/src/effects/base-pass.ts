@@ -1,6 +1,6 @@
 import type { ChangeSet } from "./level-changes.ts";
-import type { SubjectGroup } from "./subject-group.ts";
 import { type ChangedSubjects, SubjectTally } from "./subject-tally.ts";
+import type { UserSubjects } from "./user-subjects.ts";
 
 const row = 0;
 
@@ -9,11 +9,12 @@ export class BasePass {
   readonly #tally = new SubjectTally(1);
 
   /** @returns the base changes of all groups */
-  count(groups: readonly SubjectGroup[]): ChangeSet {
+  count({ groups }: UserSubjects): ChangeSet {
     let changes: ChangeSet = 0;
-    for (const { baseChange, counted } of groups) {
+    for (const unit of groups) {
+      const { baseChange } = unit.group;
       changes |= 1 << baseChange;
-      this.#tally.moveSubjects(row, 0, baseChange, counted);
+      this.#tally.moveSubjects(row, 0, baseChange, unit);
     }
     this.#tally.moveUser(row, 0, changes);
     return changes;

@@ -10,8 +10,8 @@
  * 2. A user's policies name few destinations. All other destinations share one state, the base.
  * 3. Destinations that the same policies name are equivalent, so they are counted as one class.
  *
- * For each user, the comparison groups the user's subjects by the steps that the chain takes for them, and evaluates
- * each group once. Three passes then add the result to tallies:
+ * For each user, the comparison finds the entries that apply, and groups the user's subjects by their base. Three
+ * passes then add the result to tallies:
  *
  * - `BasePass` counts the base change for all destinations of the chain.
  * - `EntryPass` counts, per entry, the difference to the base for the destinations that the entry names. It assumes
@@ -28,54 +28,76 @@
  * to the number of destinations, policies or pairs.
  */
 
-import type { Work } from "../work.ts";
 import { BasePass } from "./base-pass.ts";
+import type { ComparedSubject } from "./compared-subject.ts";
+import { EffectiveEntries } from "./effective-entries.ts";
 import { EntryPass } from "./entry-pass.ts";
-import { type ChangeSet, changeCount } from "./level-changes.ts";
+import { changeCount } from "./level-changes.ts";
 import { classAt, type PolicyChain } from "./policy-chain.ts";
 import type { RuleCertainties } from "./rule-certainties.ts";
 import { SharedPass } from "./shared-pass.ts";
-import { StepReader } from "./step-reader.ts";
-import { type ComparedSubject, haveSameSteps, SubjectGroup } from "./subject-group.ts";
 import { type ChangedSubjects, noSubjects } from "./subject-tally.ts";
-import { UserScratch } from "./user-scratch.ts";
+import { UserEntries } from "./user-entries.ts";
+import { UserSubjects } from "./user-subjects.ts";
 
 export class ChainComparison {
   readonly chain: PolicyChain;
-  readonly #steps: StepReader;
+  readonly #entries: UserEntries;
+  #compared: readonly ComparedSubject[] = [];
+  readonly #subjects = new UserSubjects();
+  readonly #effective: EffectiveEntries;
   readonly #basePass = new BasePass();
   readonly #entryPass: EntryPass;
   readonly #sharedPass: SharedPass;
-  readonly #scratch: UserScratch;
-  /** Reused objects. The number is the largest number of groups of a user. */
-  readonly #groups: SubjectGroup[] = [];
 
   constructor(chain: PolicyChain, certainties: RuleCertainties) {
     this.chain = chain;
-    this.#steps = new StepReader(chain, certainties);
+    this.#entries = new UserEntries(chain, certainties);
+    this.#effective = new EffectiveEntries(chain);
     this.#entryPass = new EntryPass(chain);
     this.#sharedPass = new SharedPass(chain);
-    this.#scratch = new UserScratch(chain);
   }
 
   /**
-   * Counts the changes of access of one user or site, and marks the subjects that gain or lose any.
+   * Starts the comparison of one user or site.
    *
-   * @param subjects all subjects of the user, or one site
+   * @param subjects all subjects of the user, starting with the user without a device, or one site
    */
-  *compare(subjects: readonly ComparedSubject[]): Work<void> {
-    const scratch = this.#scratch;
-    scratch.start();
-    const groups = yield* this.#grouped(subjects);
-    for (const group of groups) group.evaluate(this.chain);
-    const baseChanges: ChangeSet = this.#basePass.count(groups);
-    this.#entryPass.count(groups, baseChanges, scratch);
-    if (scratch.sharedClasses.length > 0) this.#sharedPass.count(groups, baseChanges, scratch);
-    for (const { gained, lost, subjects: members } of groups) {
-      for (const subject of members) {
-        if (gained > 0) subject.gains = true;
-        if (lost > 0) subject.loses = true;
-      }
+  start(subjects: readonly ComparedSubject[]): void {
+    this.#compared = subjects;
+    this.#entries.start(subjects);
+  }
+
+  /**
+   * Counts the changes of access, and marks the subjects that gain or lose any. Suspended when a time slice is spent.
+   *
+   * @returns whether the comparison is finished; otherwise, call again
+   */
+  proceed(): boolean {
+    const isFinished = this.#entries.evaluate();
+    if (isFinished) this.#count(this.#compared);
+    return isFinished;
+  }
+
+  /** The units of cost since the last call. */
+  takeSpent(): number {
+    return this.#entries.takeSpent();
+  }
+
+  #count(subjects: readonly ComparedSubject[]): void {
+    const entries = this.#entries;
+    const counted = this.#subjects;
+    const effective = this.#effective;
+    counted.read(subjects, this.chain, entries);
+    effective.start();
+    const baseChanges = this.#basePass.count(counted);
+    this.#entryPass.count(entries, counted, baseChanges, effective);
+    this.#sharedPass.count(entries, counted, baseChanges, effective);
+    for (const { subject: index, group, gained, lost } of counted.singles) {
+      const subject = subjects[index];
+      if (subject === undefined) continue;
+      if (group.all.gained + gained > 0) subject.gains = true;
+      if (group.all.lost + lost > 0) subject.loses = true;
     }
   }
 
@@ -94,32 +116,6 @@ export class ChainComparison {
       this.#sharedPass.addTo(sum, classIndex, change);
       for (const position of counted) this.#entryPass.addTo(sum, position, change);
     });
-  }
-
-  *#grouped(subjects: readonly ComparedSubject[]): Work<readonly SubjectGroup[]> {
-    const groups: SubjectGroup[] = [];
-    for (const subject of subjects) {
-      const group = this.#groupAt(groups.length);
-      yield* this.#steps.read(group, subject);
-      const same = groups.find((other) => haveSameSteps(other, group));
-      if (same !== undefined) {
-        same.subjects.push(subject);
-        continue;
-      }
-      group.subjects.length = 0;
-      group.subjects.push(subject);
-      groups.push(group);
-    }
-    return groups;
-  }
-
-  #groupAt(index: number): SubjectGroup {
-    let group = this.#groups[index];
-    if (group === undefined) {
-      group = new SubjectGroup(this.chain.classes.length);
-      this.#groups[index] = group;
-    }
-    return group;
   }
 }
 

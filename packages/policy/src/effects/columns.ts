@@ -56,6 +56,10 @@ export class IntColumn {
   xor(index: number, bits: number): void {
     this.#values[index] = this.get(index) ^ bits;
   }
+
+  fill(value: number): void {
+    this.#values.fill(value);
+  }
 }
 
 /** Immutable lists of numbers, stored one after another in one array. */
@@ -95,80 +99,88 @@ export class NumberLists {
   }
 }
 
-/** A list of numbers that is cleared and filled again without new allocations. */
+/** A list of 32-bit integers that is cleared and filled again without new allocations. */
 export class NumberList {
-  readonly #items: number[] = [];
+  #items = new Int32Array(firstCapacity);
+  #length = 0;
 
   get length(): number {
-    return this.#items.length;
-  }
-
-  /** The items, to iterate over. The array changes with the list. */
-  get items(): readonly number[] {
-    return this.#items;
+    return this.#length;
   }
 
   get(index: number): number {
     const item = this.#items[index];
-    if (item === undefined) throw outOfRange(index, this.#items.length);
+    if (item === undefined || index >= this.#length) throw outOfRange(index, this.#length);
     return item;
   }
 
   set(index: number, item: number): void {
-    if (index < 0 || index >= this.#items.length) throw outOfRange(index, this.#items.length);
+    if (index < 0 || index >= this.#length) throw outOfRange(index, this.#length);
     this.#items[index] = item;
   }
 
   push(item: number): void {
-    this.#items.push(item);
-  }
-
-  pushAll(items: readonly number[]): void {
-    for (const item of items) this.#items.push(item);
+    if (this.#length === this.#items.length) {
+      const items = new Int32Array(this.#length * 2);
+      items.set(this.#items);
+      this.#items = items;
+    }
+    this.#items[this.#length] = item;
+    this.#length += 1;
   }
 
   clear(): void {
-    this.#items.length = 0;
+    this.#length = 0;
   }
 
-  /** Drops all items from an index on. */
-  truncate(length: number): void {
-    if (length < this.#items.length) this.#items.length = length;
-  }
-
-  /** Sorts in ascending order. */
+  /** Sorts in ascending order. Most lists are short and consist of a few sorted runs, which are merged. */
   sort(): void {
-    if (this.#items.length > maxInsertionSort) this.#items.sort((a, b) => a - b);
-    else this.#insertionSort();
-  }
-
-  /** Sorts in ascending order and removes duplicates. */
-  sortUnique(): void {
-    this.sort();
-    let length = 0;
-    let previous: number | undefined;
-    for (const item of this.#items) {
-      if (item === previous) continue;
-      previous = item;
-      this.#items[length] = item;
-      length += 1;
+    if (this.#length > maxMerged) {
+      this.#items.subarray(0, this.#length).sort();
+      return;
     }
-    this.#items.length = length;
+    let sorted = this.#endOfRun(0);
+    while (sorted < this.#length) {
+      const end = this.#endOfRun(sorted);
+      this.#merge(sorted, end);
+      sorted = end;
+    }
   }
 
-  /** Most lists are short and consist of a few sorted runs. */
-  #insertionSort(): void {
-    for (let index = 1; index < this.#items.length; index += 1) {
-      const item = this.get(index);
-      let to = index;
-      for (; to > 0 && this.get(to - 1) > item; to -= 1) this.#items[to] = this.get(to - 1);
-      this.#items[to] = item;
+  /** The end of the sorted run that starts at an index. */
+  #endOfRun(start: number): number {
+    let end = start + 1;
+    while (end < this.#length && this.get(end - 1) <= this.get(end)) end += 1;
+    return end;
+  }
+
+  /** Merges the sorted items before an index with the sorted run at this index. */
+  #merge(start: number, end: number): void {
+    const items = this.#items;
+    for (let index = start; index < end; index += 1) run[index - start] = items[index] ?? 0;
+    let left = start - 1;
+    let right = end - start - 1;
+    for (let to = end - 1; right >= 0; to -= 1) {
+      const largest = run[right] ?? 0;
+      const other = left < 0 ? largest : (items[left] ?? 0);
+      if (other > largest) {
+        items[to] = other;
+        left -= 1;
+      } else {
+        items[to] = largest;
+        right -= 1;
+      }
     }
   }
 }
 
+const firstCapacity = 64;
+
 /** Longer lists are sorted by the engine. */
-const maxInsertionSort = 100;
+const maxMerged = 100;
+
+/** A copy of the run that is merged. */
+const run = new Int32Array(maxMerged);
 
 function outOfRange(index: number, length: number): RangeError {
   return new RangeError(`Index ${index} is out of range. The length is ${length}.`);

@@ -4,7 +4,7 @@ import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { FactChange, GroupFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
-import { comparedUserCost, entriesAtOnce, entryCost, finish, type Work } from "../work.ts";
+import { comparedUserCost, entriesAtOnce, entryCost, finish, type Work, yieldAfter } from "../work.ts";
 import type { AccessDifference } from "./access-difference.ts";
 import { AccessListing } from "./access-listing.ts";
 import { type AffectedAccess, affectedAccess, Scope } from "./affected-access.ts";
@@ -116,25 +116,41 @@ class Comparison {
 
   *difference(): Work<AccessDifference> {
     const changed = this.#affected.changedResources.map(({ id, users }) => ({ id, users, byChange: noChanges() }));
+    const siteComparison = this.#siteComparison;
+    const comparisons = [...this.#userComparisons];
+    if (this.#internetComparison !== undefined) comparisons.push(this.#internetComparison);
+    let spent = 0;
     for (const { userId, subjects } of this.#subjects.byUser()) {
-      yield comparedUserCost * subjects.length;
+      spent += comparedUserCost * subjects.length;
+      if (spent >= yieldAfter) {
+        yield spent;
+        spent = 0;
+      }
       if (this.#affected.users.has(userId)) {
-        for (const comparison of this.#userComparisons) yield* comparison.compare(subjects);
-        if (this.#internetComparison !== undefined) yield* this.#internetComparison.compare(subjects);
+        for (const comparison of comparisons) {
+          comparison.start(subjects);
+          while (!comparison.proceed()) yield comparison.takeSpent();
+        }
       }
       for (const { id, users, byChange } of changed) {
         if (users.has(userId)) yield* this.#compareDirectly(subjects, id, byChange);
       }
       this.#countUser(subjects);
     }
-    if (this.#siteComparison !== undefined || changed.length > 0) {
+    yield spent;
+    if (siteComparison !== undefined || changed.length > 0) {
       for (const site of this.#subjects.sites()) {
-        if (this.#siteComparison !== undefined) yield* this.#siteComparison.compare([site]);
+        if (siteComparison !== undefined) {
+          siteComparison.start([site]);
+          while (!siteComparison.proceed()) yield siteComparison.takeSpent();
+        }
         for (const { id, byChange } of changed) yield* this.#compareDirectly([site], id, byChange);
         if (site.gains) this.#gained.sites += 1;
         if (site.loses) this.#lost.sites += 1;
       }
     }
+    if (siteComparison !== undefined) comparisons.push(siteComparison);
+    for (const comparison of comparisons) yield comparison.takeSpent();
     const destinations = yield* this.#destinations(changed);
     return {
       gained: countsOf("gained", this.#gained, destinations),

@@ -7,8 +7,8 @@ import type { Table } from "../model/table.ts";
 import { entriesAtOnce, entryCost, type Work } from "../work.ts";
 import type { AccessSubject } from "./access-difference.ts";
 import type { Scope } from "./affected-access.ts";
+import type { ComparedSubject, PrincipalState } from "./compared-subject.ts";
 import { sortingIds } from "./sort-ids.ts";
-import type { ComparedSubject, PrincipalState } from "./subject-group.ts";
 import { subjectFingerprintA, subjectFingerprintB } from "./subject-tally.ts";
 
 /** A compared subject, and its identity in requests. */
@@ -92,22 +92,29 @@ export class ComparedSubjects {
   }
 
   #subjectsOf(userId: string, key: number, first: number): readonly NamedSubject[] {
-    const was = this.#before.users.get(userId);
     const is = this.#after.users.get(userId);
+    const was = this.#before.users === this.#after.users ? is : this.#before.users.get(userId);
     if (was === undefined && is === undefined) return [];
     const areSame = was === is && this.#areGroupsSame;
     const after = is === undefined ? undefined : this.#stateOf(this.#after, is, key);
     const before = areSame ? after : was === undefined ? undefined : this.#stateOf(this.#before, was, key + 1);
-    const subjects = [namedSubject({ kind: "user", userId }, before, after, first)];
-    // One list per model.
-    const [oldDevices, newDevices] = this.#devices.map((devices) => devices.get(userId) ?? none) as [Devices, Devices];
-    if (oldDevices.length === 0 && newDevices.length === 0) return subjects;
-    for (const [deviceId, own, other] of pairedDevices(oldDevices, newDevices)) {
-      const now = withDevice(after, other, this.#after);
-      const isSame = before === after && own === other;
-      // A rule reads the device from the model of the principal.
-      const then = isSame ? now : withDevice(before, own, this.#before);
-      subjects.push(namedSubject({ kind: "user", userId, deviceId }, then, now, first + subjects.length));
+    const subjects = [new UserSubject(userId, undefined, before, after, first)];
+    const [former, current] = this.#devices;
+    const devices = current.get(userId) ?? none;
+    if (former !== current) {
+      for (const [deviceId, own, other] of pairedDevices(former.get(userId) ?? none, devices)) {
+        const now = withDevice(after, other, this.#after);
+        const isSame = before === after && own === other;
+        // A rule reads the device from the model of the principal.
+        const then = isSame ? now : withDevice(before, own, this.#before);
+        subjects.push(new UserSubject(userId, deviceId, then, now, first + subjects.length));
+      }
+      return subjects;
+    }
+    for (const { facts } of inOrder(devices)) {
+      const now = withDevice(after, facts, this.#after);
+      const then = before === after ? now : withDevice(before, facts, this.#before);
+      subjects.push(new UserSubject(userId, facts.id, then, now, first + subjects.length));
     }
     return subjects;
   }
@@ -124,22 +131,39 @@ export class ComparedSubjects {
 type Devices = readonly CompiledDevice[];
 const none: Devices = [];
 
-function namedSubject(
-  subject: AccessSubject,
-  before: PrincipalState | undefined,
-  after: PrincipalState | undefined,
-  number: number,
-): NamedSubject {
-  return {
-    subject,
-    before,
-    after,
-    isDevice: subject.kind === "user" && subject.deviceId !== undefined,
-    fingerprintA: subjectFingerprintA(number),
-    fingerprintB: subjectFingerprintB(number),
-    gains: false,
-    loses: false,
-  };
+/** A user, with or without a device. The subject is created on demand: most comparisons count without names. */
+class UserSubject implements NamedSubject {
+  readonly #userId: string;
+  readonly #deviceId: string | undefined;
+  readonly before: PrincipalState | undefined;
+  readonly after: PrincipalState | undefined;
+  readonly isDevice: boolean;
+  readonly fingerprintA: number;
+  readonly fingerprintB: number;
+  gains = false;
+  loses = false;
+
+  constructor(
+    userId: string,
+    deviceId: string | undefined,
+    before: PrincipalState | undefined,
+    after: PrincipalState | undefined,
+    number: number,
+  ) {
+    this.#userId = userId;
+    this.#deviceId = deviceId;
+    this.before = before;
+    this.after = after;
+    this.isDevice = deviceId !== undefined;
+    this.fingerprintA = subjectFingerprintA(number);
+    this.fingerprintB = subjectFingerprintB(number);
+  }
+
+  get subject(): AccessSubject {
+    const userId = this.#userId;
+    const deviceId = this.#deviceId;
+    return deviceId === undefined ? { kind: "user", userId } : { kind: "user", userId, deviceId };
+  }
 }
 
 function site(model: Model): PrincipalState {
@@ -152,22 +176,21 @@ function groupsOf({ groups }: UserFacts, model: Model): readonly string[] {
     : groups.filter((id) => model.groups.get(id) !== undefined);
 }
 
+/** Devices ordered by id. */
+function inOrder(devices: Devices): Devices {
+  return devices.length < 2 ? devices : [...devices].sort((one, other) => (one.facts.id < other.facts.id ? -1 : 1));
+}
+
 /** The devices of both lists, ordered by id. */
 function pairedDevices(
   before: Devices,
   after: Devices,
 ): readonly (readonly [id: string, before: DeviceFacts | undefined, after: DeviceFacts | undefined])[] {
-  if (before === after) {
-    const own = after.map(({ facts }) => [facts.id, facts, facts] as const);
-    return own.length < 2 ? own : own.sort(byId);
-  }
   const [was, is] = [before, after].map((devices) => new Map(devices.map(({ facts }) => [facts.id, facts])));
   const ids = new Set([...(was?.keys() ?? []), ...(is?.keys() ?? [])]);
-  return [...ids].map((id) => [id, was?.get(id), is?.get(id)] as const).sort(byId);
-}
-
-function byId([one]: readonly [string, ...unknown[]], [other]: readonly [string, ...unknown[]]): number {
-  return one < other ? -1 : 1;
+  return [...ids]
+    .map((id) => [id, was?.get(id), is?.get(id)] as const)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 function withDevice(

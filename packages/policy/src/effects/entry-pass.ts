@@ -1,9 +1,10 @@
 import { ByteColumn } from "./columns.ts";
+import type { EffectiveEntries } from "./effective-entries.ts";
 import type { ChangeSet } from "./level-changes.ts";
 import type { PolicyChain } from "./policy-chain.ts";
-import type { SubjectGroup } from "./subject-group.ts";
 import { type ChangedSubjects, SubjectTally } from "./subject-tally.ts";
-import type { UserScratch } from "./user-scratch.ts";
+import type { UserEntries } from "./user-entries.ts";
+import type { UserSubjects } from "./user-subjects.ts";
 
 /**
  * Counts, for each entry, the difference to the base for every destination that the entry names, as if no other entry
@@ -21,17 +22,38 @@ export class EntryPass {
     this.#isCounted = new ByteColumn(chain.entries.length);
   }
 
-  /** @param baseChanges the base changes of all groups */
-  count(groups: readonly SubjectGroup[], baseChanges: ChangeSet, scratch: UserScratch): void {
-    for (const group of groups) this.#countGroup(group, scratch);
-    for (const position of scratch.positions.items) {
-      // Groups for which the entry sets nothing have their base change.
-      if (scratch.groupsOf(position) !== groups.length) {
-        for (const group of groups) {
-          if (!group.positions.items.includes(position)) scratch.addChanges(position, 1 << group.baseChange);
+  /**
+   * @param baseChanges the base changes of all groups
+   * @param effective receives the entries that set bits for any subject
+   */
+  count(entries: UserEntries, subjects: UserSubjects, baseChanges: ChangeSet, effective: EffectiveEntries): void {
+    const { positions } = entries;
+    const { everywhere } = this.#chain;
+    for (let index = 0; index < positions.length; index += 1) {
+      const position = positions.get(index);
+      if (everywhere.get(position) === 1) continue;
+      const units = entries.hasRow(position) ? subjects.singles : subjects.groups;
+      let isEffective = false;
+      let changes: ChangeSet = 0;
+      for (const unit of units) {
+        const { group } = unit;
+        const { baseChange } = group;
+        const state = group.stateAfter(index, entries.bitsFor(position, unit.subject));
+        if (state === group.stateBefore(index)) {
+          changes |= 1 << baseChange;
+          continue;
         }
+        isEffective = true;
+        const change = group.changeFrom(state);
+        changes |= 1 << change;
+        if (change === baseChange) continue;
+        this.#isCounted.set(position, 1);
+        this.#tally.moveSubjects(position, baseChange, change, unit);
+        unit.moveDestinations(baseChange, change, this.#chain.namedDestinations.get(position));
       }
-      this.#tally.moveUser(position, baseChanges, scratch.changesOf(position));
+      if (!isEffective) continue;
+      effective.add(index, position, changes);
+      this.#tally.moveUser(position, baseChanges, changes);
     }
   }
 
@@ -41,18 +63,5 @@ export class EntryPass {
 
   addTo(sum: ChangedSubjects, position: number, change: number): void {
     this.#tally.addTo(sum, position, change);
-  }
-
-  #countGroup(group: SubjectGroup, scratch: UserScratch): void {
-    const { positions, changes, baseChange, counted } = group;
-    for (let index = 0; index < positions.length; index += 1) {
-      const position = positions.get(index);
-      const change = changes.get(index);
-      scratch.recordEntry(position, change);
-      if (change === baseChange) continue;
-      this.#isCounted.set(position, 1);
-      this.#tally.moveSubjects(position, baseChange, change, counted);
-      group.moveDestinations(baseChange, change, this.#chain.namedDestinations.get(position));
-    }
   }
 }

@@ -27,6 +27,11 @@ export function differentChanges(one: ChangeSet, other: ChangeSet): ChangeSet {
   return (one ^ other) & ~1;
 }
 
+/** The lowest change code in a set that is not empty. */
+export function lowestChange(changes: ChangeSet): number {
+  return 31 - Math.clz32(changes & -changes);
+}
+
 export function isGain(change: number): boolean {
   return change >= 1 && change <= 3;
 }

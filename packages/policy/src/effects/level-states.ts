@@ -14,7 +14,6 @@ export const doneBit = 4;
 
 const sideWidth = 3;
 const bitsOfOneSide = allowBit | denyBit | doneBit;
-const doneInBoth = doneBit | (doneBit << sideWidth);
 
 /** The number of states, and the first number that has no bits in common with a state. */
 export const stateCount = 1 << (2 * sideWidth);
@@ -46,10 +45,6 @@ export function undecidedBits(state: number): number {
 /** Adds bits to a state, except on the sides that are done. */
 export function withBits(state: number, bits: number): number {
   return state | (bits & undecidedBits(state));
-}
-
-export function isDone(state: number): boolean {
-  return (state & doneInBoth) === doneInBoth;
 }
 
 /** The bits of the model before the change. */

@@ -32,6 +32,12 @@ export interface ChainEntry {
  */
 export const ruleScope = { none: 0, user: 1, device: 2 } as const;
 
+/** A rule of some entries, about one resource if the rule reads the resource. It has one result for a principal. */
+export interface Condition {
+  readonly rule: CompiledRule;
+  readonly resource: CompiledResource | undefined;
+}
+
 /** Destinations that the same entries name. A principal has the same access to all of them. */
 export interface DestinationClass {
   /** Positions of the entries that name these destinations, in ascending order. */
@@ -48,10 +54,14 @@ type PositionsById = ReadonlyMap<string, readonly number[]>;
  */
 export interface PolicyChain {
   readonly entries: readonly ChainEntry[];
-  /** `certainBits` of each entry. Kept in columns for the loop over all entries of a user. */
+  /** `certainBits` and `possibleBits` of each entry. Kept in columns for the loop over all entries of a user. */
   readonly certainBits: ByteColumn;
+  readonly possibleBits: ByteColumn;
   /** The `ruleScope` of each entry. */
   readonly ruleScopes: ByteColumn;
+  readonly conditions: readonly Condition[];
+  /** The index of each entry's condition. Entries without a rule have none, and hold 0. */
+  readonly conditionOf: IntColumn;
   /** 1 for entries that apply to every destination. */
   readonly everywhere: ByteColumn;
   readonly forAnyone: readonly number[];
@@ -101,6 +111,7 @@ export function* policyChain(parts: ChainParts): Work<PolicyChain> {
   }
   const classes = yield* destinationClasses(entries, parts.resources);
   const certainBits = ByteColumn.from(entries, ({ certainBits }) => certainBits);
+  const possibleBits = ByteColumn.from(entries, ({ possibleBits }) => possibleBits);
   const ruleScopes = ByteColumn.from(entries, ({ rule }) => {
     if (rule === undefined) return ruleScope.none;
     return inputsOf(rule).device ? ruleScope.device : ruleScope.user;
@@ -110,7 +121,9 @@ export function* policyChain(parts: ChainParts): Work<PolicyChain> {
   return {
     entries,
     certainBits,
+    possibleBits,
     ruleScopes,
+    ...conditionsOf(entries),
     everywhere,
     ...(yield* bySources(
       entries,
@@ -123,11 +136,11 @@ export function* policyChain(parts: ChainParts): Work<PolicyChain> {
   };
 }
 
-/** @throws RangeError for a position outside the chain */
-export function entryAt({ entries }: PolicyChain, position: number): ChainEntry {
-  const entry = entries[position];
-  if (entry === undefined) throw new RangeError(`Position ${position} is out of range of ${entries.length} entries.`);
-  return entry;
+/** @throws RangeError for an index outside the chain */
+export function conditionAt({ conditions }: PolicyChain, index: number): Condition {
+  const found = conditions[index];
+  if (found === undefined) throw new RangeError(`Condition ${index} is out of range of ${conditions.length}.`);
+  return found;
 }
 
 /** @throws RangeError for an index outside the chain */
@@ -168,6 +181,27 @@ function* chainEntries({ policy, sides }: MergedPolicy, parts: ChainParts): Work
   return resources
     .filter(({ facts: { id } }) => named === undefined || named.has(id))
     .map((resource) => ({ ...entry, everywhere: false, resource }));
+}
+
+function conditionsOf(entries: readonly ChainEntry[]) {
+  const conditions: Condition[] = [];
+  const conditionOf = new IntColumn(entries.length);
+  const known = new Map<CompiledRule, Map<CompiledResource | undefined, number>>();
+  for (const [position, { rule, resource }] of entries.entries()) {
+    if (rule === undefined) continue;
+    let byResource = known.get(rule);
+    if (byResource === undefined) {
+      byResource = new Map();
+      known.set(rule, byResource);
+    }
+    let index = byResource.get(resource);
+    if (index === undefined) {
+      index = conditions.push({ rule, resource }) - 1;
+      byResource.set(resource, index);
+    }
+    conditionOf.set(position, index);
+  }
+  return { conditions, conditionOf };
 }
 
 /** @param isGroup whether a group exists; a policy for a missing group applies to nobody */

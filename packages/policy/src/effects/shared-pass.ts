@@ -1,10 +1,12 @@
 import { ByteColumn } from "./columns.ts";
-import { type ChangeSet, differentChanges } from "./level-changes.ts";
+import { type EffectiveEntries, noUse } from "./effective-entries.ts";
+import type { ChangeSet } from "./level-changes.ts";
 import { withBits } from "./level-states.ts";
 import type { PolicyChain } from "./policy-chain.ts";
-import type { SubjectGroup } from "./subject-group.ts";
+import type { SubjectUnit } from "./subject-group.ts";
 import { type ChangedSubjects, SubjectTally } from "./subject-tally.ts";
-import type { UserScratch } from "./user-scratch.ts";
+import type { UserEntries } from "./user-entries.ts";
+import type { UserSubjects } from "./user-subjects.ts";
 
 /**
  * Corrects the counts for classes of destinations that several entries of a user name. For these classes the counts of
@@ -23,10 +25,23 @@ export class SharedPass {
   }
 
   /** @param baseChanges the base changes of all groups */
-  count(groups: readonly SubjectGroup[], baseChanges: ChangeSet, scratch: UserScratch): void {
-    this.#removeUsers(baseChanges, scratch);
-    for (const group of groups) this.#removeSubjects(group, scratch);
-    for (const index of scratch.sharedClasses.items) this.#countClass(index, groups, baseChanges);
+  count(entries: UserEntries, subjects: UserSubjects, baseChanges: ChangeSet, effective: EffectiveEntries): void {
+    const { sharedClasses } = effective;
+    for (let next = 0; next < sharedClasses.length; next += 1) {
+      const classIndex = sharedClasses.get(next);
+      this.#isCounted.set(classIndex, 1);
+      const first = effective.firstUse(classIndex);
+      let isForAll = true;
+      for (let use = first; use !== noUse; use = effective.nextUse(use)) {
+        this.#tally.moveUser(classIndex, effective.changesOf(use), baseChanges);
+        if (entries.hasRow(entries.positions.get(effective.indexOf(use)))) isForAll = false;
+      }
+      let changes: ChangeSet = 0;
+      for (const unit of isForAll ? subjects.groups : subjects.singles) {
+        changes |= 1 << this.#countUnit(classIndex, unit, first, entries, effective);
+      }
+      this.#tally.moveUser(classIndex, baseChanges, changes);
+    }
   }
 
   isCounted(classIndex: number): boolean {
@@ -37,50 +52,36 @@ export class SharedPass {
     this.#tally.addTo(sum, classIndex, change);
   }
 
-  /** Removes the user counts of `EntryPass`. */
-  #removeUsers(baseChanges: ChangeSet, scratch: UserScratch): void {
-    const { namedClasses } = this.#chain;
-    for (const position of scratch.positions.items) {
-      const changes = scratch.changesOf(position);
-      if (differentChanges(changes, baseChanges) === 0) continue;
-      const end = namedClasses.end(position);
-      for (let at = namedClasses.start(position); at < end; at += 1) {
-        const index = namedClasses.get(at);
-        if (scratch.isShared(index)) this.#tally.moveUser(index, changes, baseChanges);
-      }
+  /**
+   * Removes the counts of `EntryPass`, and counts the result of all entries together.
+   *
+   * @param first the first use of the class
+   * @returns the change of level by all entries
+   */
+  #countUnit(
+    classIndex: number,
+    unit: SubjectUnit,
+    first: number,
+    entries: UserEntries,
+    effective: EffectiveEntries,
+  ): number {
+    const { group } = unit;
+    const { baseChange } = group;
+    const destinations = this.#chain.classSizes.get(classIndex);
+    let joined = 0;
+    for (let use = first; use !== noUse; use = effective.nextUse(use)) {
+      const index = effective.indexOf(use);
+      const state = group.stateAfter(index, entries.bitsFor(entries.positions.get(index), unit.subject));
+      if (state === group.stateBefore(index)) continue;
+      joined = withBits(joined, state);
+      const change = group.changeFrom(state);
+      if (change === baseChange) continue;
+      this.#tally.moveSubjects(classIndex, change, baseChange, unit);
+      unit.moveDestinations(change, baseChange, destinations);
     }
-  }
-
-  /** Removes the subject counts of `EntryPass`, and joins the states of a group's entries by class. */
-  #removeSubjects(group: SubjectGroup, scratch: UserScratch): void {
-    const { positions, states, changes, sharedStates, baseChange, counted } = group;
-    const { namedClasses, classSizes } = this.#chain;
-    for (let next = 0; next < positions.length; next += 1) {
-      const position = positions.get(next);
-      const change = changes.get(next);
-      const end = namedClasses.end(position);
-      for (let at = namedClasses.start(position); at < end; at += 1) {
-        const index = namedClasses.get(at);
-        if (!scratch.isShared(index)) continue;
-        sharedStates.set(index, withBits(sharedStates.get(index), states.get(next)));
-        if (change === baseChange) continue;
-        this.#tally.moveSubjects(index, change, baseChange, counted);
-        group.moveDestinations(change, baseChange, classSizes.get(index));
-      }
-    }
-  }
-
-  #countClass(index: number, groups: readonly SubjectGroup[], baseChanges: ChangeSet): void {
-    this.#isCounted.set(index, 1);
-    const destinations = this.#chain.classSizes.get(index);
-    let changes: ChangeSet = 0;
-    for (const group of groups) {
-      const change = group.changeFrom(group.sharedStates.get(index));
-      group.sharedStates.set(index, 0);
-      changes |= 1 << change;
-      this.#tally.moveSubjects(index, group.baseChange, change, group.counted);
-      group.moveDestinations(group.baseChange, change, destinations);
-    }
-    this.#tally.moveUser(index, baseChanges, changes);
+    const change = group.changeFrom(joined);
+    this.#tally.moveSubjects(classIndex, baseChange, change, unit);
+    unit.moveDestinations(baseChange, change, destinations);
+    return change;
   }
 }

@@ -1,94 +1,45 @@
-import type { Model } from "../model/model.ts";
-import { ByteColumn, NumberList } from "./columns.ts";
+import { NumberList } from "./columns.ts";
+import type { ComparedSubject } from "./compared-subject.ts";
 import { changeIn, isGain, isLoss } from "./level-changes.ts";
-import { isDone, maskOf, stateCount, withBits } from "./level-states.ts";
+import { afterSide, beforeSide, maskOf, withBits } from "./level-states.ts";
 import type { PolicyChain } from "./policy-chain.ts";
-import type { RuleSubject } from "./rule-certainties.ts";
 import type { CountedSubjects } from "./subject-tally.ts";
+import type { UserEntries } from "./user-entries.ts";
 
-/** A user, with or without a device, or a site, as it exists in one model. */
-export interface PrincipalState extends RuleSubject {
-  readonly model: Model;
-  /** Ids of the user's groups, which may include missing ones. */
-  readonly groupIds: readonly string[];
-  /** Identifies the user in one model: equal for all devices of the user, never 0 and never reused. */
-  readonly key: number;
-}
-
-/** A subject whose access is compared. */
-export interface ComparedSubject {
-  /** Undefined if the subject may reach nothing in the model before the change. */
-  readonly before: PrincipalState | undefined;
-  /** Undefined if the subject may reach nothing in the model after the change. */
-  readonly after: PrincipalState | undefined;
-  readonly isDevice: boolean;
-  readonly fingerprintA: number;
-  readonly fingerprintB: number;
-  gains: boolean;
-  loses: boolean;
-}
-
-/**
- * Subjects of one user for which the chain takes the same steps, and the result of these steps. Most users form a
- * single group: their devices differ only if a policy names a device or a rule reads it. Groups are reused from one
- * user to the next.
- */
-export class SubjectGroup {
-  /** The entries that set bits, in the order of evaluation; see `stepOf`. */
-  readonly steps = new NumberList();
-  /** The models in which the subjects may reach anything. */
-  sides = 0;
-  readonly subjects: ComparedSubject[] = [];
-  counted: CountedSubjects = { subjects: 0, devices: 0, fingerprintA: 0, fingerprintB: 0 };
-  /** The final state of every destination that no entry names, and its change of level. */
-  baseState = 0;
-  baseChange = 0;
-  /** Positions of the entries that set bits for the destinations that they name, in ascending order. */
-  readonly positions = new NumberList();
-  /** The state that each of these entries leaves if no other entry names the destination. */
-  readonly states = new NumberList();
-  /** The change of level in the final state for each of these entries. */
-  readonly changes = new NumberList();
-  /** The state of destinations that several entries name, by class. 0 except during `SharedPass`. */
-  readonly sharedStates: ByteColumn;
-  /** The numbers of destinations that the subjects gain and lose. */
+/** Subjects of one user that are counted together: a whole group, or a single subject. Reused from user to user. */
+export class SubjectUnit implements CountedSubjects {
+  /** The group of the subjects. */
+  group: SubjectGroup;
+  /** The index of one of the subjects. */
+  subject = 0;
+  subjects = 0;
+  devices = 0;
+  fingerprintA = 0;
+  fingerprintB = 0;
+  /** The numbers of destinations that the subjects gain and lose. For a single subject, added to those of its group. */
   gained = 0;
   lost = 0;
 
-  constructor(classes: number) {
-    this.sharedStates = new ByteColumn(classes);
+  constructor(group: SubjectGroup) {
+    this.group = group;
   }
 
-  /** Evaluates the steps, once for the destinations that no entry names, and once for those of each entry. */
-  evaluate({ everywhere, fallbackBits, destinationCount }: PolicyChain): void {
-    this.positions.clear();
-    this.states.clear();
-    this.changes.clear();
-    let base = 0;
-    for (const step of this.steps.items) {
-      const position = positionOf(step);
-      const state = withBits(base, bitsOf(step));
-      if (state === base) continue;
-      if (everywhere.get(position) === 0) {
-        // The policies for every destination that come earlier apply to the named destinations too.
-        this.positions.push(position);
-        this.states.push(state);
-        continue;
-      }
-      base = state;
-      if (isDone(base)) break;
-    }
-    this.baseState = withBits(base, fallbackBits & maskOf(this.sides));
-    this.baseChange = changeIn(this.baseState);
-    for (const state of this.states.items) this.changes.push(this.changeFrom(state));
-    this.counted = countSubjects(this.subjects);
-    this.gained = isGain(this.baseChange) ? destinationCount : 0;
-    this.lost = isLoss(this.baseChange) ? destinationCount : 0;
+  start(group: SubjectGroup, subject: number): void {
+    this.group = group;
+    this.subject = subject;
+    this.subjects = 0;
+    this.devices = 0;
+    this.fingerprintA = 0;
+    this.fingerprintB = 0;
+    this.gained = 0;
+    this.lost = 0;
   }
 
-  /** The change of level of a destination whose own state is completed by the base. */
-  changeFrom(state: number): number {
-    return changeIn(withBits(state, this.baseState));
+  add({ isDevice, fingerprintA, fingerprintB }: ComparedSubject): void {
+    this.subjects += 1;
+    if (isDevice) this.devices += 1;
+    this.fingerprintA ^= fingerprintA;
+    this.fingerprintB ^= fingerprintB;
   }
 
   /** Counts destinations under another change of level than before. */
@@ -100,51 +51,64 @@ export class SubjectGroup {
   }
 }
 
-/** A step as one number: the position of an entry, and the bits that the entry sets. Steps sort by position. */
-export function stepOf(position: number, bits: number): number {
-  return position * stateCount + bits;
-}
+/**
+ * Subjects of one user with the same base, which is the state of the destinations that no entry names. Most users form
+ * a single group: the bases of their devices differ only if a policy for all destinations names a device or its rule
+ * reads the device.
+ */
+export class SubjectGroup {
+  readonly all = new SubjectUnit(this);
+  /** The bits of the models in which the subjects may reach anything. */
+  #mask = 0;
+  /** The state that the policies for every destination leave before each entry, by the index of its position. */
+  readonly #earlier = new NumberList();
+  /** The final state of every destination that no entry names, and its change of level. */
+  #baseState = 0;
+  baseChange = 0;
 
-function positionOf(step: number): number {
-  return Math.floor(step / stateCount);
-}
+  /** Empties the group. @param sides the models in which the subjects may reach anything */
+  start(sides: number, subject: number): void {
+    this.#mask = maskOf(sides);
+    this.all.start(this, subject);
+  }
 
-function bitsOf(step: number): number {
-  return step & (stateCount - 1);
-}
+  hasSides(sides: number): boolean {
+    return this.#mask === maskOf(sides);
+  }
 
-/** Sorts the steps of both models, and merges two steps of the same entry. */
-export function joinSteps(steps: NumberList): void {
-  steps.sort();
-  let length = 0;
-  for (const step of steps.items) {
-    const last = length === 0 ? undefined : steps.get(length - 1);
-    if (last !== undefined && positionOf(last) === positionOf(step)) {
-      steps.set(length - 1, stepOf(positionOf(step), bitsOf(last) | bitsOf(step)));
-    } else {
-      steps.set(length, step);
-      length += 1;
+  /** Evaluates the base. */
+  evaluate({ everywhere, fallbackBits, destinationCount }: PolicyChain, entries: UserEntries): void {
+    const { positions } = entries;
+    const { all } = this;
+    this.#earlier.clear();
+    let base = 0;
+    for (let index = 0; index < positions.length; index += 1) {
+      const position = positions.get(index);
+      this.#earlier.push(base);
+      if (everywhere.get(position) === 1) base = withBits(base, entries.bitsFor(position, all.subject) & this.#mask);
     }
+    this.#baseState = withBits(base, fallbackBits & this.#mask);
+    this.baseChange = changeIn(this.#baseState);
+    all.moveDestinations(0, this.baseChange, destinationCount);
   }
-  steps.truncate(length);
+
+  /** The state that the policies for every destination leave before an entry. */
+  stateBefore(index: number): number {
+    return this.#earlier.get(index);
+  }
+
+  /** The state after an entry, of a destination that the entry names. */
+  stateAfter(index: number, bits: number): number {
+    return withBits(this.#earlier.get(index), bits & this.#mask);
+  }
+
+  /** The change of level of a destination whose own state is completed by the base. */
+  changeFrom(state: number): number {
+    return changeIn(withBits(state, this.#baseState));
+  }
 }
 
-/** Whether the chain does the same for two groups. */
-export function haveSameSteps(one: SubjectGroup, other: SubjectGroup): boolean {
-  const length = one.steps.length;
-  if (one.sides !== other.sides || other.steps.length !== length) return false;
-  for (let index = 0; index < length; index += 1) if (one.steps.get(index) !== other.steps.get(index)) return false;
-  return true;
-}
-
-function countSubjects(subjects: readonly ComparedSubject[]): CountedSubjects {
-  let devices = 0;
-  let fingerprintA = 0;
-  let fingerprintB = 0;
-  for (const subject of subjects) {
-    if (subject.isDevice) devices += 1;
-    fingerprintA ^= subject.fingerprintA;
-    fingerprintB ^= subject.fingerprintB;
-  }
-  return { subjects: subjects.length, devices, fingerprintA, fingerprintB };
+/** The models in which a subject may reach anything. */
+export function sidesOf({ before, after }: ComparedSubject): number {
+  return (before === undefined ? 0 : beforeSide) | (after === undefined ? 0 : afterSide);
 }

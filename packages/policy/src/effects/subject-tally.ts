@@ -1,5 +1,5 @@
 import { IntColumn } from "./columns.ts";
-import { type ChangeSet, changeCount, differentChanges } from "./level-changes.ts";
+import { type ChangeSet, changeCount, differentChanges, lowestChange } from "./level-changes.ts";
 
 /** The subjects with the same change of level: counts, and a fingerprint by which equal sets are recognized. */
 export interface ChangedSubjects {
@@ -24,7 +24,10 @@ export interface CountedSubjects {
   readonly fingerprintB: number;
 }
 
-/** The fields of one slot, next to each other: slots are visited in random order. */
+/**
+ * The fields of one slot, next to each other: slots are visited in random order. The slots of one change follow each
+ * other, because most comparisons count few changes. The slots in use then share cache lines.
+ */
 const fields = { users: 0, devices: 1, subjects: 2, fingerprintA: 3, fingerprintB: 4 } as const;
 const slotLength = 5;
 
@@ -33,37 +36,42 @@ const slotLength = 5;
  * entry, or those of one class. Counts can be negative, because rows hold corrections to each other.
  */
 export class SubjectTally {
+  readonly #rows: number;
   readonly #counts: IntColumn;
 
   constructor(rows: number) {
+    this.#rows = rows;
     this.#counts = new IntColumn(rows * changeCount * slotLength);
   }
 
   /** Counts subjects under another change of level than before. Change 0 is not counted. */
   moveSubjects(row: number, from: number, to: number, counted: CountedSubjects): void {
     if (from === to) return;
-    if (from !== 0) this.#addSubjects(slotAt(row, from), counted, -1);
-    if (to !== 0) this.#addSubjects(slotAt(row, to), counted, 1);
+    if (from !== 0) this.#addSubjects(this.#slotAt(row, from), counted, -1);
+    if (to !== 0) this.#addSubjects(this.#slotAt(row, to), counted, 1);
   }
 
   /** Counts one user under another set of changes than before. */
   moveUser(row: number, from: ChangeSet, to: ChangeSet): void {
-    const different = differentChanges(from, to);
-    if (different === 0) return;
-    for (let change = 1; change < changeCount; change += 1) {
-      const bit = 1 << change;
-      if ((different & bit) !== 0) this.#counts.add(slotAt(row, change) + fields.users, (to & bit) === 0 ? -1 : 1);
+    for (let left = differentChanges(from, to); left !== 0; left &= left - 1) {
+      const change = lowestChange(left);
+      const times = (to & (1 << change)) === 0 ? -1 : 1;
+      this.#counts.add(this.#slotAt(row, change) + fields.users, times);
     }
   }
 
   addTo(sum: ChangedSubjects, row: number, change: number): void {
     const counts = this.#counts;
-    const at = slotAt(row, change);
+    const at = this.#slotAt(row, change);
     sum.users += counts.get(at + fields.users);
     sum.devices += counts.get(at + fields.devices);
     sum.subjects += counts.get(at + fields.subjects);
     sum.fingerprintA ^= counts.get(at + fields.fingerprintA);
     sum.fingerprintB ^= counts.get(at + fields.fingerprintB);
+  }
+
+  #slotAt(row: number, change: number): number {
+    return (change * this.#rows + row) * slotLength;
   }
 
   #addSubjects(at: number, { subjects, devices, fingerprintA, fingerprintB }: CountedSubjects, times: 1 | -1): void {
@@ -74,10 +82,6 @@ export class SubjectTally {
     counts.xor(at + fields.fingerprintA, fingerprintA);
     counts.xor(at + fields.fingerprintB, fingerprintB);
   }
-}
-
-function slotAt(row: number, change: number): number {
-  return (row * changeCount + change) * slotLength;
 }
 
 /** The first half of the fingerprint of a numbered subject: 32 bits mixed by the finalizer of MurmurHash3. */

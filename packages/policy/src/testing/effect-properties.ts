@@ -108,6 +108,18 @@ function inCircumstances(
   };
 }
 
+/** Tenants in which one user owns nearly all devices, so that the devices of a user differ in their access. */
+const crowdedTenant = randomTenant.map(
+  (facts): TenantFacts => ({
+    ...facts,
+    devices: facts.devices.map((device) => ({
+      ...device,
+      active: true,
+      userId: device.userId === null ? null : (facts.users[0]?.id ?? null),
+    })),
+  }),
+);
+
 /** Counts by which tests verify that the random changes cover enough cases. */
 export interface DifferenceTally {
   gained: number;
@@ -133,7 +145,7 @@ export function checkDifferences(
   );
   check(
     fc.property(
-      randomTenant,
+      fc.oneof(randomTenant, crowdedTenant),
       randomHappenings,
       circumstancesTried,
       fc.integer({ min: 1, max: 9 }),

@@ -256,6 +256,15 @@ describe("a batch", () => {
     expect((await many(11)).body).toMatchObject({ status: 400, errors: [{ pointer: "/context/explain" }] });
   });
 
+  test("does not count explanations of invalid evaluations", async () => {
+    const context = { deviceId: world.ann.device, time, explain: true };
+    const invalid = [null, 7, "evaluation", { subject: 7, context: { explain: true } }];
+    const { body } = await batch({ ...question({ context }), evaluations: [...Array(10).fill({}), ...invalid] });
+    const reasons = body.evaluations.map(({ context: { reason } }: { context: { reason: string } }) => reason);
+    expect(reasons.slice(10)).toEqual(invalid.map(() => "invalid_evaluation"));
+    expect(body.evaluations[9].context.explanation).toBeDefined();
+  });
+
   test.each(["subject", "action", "resource"])("denies an evaluation without %s by itself", async (name) => {
     const { [name]: _left, ...rest } = question() as Record<string, unknown>;
     const { body } = await batch({ ...rest, evaluations: [question(), {}] });

@@ -21,13 +21,17 @@ export function decisionView(decision: Decision, model: Model): Omit<DecisionCon
  */
 export function decisionJson(decision: Decision, model: Model): string {
   const { allowed, reasons, policy, resource, gateways, mode, validUntil } = decision;
-  // Reasons, modes and times contain no characters that JSON escapes.
+  // Ids, reasons, modes and times contain no characters that JSON escapes.
   let json = `{"decision":${allowed},"context":{"reason":"${reasons[0]}","reasons":["${reasons.join('","')}"]`;
   if (policy !== undefined) json += `,"policy":${namedJson(policy)}`;
   if (resource !== undefined) json += `,"resource":${namedJson(resource)}`;
   if (policy !== undefined) {
-    const named = gateways.flatMap((id) => gatewayNamed(model, id)).map(namedJson);
-    json += `,"gateways":[${named.join()}]`;
+    let named = "";
+    for (const id of gateways) {
+      const gateway = model.gateways.get(id);
+      if (gateway !== undefined) named += `${named === "" ? "" : ","}${namedJson(gateway)}`;
+    }
+    json += `,"gateways":[${named}]`;
   }
   if (mode !== undefined) json += `,"mode":"${mode}"`;
   if (validUntil !== undefined) json += `,"validUntil":"${momentView(validUntil)}"`;
@@ -35,7 +39,7 @@ export function decisionJson(decision: Decision, model: Model): string {
 }
 
 function namedJson({ id, name }: NamedRecord): string {
-  return `{"id":${JSON.stringify(id)},"name":${JSON.stringify(name)}}`;
+  return `{"id":"${id}","name":${JSON.stringify(name)}}`;
 }
 
 /** A denial without an evaluation of policies. */
