@@ -233,6 +233,20 @@ describe("the frame of the console", () => {
     await screen.findByRole("link", { name: "Engineering" });
   });
 
+  test("lists the first of many errors in words, and counts the others", async () => {
+    const errors = Array.from({ length: 31 }, (_, index) => ({ pointer: "/groups", message: `problem ${index}` }));
+    mockApi.answer("get", "/tenants/groups", () =>
+      problem("invalid_parameter", { detail: "The document has 31 problems. /groups: problem 0.", errors }),
+    );
+    openConsole("/groups");
+    const alert = await screen.findByRole("alert");
+    expect(alert.textContent).toContain("The document has 31 problems.");
+    expect(alert.textContent).not.toContain("/groups");
+    expect(alert.textContent).toContain("problem 9");
+    expect(alert.textContent).not.toContain("problem 10");
+    expect(alert.textContent).toContain(t("common.andMore", { count: 21 }));
+  });
+
   test("says that the server is not available, and when the request is repeated", async () => {
     mockApi.answer(
       "get",

@@ -44,10 +44,10 @@ export const theme = createTheme({
   colors: { gate, dark },
   autoContrast: true,
   defaultRadius: "md",
-  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", "DejaVu Sans", sans-serif',
+  fontFamily: "var(--font)",
   // Dense enough for lists, and not below 12 pixels.
   fontSizes: { xs: "0.75rem", sm: "0.8125rem", md: "0.875rem" },
-  headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.375rem" }, h2: { fontSize: "1rem" } } },
+  headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.375rem" }, h2: { fontSize: "0.9375rem" } } },
   cursorType: "pointer",
   respectReducedMotion: true,
   components: {
@@ -77,6 +77,8 @@ export const theme = createTheme({
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
+    "--mantine-color-text": "#1b2430",
+    "--mantine-color-default-color": "#1b2430",
     "--mantine-color-dimmed": "#4b5560",
     "--mantine-color-placeholder": "#646d76",
     "--mantine-color-anchor": "#2a49b3",

@@ -1,6 +1,5 @@
 /** The icon of each kind of record, before its name in lists. */
 import {
-  Group,
   IdCard,
   KeyRound,
   KeySquare,
@@ -15,6 +14,7 @@ import {
   ShieldCheck,
   TicketCheck,
   User,
+  Users,
   Webhook,
 } from "lucide-react";
 import type { ReactNode } from "react";
@@ -27,7 +27,7 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   devices: Laptop,
   "enrolment-keys": TicketCheck,
   gateways: Router,
-  groups: Group,
+  groups: Users,
   "identity-providers": IdCard,
   policies: ShieldCheck,
   protocols: Network,
@@ -38,6 +38,17 @@ const icons: Readonly<Record<string, LucideIcon>> = {
 };
 
 export const kindsWithIcon = Object.keys(icons);
+
+/** The icon of a kind above the title of an empty list. */
+export function KindMark({ of }: { readonly of: string }) {
+  const Icon = icons[of];
+  if (Icon === undefined) return null;
+  return (
+    <span className="kind-mark">
+      <Icon size={22} aria-hidden />
+    </span>
+  );
+}
 
 interface KindProps {
   /** The first part of the path of the records' pages, such as `users`. */

@@ -93,8 +93,8 @@ export function Panel({
   readonly children: ReactNode;
 }) {
   return (
-    <Paper withBorder p="md" component="section" aria-label={title}>
-      <Group justify="space-between" mb="sm">
+    <Paper withBorder p="md" component="section" aria-label={title} className="panel">
+      <Group justify="space-between" mb={8} mih={30}>
         <Title order={2}>{title}</Title>
         {actions}
       </Group>

@@ -1,11 +1,11 @@
-import { Users } from "lucide-react";
+import { User } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
 import { t } from "../../messages/i18n.ts";
 
 export const userPages: PageSet = {
   path: "users",
   title: t("users.title"),
-  icon: Users,
+  icon: User,
   section: "people",
   permission: "users:read",
   list: async () => (await import("./users.page.tsx")).UsersListPage,
