@@ -1,7 +1,7 @@
 /** Decisions in words. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { formatWeekTime } from "../../messages/format.ts";
-import { i18n, t } from "../../messages/i18n.ts";
+import { findMessage, t } from "../../messages/i18n.ts";
 import { formatCondition } from "../admission-rules/format-condition.ts";
 
 export type Decision = ResultOf<"/access/v1/evaluation", "post">;
@@ -13,7 +13,7 @@ export type Condition = NonNullable<Considered["rule"]>["conditions"][number];
 /** A newer server may send reasons that this console does not know. They are shown as codes. */
 export function formatReason(reason: string): string {
   const key = `access.reasons.${reason}`;
-  return i18n.exists(key) ? t(key as `access.reasons.${Decision["context"]["reason"]}`) : reason;
+  return findMessage(key) ?? reason;
 }
 
 export function formatOutcome(outcome: Considered["outcome"]): string {
