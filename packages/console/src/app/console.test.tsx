@@ -321,6 +321,20 @@ describe("the command palette", () => {
     await waitFor(() => expect(currentPath()).toBe(`/groups/${id}`));
   });
 
+  test("opens the dialog of an action on a record that the text names", async () => {
+    const ann = sample("User", { id: newId(), email: "ann@example.com", status: "active" });
+    mockApi.answer("get", "/tenants/users", ({ query }) =>
+      pageOf(query["filter[email][ilike]"] === "%ann%" ? [ann] : []),
+    );
+    mockApi.answer("get", "/tenants/users/{id}", ann);
+    const user = openConsole("/overview");
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), "deactivate ann");
+    await user.click(await findAction("Deactivate ann@example.com"));
+    await findDialog(t("users.deactivate.title", { name: "ann@example.com" }));
+    expect(currentPath()).toBe(`/users/${ann.id}?deactivate=1`);
+  });
+
   test("opens the form of a new record", async () => {
     const user = openConsole("/overview");
     await click(user, new RegExp(`^${t("app.palette.search")}`));

@@ -11,5 +11,9 @@ export const userPages: PageSet = {
   list: async () => (await import("./users.page.tsx")).UsersListPage,
   detail: async () => (await import("./user.page.tsx")).UserPage,
   create: { title: t("users.invite.title"), permission: "users:write" },
+  actions: [
+    { title: t("common.edit"), parameter: "edit", permission: "users:write" },
+    { title: t("users.deactivate.label"), parameter: "deactivate", permission: "users:write" },
+  ],
   find: { path: "/tenants/users", field: "email" },
 };
