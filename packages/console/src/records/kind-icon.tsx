@@ -1,10 +1,13 @@
 /** The icon of each kind of record, before its name in lists. */
 import {
+  Globe,
+  History,
   IdCard,
   KeyRound,
   KeySquare,
   Laptop,
   ListChecks,
+  LogIn,
   type LucideIcon,
   MapPin,
   Network,
@@ -25,6 +28,9 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   "admission-rules": ScrollText,
   "api-keys": KeyRound,
   devices: Laptop,
+  "device-sessions": Laptop,
+  domains: Globe,
+  events: History,
   "enrolment-keys": TicketCheck,
   gateways: Router,
   groups: Users,
@@ -33,6 +39,7 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   protocols: Network,
   resources: Server,
   roles: KeySquare,
+  "sign-ins": LogIn,
   users: User,
   webhooks: Webhook,
 };
