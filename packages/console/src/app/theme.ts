@@ -84,7 +84,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-anchor": "#2a49b3",
     "--mantine-color-error": "#c92a2a",
     "--mantine-color-body": "#f5f6f8",
-    "--mantine-color-default-border": "#d8dce2",
+    "--mantine-color-default-border": "var(--edge)",
   },
   dark: {
     "--mantine-color-dimmed": "#b4bac2",
@@ -92,6 +92,6 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-anchor": "#9db4fd",
     "--mantine-color-error": "#ff8787",
     "--mantine-color-body": "#0c0f14",
-    "--mantine-color-default-border": "#303846",
+    "--mantine-color-default-border": "var(--edge)",
   },
 });
