@@ -52,6 +52,8 @@ export function PermissionTable(props: PermissionTableProps) {
     }
     return (
       <Checkbox
+        // The least size of a target, also beside the buttons that stay in view.
+        size="md"
         aria-label={name}
         checked={checked}
         // A key cannot grant a permission that it does not hold.

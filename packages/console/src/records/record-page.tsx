@@ -113,7 +113,7 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className="fields">
       {facts.map(({ label, value }) => (
-        <div key={label} style={{ display: "contents" }}>
+        <div key={label}>
           <dt>{label}</dt>
           <dd>
             {value === "" || value === undefined || value === null || value === false ? (
