@@ -28,7 +28,7 @@ export const inputs: readonly Input[] = [
     act: async (page) => {
       await page.getByRole("searchbox").pressSequentially("user-4242", typing);
       await page.locator("th button").first().click();
-      await page.getByRole("checkbox").first().click();
+      await page.getByRole("checkbox", { name: "Select all rows on this page" }).click();
       await page.getByRole("button", { name: "List options" }).click();
     },
   },
