@@ -20,8 +20,8 @@ import { seedFacts } from "./seed-facts.ts";
 const quick = process.argv.includes("--quick");
 const rounds = quick ? 2 : 5;
 const policyCount = 2_000;
-const browsers = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
-const executablePath = browsers.find(existsSync) ?? browsers[0];
+const executablePath =
+  ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find((file) => existsSync(file)) ?? "/usr/bin/chromium";
 const flags =
   "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 const print = (line: string) => process.stdout.write(`${line}\n`);
