@@ -3,15 +3,16 @@
  * measures what the console loads, and how soon its pages can be used. It also measures how soon a list of 2,000
  * policies responds to a reordering.
  *
- *     npm run bench:console [-- --quick]
+ *     npm run bench:console [-- --quick] [--only=pages|inputs|reordering]
  */
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BrowserContext, type CDPSession, chromium, type Page } from "playwright-core";
 import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
 import { startChild } from "./child-server.ts";
+import { eventTimes, inputs } from "./console-input.ts";
 import { completeTenant } from "./console-seed.ts";
 import { addPolicies, makeDirectory, sizes } from "./decisions-tenant.ts";
 import { seedFacts } from "./seed-facts.ts";
@@ -19,7 +20,8 @@ import { seedFacts } from "./seed-facts.ts";
 const quick = process.argv.includes("--quick");
 const rounds = quick ? 2 : 5;
 const policyCount = 2_000;
-const executablePath = "/usr/bin/chromium";
+const executablePath =
+  ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find((file) => existsSync(file)) ?? "/usr/bin/chromium";
 const flags =
   "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -75,6 +77,21 @@ const pages: readonly { readonly at: string; readonly ready: string }[] = [
   { at: "admission-rules", ready: "tbody a" },
   { at: "access", ready: "main input" },
   { at: "events", ready: "tbody a" },
+  ...["addresses", "protocols", "roles", "api-keys", "device-sessions"].map((at) => ({ at, ready: "tbody a" })),
+  ...[
+    "access-tests",
+    "device-approvals",
+    "domains",
+    "enrolment-keys",
+    "identity-providers",
+    "sign-ins",
+    "webhooks",
+  ].map(
+    // Empty lists.
+    (at) => ({ at, ready: "main [data-empty-list], tbody td" }),
+  ),
+  ...["configuration", "settings", "guides"].map((at) => ({ at, ready: "main section" })),
+  { at: "publish", ready: "main input" },
 ];
 
 /** Measures each page with an empty cache, from entering the address until the page can be used. */
@@ -108,6 +125,26 @@ async function measurePickers(baseURL: string, cookies: Cookies): Promise<void> 
     `\na picker: finding one of ${sizes.users} users by typing takes ${answers} answers, ${kilobytes(answerBytes)}`,
   );
   await context.close();
+}
+
+/** Measures the longest event while a person types, clicks and opens forms. */
+async function measureInputs(baseURL: string, cookies: Cookies): Promise<void> {
+  print("\n| input, longest event | best round | worst round |");
+  print("|---|---|---|");
+  for (const { name, at, ready, act } of inputs) {
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const { context, page } = await open(baseURL, cookies);
+      await page.goto(`/console/${at}`, { waitUntil: "commit" });
+      await interactive(page, ready);
+      await page.evaluate(eventTimes);
+      await act(page);
+      await page.waitForTimeout(500);
+      times.push(await page.evaluate<number>("longestEvent"));
+      await context.close();
+    }
+    print(`| ${name} | ${milliseconds(Math.min(...times))} | ${milliseconds(Math.max(...times))} |`);
+  }
 }
 
 /** Measures the time from the key press or the drop until the new order is painted. */
@@ -293,9 +330,11 @@ try {
   await tenant.call("GET", "/tenants/access/findings");
 
   printChunks();
-  if (!process.argv.includes("--only=reordering")) await measurePages(url, cookies);
-  await measurePickers(url, cookies);
-  await measureReordering(url, cookies);
+  const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice(7);
+  if (only === undefined || only === "pages") await measurePages(url, cookies);
+  if (only === undefined || only === "inputs") await measureInputs(url, cookies);
+  if (only === undefined) await measurePickers(url, cookies);
+  if (only === undefined || only === "reordering") await measureReordering(url, cookies);
 } finally {
   await browser.close();
   await server.stop();

@@ -3,7 +3,7 @@
  * changed.
  */
 import { createHash } from "node:crypto";
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -33,6 +33,8 @@ if ((await readFile(stamp, "utf8").catch(() => "")) !== from) {
     const { output } = await build({ ...config, build: { write: false, minify: false, cssMinify: false } });
     const codeSplitting = { groups: firstLoadGroups(output) };
     await build({ ...config, build: { outDir, rolldownOptions: { output: { codeSplitting } } } });
+    // The licence of the typeface goes wherever the typeface goes.
+    await copyFile(path.join(folder, "src/app/fonts/OFL.txt"), path.join(outDir, "assets/OFL.txt"));
     await compressAssets(path.join(outDir, "assets"));
     await writeFile(path.join(outDir, ".built-from"), from);
     // Another build may replace the folder at the same time, so the old one is moved away before it is deleted.

@@ -17,7 +17,7 @@ describe.runIf(hasBrowser)("the console", () => {
     const sizes = new Map<string, number>();
     page.on("response", (response) => {
       const { pathname } = new URL(response.url());
-      if (/\.(?:js|css)$/.test(pathname)) sizes.set(pathname, Number(response.headers()["content-length"]));
+      if (/\.(?:js|css|woff2)$/.test(pathname)) sizes.set(pathname, Number(response.headers()["content-length"]));
     });
     const loaded = () => [...sizes.values()].reduce((sum, size) => sum + size, 0);
     await visit.open("/");
@@ -27,6 +27,7 @@ describe.runIf(hasBrowser)("the console", () => {
     await signIn(page, given.owner);
     await page.getByRole("region", { name: "Gateways" }).getByRole("table").waitFor();
     expect(loaded()).toBeLessThanOrEqual(260_000);
+    expect([...sizes.keys()].filter((name) => name.endsWith(".woff2"))).toEqual([expect.stringContaining("/inter-")]);
     expect([...sizes.keys()].filter((name) => /events\.page|gateway\.page|rule-text/.test(name))).toEqual([]);
     await visit.leave();
   });

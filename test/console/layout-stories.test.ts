@@ -27,6 +27,20 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
+  test("sees the whole navigation on a screen of 900 pixels, in the typeface of the console", async () => {
+    const visit = await given.visit();
+    const { page } = visit;
+    await visit.open("/overview");
+    await heading(visit, "Overview").waitFor();
+    const last = page.getByRole("navigation").getByRole("link", { name: "Settings", exact: true });
+    const { y, height } = await boxOf(last);
+    expect(y + height).toBeLessThanOrEqual(900);
+    expect(await page.evaluate<boolean>("document.fonts.ready.then(() => document.fonts.check('13px Inter'))")).toBe(
+      true,
+    );
+    await visit.leave();
+  });
+
   test("sees every kind of condition that a rule can have", async () => {
     const visit = await given.visit();
     const { page } = visit;

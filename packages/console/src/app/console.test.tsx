@@ -233,6 +233,20 @@ describe("the frame of the console", () => {
     await screen.findByRole("link", { name: "Engineering" });
   });
 
+  test("lists the first of many errors in words, and counts the others", async () => {
+    const errors = Array.from({ length: 31 }, (_, index) => ({ pointer: "/groups", message: `problem ${index}` }));
+    mockApi.answer("get", "/tenants/groups", () =>
+      problem("invalid_parameter", { detail: "The document has 31 problems. /groups: problem 0.", errors }),
+    );
+    openConsole("/groups");
+    const alert = await screen.findByRole("alert");
+    expect(alert.textContent).toContain("The document has 31 problems.");
+    expect(alert.textContent).not.toContain("/groups");
+    expect(alert.textContent).toContain("problem 9");
+    expect(alert.textContent).not.toContain("problem 10");
+    expect(alert.textContent).toContain(t("common.andMore", { count: 21 }));
+  });
+
   test("says that the server is not available, and when the request is repeated", async () => {
     mockApi.answer(
       "get",
@@ -305,6 +319,20 @@ describe("the command palette", () => {
     await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), "engi");
     await user.click(await findAction("Engineering"));
     await waitFor(() => expect(currentPath()).toBe(`/groups/${id}`));
+  });
+
+  test("opens the dialog of an action on a record that the text names", async () => {
+    const ann = sample("User", { id: newId(), email: "ann@example.com", status: "active" });
+    mockApi.answer("get", "/tenants/users", ({ query }) =>
+      pageOf(query["filter[email][ilike]"] === "%ann%" ? [ann] : []),
+    );
+    mockApi.answer("get", "/tenants/users/{id}", ann);
+    const user = openConsole("/overview");
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), "deactivate ann");
+    await user.click(await findAction("Deactivate ann@example.com"));
+    await findDialog(t("users.deactivate.title", { name: "ann@example.com" }));
+    expect(currentPath()).toBe(`/users/${ann.id}?deactivate=1`);
   });
 
   test("opens the form of a new record", async () => {

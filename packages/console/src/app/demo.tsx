@@ -9,7 +9,7 @@ export function DemoNotice() {
   const { data } = useQuery(signInPlaceQuery);
   if (data?.demo === undefined) return null;
   return (
-    <Alert color="orange" variant="outline" mb="md" py="xs">
+    <Alert color="orange" variant="outline" mb="md" py={6}>
       <Text span inherit fw={600}>
         {t("signIn.demo.title")}
       </Text>{" "}

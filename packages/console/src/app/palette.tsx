@@ -1,4 +1,4 @@
-/** The command palette (Ctrl K or ⌘ K): pages, "create" actions, and records by name. */
+/** The command palette (Ctrl K or ⌘ K): pages, "create" actions, records by name, and actions on records. */
 import "@mantine/spotlight/styles.css";
 import { useDebouncedValue } from "@mantine/hooks";
 import { createSpotlight, Spotlight, type SpotlightActionGroupData } from "@mantine/spotlight";
@@ -22,6 +22,13 @@ interface Found {
   readonly kind: string;
 }
 
+type Action = NonNullable<PageSet["actions"]>[number];
+
+/** An action on a found record, such as "Deactivate ann@example.com". */
+interface FoundAction extends Found {
+  readonly parameter: string;
+}
+
 export function Palette() {
   const [typed, setTyped] = useState("");
   const [search] = useDebouncedValue(typed.trim(), 200);
@@ -37,9 +44,15 @@ export function Palette() {
     queryFn: async ({ signal }) =>
       (await Promise.all(sets.map((set) => findRecords(set, search, queryClient, signal)))).flat() as readonly Found[],
   });
+  const { data: actions = [] } = useQuery({
+    queryKey: ["palette", "actions", search],
+    enabled: search.includes(" "),
+    queryFn: ({ signal }) =>
+      findActions(sets, search, (action) => permissions.includes(action.permission), queryClient, signal),
+  });
   useEffect(() => {
-    if (found.length > 0) selectFirst();
-  }, [found]);
+    if (found.length + actions.length > 0) selectFirst();
+  }, [found, actions]);
   const groups: SpotlightActionGroupData[] = [
     {
       group: t("app.palette.records"),
@@ -49,6 +62,16 @@ export function Palette() {
         description: kind,
         keywords: search,
         onClick: () => void navigate({ to: `/${path}/${id}` }),
+      })),
+    },
+    {
+      group: t("app.palette.actions"),
+      actions: actions.map(({ id, label, path, kind, parameter }) => ({
+        id: `${parameter}-${id}`,
+        label,
+        description: kind,
+        keywords: search,
+        onClick: () => void navigate({ to: `/${path}/${id}`, search: { [parameter]: "1" } as never }),
       })),
     },
     {
@@ -103,6 +126,28 @@ function selectFirst(): void {
   if (list === null || list.querySelector("[data-selected]") !== null) return;
   list.querySelector("[data-action]")?.setAttribute("data-selected", "true");
   paletteStore.updateState((state) => ({ ...state, selected: 0 }));
+}
+
+/** Reads text such as "deactivate ann": the beginning of the title of an action, and a part of a name. */
+async function findActions(
+  sets: readonly PageSet[],
+  text: string,
+  isPermitted: (action: Action) => boolean,
+  queryClient: QueryClient,
+  signal: AbortSignal,
+): Promise<readonly FoundAction[]> {
+  const [verb = "", ...words] = text.toLowerCase().split(/\s+/);
+  const name = words.join(" ");
+  if (name.length < 2) return [];
+  const found = sets.map(async (set) => {
+    const actions = set.actions?.filter((each) => isPermitted(each) && each.title.toLowerCase().startsWith(verb)) ?? [];
+    if (actions.length === 0) return [];
+    const records = await findRecords(set, name, queryClient, signal);
+    return actions.flatMap(({ title, parameter }) =>
+      records.map((record) => ({ ...record, parameter, label: `${title} ${record.label}` })),
+    );
+  });
+  return (await Promise.all(found)).flat();
 }
 
 async function findRecords(

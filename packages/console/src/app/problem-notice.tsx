@@ -34,6 +34,9 @@ function isUnavailable(error: unknown): error is UnexpectedResponseError {
   return error instanceof UnexpectedResponseError && error.status >= 500;
 }
 
+/** A document of a tenant can have hundreds. */
+const mostErrors = 10;
+
 interface ProblemNoticeProps {
   readonly error: unknown;
   readonly retry?: (() => unknown) | undefined;
@@ -44,16 +47,21 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
   const known = error instanceof GatehouseError ? error : undefined;
   // An error about a whole change of a preview repeats the detail.
   const fieldErrors = known?.errors.filter(({ pointer }) => !/^\/changes\/\d+$/.test(pointer)) ?? [];
+  const isListed = fieldErrors.length > 1 || fieldErrors.some(({ pointer }) => recordAt(pointer) !== undefined);
   return (
     <Alert color="red" variant="outline" icon={<TriangleAlert aria-hidden />} title={title} role="alert" maw={720}>
-      <Text size="sm">{detail}</Text>
-      {(fieldErrors.length > 1 || fieldErrors.some(({ pointer }) => recordAt(pointer) !== undefined)) && (
+      {/* The detail may end with the first error at its JSON Pointer, which the list shows in words. */}
+      <Text size="sm">{isListed ? detail.replace(/ \/\S*: .*$/s, "") : detail}</Text>
+      {isListed && (
         <ul>
-          {fieldErrors.map(({ pointer, message }) => (
+          {fieldErrors.slice(0, mostErrors).map(({ pointer, message }) => (
             <li key={`${pointer} ${message}`}>
               <FieldError pointer={pointer} message={message} />
             </li>
           ))}
+          {fieldErrors.length > mostErrors && (
+            <li>{t("common.andMore", { count: fieldErrors.length - mostErrors })}</li>
+          )}
         </ul>
       )}
       <Group mt="sm" gap="sm">

@@ -41,7 +41,7 @@ export function Shell() {
   const [Palette, openPalette] = usePalette();
   return (
     <AppShell
-      header={{ height: 56 }}
+      header={{ height: 48 }}
       {...(isVisitor ? {} : { navbar: { width: 232, breakpoint: "sm", collapsed: { mobile: !opened } } })}
       padding={{ base: "sm", sm: "lg" }}
     >
@@ -60,7 +60,7 @@ export function Shell() {
                 aria-label={t("app.navigation.toggle")}
               />
             )}
-            <img src={iconUrl} alt="" width={28} height={28} />
+            <img src={iconUrl} alt="" width={24} height={24} />
             <Text fw={600} visibleFrom="xs">
               Gatehouse
             </Text>
@@ -69,6 +69,7 @@ export function Shell() {
             <Button
               variant="default"
               fw={400}
+              size="sm"
               leftSection={<Search size={16} aria-hidden />}
               rightSection={<Kbd visibleFrom="sm">{isApple ? "⌘ K" : "Ctrl K"}</Kbd>}
               onClick={openPalette}
@@ -86,7 +87,7 @@ export function Shell() {
         </Group>
       </AppShell.Header>
       {!isVisitor && (
-        <AppShell.Navbar p="xs" aria-label={t("app.navigation.label")}>
+        <AppShell.Navbar px="xs" py={4} aria-label={t("app.navigation.label")}>
           <ScrollArea>
             <Navigation pathname={pathname} />
           </ScrollArea>
@@ -138,7 +139,7 @@ function Navigation({ pathname }: { readonly pathname: string }) {
     if (pages.length === 0) return null;
     return (
       <div key={section}>
-        <Text size="xs" fw={600} c="dimmed" px="sm" pt="sm" pb={4}>
+        <Text size="xs" fw={600} c="dimmed" px="sm" pt={8} pb={2}>
           {t(`app.navigation.sections.${section}`)}
         </Text>
         {pages.map(({ path, title, icon: Icon }) => {
@@ -149,7 +150,7 @@ function Navigation({ pathname }: { readonly pathname: string }) {
               component={Link}
               to={`/${path}`}
               label={title}
-              leftSection={<Icon size={18} aria-hidden />}
+              leftSection={<Icon size={16} aria-hidden />}
               active={active}
               {...(active ? { "aria-current": "page" as const, ref: current } : {})}
               style={{ borderRadius: "var(--mantine-radius-md)" }}

@@ -44,10 +44,10 @@ export const theme = createTheme({
   colors: { gate, dark },
   autoContrast: true,
   defaultRadius: "md",
-  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", "DejaVu Sans", sans-serif',
+  fontFamily: "var(--font)",
   // Dense enough for lists, and not below 12 pixels.
   fontSizes: { xs: "0.75rem", sm: "0.8125rem", md: "0.875rem" },
-  headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.375rem" }, h2: { fontSize: "1rem" } } },
+  headings: { fontWeight: "600", sizes: { h1: { fontSize: "1.375rem" }, h2: { fontSize: "0.9375rem" } } },
   cursorType: "pointer",
   respectReducedMotion: true,
   components: {
@@ -77,12 +77,14 @@ export const theme = createTheme({
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
+    "--mantine-color-text": "#1b2430",
+    "--mantine-color-default-color": "#1b2430",
     "--mantine-color-dimmed": "#4b5560",
     "--mantine-color-placeholder": "#646d76",
     "--mantine-color-anchor": "#2a49b3",
     "--mantine-color-error": "#c92a2a",
     "--mantine-color-body": "#f5f6f8",
-    "--mantine-color-default-border": "#d8dce2",
+    "--mantine-color-default-border": "var(--edge)",
   },
   dark: {
     "--mantine-color-dimmed": "#b4bac2",
@@ -90,6 +92,6 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-anchor": "#9db4fd",
     "--mantine-color-error": "#ff8787",
     "--mantine-color-body": "#0c0f14",
-    "--mantine-color-default-border": "#303846",
+    "--mantine-color-default-border": "var(--edge)",
   },
 });

@@ -85,7 +85,14 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
   useEffect(() => setTyped(value), [value]);
   if (kind === "switch") {
     return (
-      <Chip data-reads size="sm" variant="outline" checked={value !== ""} onChange={(on) => apply(on ? "1" : "")}>
+      <Chip
+        data-reads
+        size="sm"
+        radius="md"
+        variant="outline"
+        checked={value !== ""}
+        onChange={(on) => apply(on ? "1" : "")}
+      >
         {title}
       </Chip>
     );
@@ -105,7 +112,6 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
           "aria-hidden": false,
           tabIndex: 0,
         }}
-        radius="xl"
         miw={130}
       />
     );

@@ -44,7 +44,7 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
   return (
     <Menu position="bottom-end" width={230} closeOnItemClick={false}>
       <Menu.Target>
-        <ActionIcon variant="default" size={36} aria-label={t("lists.options.label")} data-reads loading={isExporting}>
+        <ActionIcon variant="default" size={34} aria-label={t("lists.options.label")} data-reads loading={isExporting}>
           <Settings2 size={16} aria-hidden />
         </ActionIcon>
       </Menu.Target>

@@ -23,6 +23,7 @@ export function PeekPanel<Row extends { readonly id: string }>({ columns, rows, 
       onClose={() => show(undefined)}
       position="right"
       size="md"
+      className="peek-panel"
       title={<bdi>{labelOf(row)}</bdi>}
       attributes={{ header: { role: "presentation" } }}
       closeButtonProps={{ "aria-label": t("common.close") }}

@@ -28,6 +28,11 @@ interface RecordListProps<Row extends { readonly id: string }> {
   readonly label?: string;
 }
 
+interface EmptyListProps<Row extends { readonly id: string }> {
+  readonly definition: ListDefinition<Row>;
+  readonly isPart: boolean;
+}
+
 export function RecordList<Row extends { readonly id: string }>(props: RecordListProps<Row>) {
   const { definition, actions, title, label = title ?? "" } = props;
   const fields = useMemo(() => definition.filters?.map(({ field }) => field) ?? [], [definition]);
@@ -85,7 +90,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
         isFiltered ? (
           <NoMatch noun={definition.noun} clear={() => change(cleared(fields))} />
         ) : (
-          <EmptyState empty={definition.empty} isPart={title === undefined} />
+          <EmptyList definition={definition} isPart={title === undefined} />
         )
       ) : (
         <>
@@ -122,6 +127,15 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
         <PeekPanel columns={definition.columns} rows={page?.data ?? []} row={peeked} show={setPeeked} />
       )}
     </Stack>
+  );
+}
+
+function EmptyList<Row extends { readonly id: string }>({ definition, isPart }: EmptyListProps<Row>) {
+  const { empty, source } = definition;
+  return isPart ? (
+    <EmptyState empty={empty} isPart />
+  ) : (
+    <EmptyState empty={empty} kind={source.path.split("/").at(-1)} />
   );
 }
 

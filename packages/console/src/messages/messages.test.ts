@@ -58,14 +58,18 @@ describe("formats", () => {
   });
 });
 
-/** The parser of messages gives these tags no content. */
-const voidTag = /<(area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)>/;
+const withoutParts = (message: string): string =>
+  message.replaceAll(/<(\w+)(?:\/>|>(.*?)<\/\1>)/gs, "$2").replaceAll(/\{\{\w+(, number)?\}\}/g, "");
 
-test("every message has no stray spaces and no tag of a void HTML element", () => {
+/** What remains of a message without its elements and placeholders has neither tags nor braces. */
+const incomplete = /[<>{}]/;
+
+test("every message has no stray spaces, and only complete elements and placeholders", () => {
   const faults: string[] = [];
   const visit = (key: string, value: unknown) => {
     if (typeof value === "string") {
-      if (value !== value.trim() || /\s{2}/.test(value) || value === "" || voidTag.test(value)) faults.push(key);
+      if (value !== value.trim() || /\s{2}/.test(value) || value === "") faults.push(key);
+      if (incomplete.test(withoutParts(value))) faults.push(key);
     } else for (const [name, inner] of Object.entries(value as object)) visit(`${key}.${name}`, inner);
   };
   visit("en", en);

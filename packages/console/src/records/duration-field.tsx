@@ -38,11 +38,10 @@ export function DurationField({ label, value, limits, error, onChange, ...rest }
       allowNegative={false}
       allowLeadingZeros={false}
       hideControls
-      maw={420}
       maxLength={9}
       // The error stands below the field, and the unit stays next to it.
       inputContainer={(input) => (
-        <Group gap="xs" wrap="nowrap">
+        <Group gap="xs" wrap="nowrap" align="flex-end" maw={420}>
           <div style={{ flex: 1 }}>{input}</div>
           <Select
             aria-label={t("records.duration.unit", { label })}

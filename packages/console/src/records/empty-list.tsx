@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { usePermissions } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
 import { GuideLink, type GuidePart } from "./guide-link.tsx";
+import { KindMark } from "./kind-icon.tsx";
 
 export interface EmptyList {
   readonly title: string;
@@ -48,19 +49,23 @@ type EmptyStateProps =
   | {
       readonly empty: EmptyList;
       readonly isPart?: false;
+      /** The first part of the path of the records' pages, whose icon is shown. */
+      readonly kind?: string | undefined;
     }
   | {
       readonly empty: EmptyPart;
       /** Whether the list is a part of a panel, which has its own frame. */
       readonly isPart: true;
+      readonly kind?: undefined;
     };
 
-export function EmptyState({ empty: { title, text, action, guide }, isPart = false }: EmptyStateProps) {
+export function EmptyState({ empty: { title, text, action, guide }, isPart = false, kind }: EmptyStateProps) {
   // The page is still rendered when its session has just ended.
   const permissions = usePermissions();
   const canAct = action !== undefined && permissions.includes(action.permission);
   const content = (
     <Stack align={isPart ? "flex-start" : "center"} gap="xs" data-empty-list>
+      {kind !== undefined && <KindMark of={kind} />}
       <Text fw={600}>{title}</Text>
       <Text c="dimmed" ta={isPart ? "start" : "center"} maw={isPart ? 640 : 480}>
         {text}

@@ -1,11 +1,13 @@
 /** The icon of each kind of record, before its name in lists. */
 import {
-  Group,
+  Globe,
+  History,
   IdCard,
   KeyRound,
   KeySquare,
   Laptop,
   ListChecks,
+  LogIn,
   type LucideIcon,
   MapPin,
   Network,
@@ -15,6 +17,7 @@ import {
   ShieldCheck,
   TicketCheck,
   User,
+  Users,
   Webhook,
 } from "lucide-react";
 import type { ReactNode } from "react";
@@ -25,19 +28,34 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   "admission-rules": ScrollText,
   "api-keys": KeyRound,
   devices: Laptop,
+  "device-sessions": Laptop,
+  domains: Globe,
+  events: History,
   "enrolment-keys": TicketCheck,
   gateways: Router,
-  groups: Group,
+  groups: Users,
   "identity-providers": IdCard,
   policies: ShieldCheck,
   protocols: Network,
   resources: Server,
   roles: KeySquare,
+  "sign-ins": LogIn,
   users: User,
   webhooks: Webhook,
 };
 
 export const kindsWithIcon = Object.keys(icons);
+
+/** The icon of a kind above the title of an empty list. */
+export function KindMark({ of }: { readonly of: string }) {
+  const Icon = icons[of];
+  if (Icon === undefined) return null;
+  return (
+    <span className="kind-mark">
+      <Icon size={22} aria-hidden />
+    </span>
+  );
+}
 
 interface KindProps {
   /** The first part of the path of the records' pages, such as `users`. */

@@ -1,6 +1,7 @@
 /** A table of permissions by resource type, to choose from or to read. */
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
 import { Button, Checkbox, Group, Input, Stack, Table, Text } from "@mantine/core";
+import { Check } from "lucide-react";
 import type { records as messages } from "../messages/en/records.ts";
 import { t } from "../messages/i18n.ts";
 
@@ -42,9 +43,17 @@ export function PermissionTable(props: PermissionTableProps) {
     const known = permissions.find((each) => each === permission);
     if (known === undefined) return null;
     const checked = held.includes(known);
-    if (onChange === undefined) return checked ? t("common.yes") : <Text c="dimmed">–</Text>;
+    if (onChange === undefined) {
+      return checked ? (
+        <Check size={16} role="img" aria-label={t("common.yes")} className="granted" />
+      ) : (
+        <Text c="dimmed">–</Text>
+      );
+    }
     return (
       <Checkbox
+        // The least size of a target, also beside the buttons that stay in view.
+        size="md"
         aria-label={name}
         checked={checked}
         // A key cannot grant a permission that it does not hold.

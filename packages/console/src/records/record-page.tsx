@@ -93,8 +93,8 @@ export function Panel({
   readonly children: ReactNode;
 }) {
   return (
-    <Paper withBorder p="md" component="section" aria-label={title}>
-      <Group justify="space-between" mb="sm">
+    <Paper withBorder p="md" component="section" aria-label={title} className="panel">
+      <Group justify="space-between" mb={8} mih={30}>
         <Title order={2}>{title}</Title>
         {actions}
       </Group>
@@ -113,7 +113,7 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className="fields">
       {facts.map(({ label, value }) => (
-        <div key={label} style={{ display: "contents" }}>
+        <div key={label}>
           <dt>{label}</dt>
           <dd>
             {value === "" || value === undefined || value === null || value === false ? (

@@ -14,6 +14,7 @@ import { EmptyEffect } from "./empty-effect.tsx";
 import { useActionMenu } from "./more-actions.tsx";
 import { type PlannedChange, sendChanges } from "./planned-change.ts";
 import { useSavedNotice } from "./saved-notice.tsx";
+import { useEditing } from "./use-editing.ts";
 
 /** Errors that concern the preview only. The change can still be sent. */
 const previewOnlyErrors = ["preview_too_long", "not_previewable"];
@@ -235,11 +236,13 @@ interface ReviewedButtonProps extends Omit<ReviewDialogProps, "close" | "label">
   readonly label: string;
   readonly size?: "xs" | "sm";
   readonly icon?: ReactNode;
+  /** The parameter of the address that opens the dialog, such as `deactivate`, for the command palette. */
+  readonly action?: string;
 }
 
 /** A button, or an item of a menu, that shows the effect of a change. A second button makes the change. */
-export function ReviewedButton({ size = "sm", icon, ...change }: ReviewedButtonProps) {
-  const [opened, setOpened] = useState(false);
+export function ReviewedButton({ size = "sm", icon, action = "", ...change }: ReviewedButtonProps) {
+  const [opened, { open, close }] = useEditing(action);
   const menu = useActionMenu();
   const section = icon === undefined ? {} : { leftSection: icon };
   if (menu?.part === "items") {
@@ -254,14 +257,18 @@ export function ReviewedButton({ size = "sm", icon, ...change }: ReviewedButtonP
     );
   }
   if (menu !== undefined) {
-    return menu.opened === change.label && <ReviewDialog {...change} close={() => menu.open(undefined)} />;
+    const closeBoth = () => {
+      menu.open(undefined);
+      close();
+    };
+    return (opened || menu.opened === change.label) && <ReviewDialog {...change} close={closeBoth} />;
   }
   return (
     <>
-      <Button variant="default" size={size} onClick={() => setOpened(true)} {...section}>
+      <Button variant="default" size={size} onClick={open} {...section}>
         {change.label}
       </Button>
-      {opened && <ReviewDialog {...change} close={() => setOpened(false)} />}
+      {opened && <ReviewDialog {...change} close={close} />}
     </>
   );
 }

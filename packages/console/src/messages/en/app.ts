@@ -40,6 +40,7 @@ export const app = {
     title: "Page not found",
   },
   palette: {
+    actions: "Actions",
     create: "Create",
     noResults: "No results",
     pages: "Pages",

@@ -66,6 +66,7 @@ export const events = {
     follow: "Follow live",
     following: "Following live",
   },
+  named: "{{operation}}: {{name}}",
   notFound: "The event does not exist.",
   noun: "events",
   revert: {

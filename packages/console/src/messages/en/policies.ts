@@ -48,6 +48,7 @@ export const policies = {
     RESTRICTED: "Blocked",
   },
   order: {
+    appliesTo: "Applies to",
     changed: "You have unsaved changes to the order.",
     discard: "Discard",
     inactive: "(inactive)",

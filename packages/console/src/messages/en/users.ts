@@ -102,7 +102,7 @@ export const users = {
     skippedLines: "These lines are skipped",
     submit_one: "Invite",
     submit_other: "Invite {{count, number}} users",
-    summary: "Invited: {{names}}",
+    summary: "People to invite: {{names}}",
     summaryGroups_one: "New group: {{names}}",
     summaryGroups_other: "New groups: {{names}}",
     title: "Invite users",

@@ -116,6 +116,7 @@ function Result({ test, state }: { readonly test: AccessTest; readonly state: Ac
                       {test.resource.type === "resource" && (
                         <RecordLink
                           to={`/access?view=can&user=${user.id}&device=${device?.id ?? ""}&resource=${test.resource.id}`}
+                          inText
                         >
                           {t("accessTests.result.explain")}
                         </RecordLink>

@@ -10,8 +10,10 @@ export function formatTest({ subject, device, resource, expected, context = {} }
   const { protocol, port } = resource.properties ?? {};
   const service = [protocol, port].filter((part) => part !== undefined).join(" ");
   const name = resource.name ?? resource.id;
-  const sentence = t(`accessTests.sentence.${expected}`, {
-    subject: formatSubjectOnDevice(formatSubject(subject), device),
+  const isDeniedToAll = subject.type === "everyone" && expected === "denied";
+  const who = isDeniedToAll ? t("accessTests.sentence.noOne") : formatSubject(subject);
+  const sentence = t(`accessTests.sentence.${isDeniedToAll ? "deniedToAll" : expected}`, {
+    subject: formatSubjectOnDevice(who, device),
     resource: service === "" ? name : t("accessTests.sentence.service", { resource: name, service }),
   });
   return [

@@ -4,6 +4,7 @@ import { Link2 } from "lucide-react";
 import { lazy, Suspense, useEffect } from "react";
 import { CopyText } from "../../app/copy.tsx";
 import { t } from "../../messages/i18n.ts";
+import { KindMark } from "../../records/kind-icon.tsx";
 import { useAccessSearch, type View, views } from "./access-search.ts";
 import { DecisionAnswer } from "./decision-answer.tsx";
 import { FoundAnswer } from "./found-answer.tsx";
@@ -61,9 +62,10 @@ function Answer({ query, change }: QuestionProps) {
   if ((view !== "who" && !hasSubject) || (view !== "what" && !hasDestination)) {
     return (
       <Paper withBorder p="xl">
-        <Text ta="center" c="dimmed">
-          {promptFor(view, byAddress)}
-        </Text>
+        <Stack align="center" gap="xs">
+          <KindMark of="policies" />
+          <Text c="dimmed">{promptFor(view, byAddress)}</Text>
+        </Stack>
       </Paper>
     );
   }

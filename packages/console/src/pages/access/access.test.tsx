@@ -82,6 +82,38 @@ describe("whether someone can reach a resource", () => {
     panel.getByText(t("access.missing.source.groups", { names: "Engineering" }));
   });
 
+  test("shows conditions in words, and the time that they read in their time zone", async () => {
+    const text = 'now.getHours("Europe/Berlin") < 20';
+    const late = sample("RuleCondition", {
+      text,
+      met: false,
+      depth: 0,
+      values: [{ name: "now", value: '"2026-11-25T21:27:36.487Z"' }],
+    });
+    mockApi.answer("post", "/access/v1/evaluation", {
+      ...denied,
+      context: sample("DecisionContext", {
+        reason: "no_policy_allows",
+        explanation: sample("AccessExplanation", {
+          policies: [
+            sample("ConsideredPolicy", {
+              policy: engineers,
+              action: true,
+              outcome: "rule_not_met",
+              sourceMatches: [],
+              rule: { id: newId(), name: "Office hours", conditions: [late] },
+            }),
+          ],
+        }),
+      }),
+    });
+    openConsole(`/access?user=${userId}&resource=${resourceId}`);
+    const panel = await findPanel(t("access.evaluated.title"));
+    const condition = panel.getByRole("listitem");
+    expect(condition.textContent).toContain("it is before 20:00 in Europe/Berlin (now is Wednesday 22:27)");
+    expect(condition.textContent).not.toContain("getHours");
+  });
+
   test("asks for an address with its protocol and port", async () => {
     mockApi.answer("post", "/access/v1/evaluation", denied);
     openConsole(`/access?device=${deviceId}&to=address&address=10.0.0.7&protocol=TCP&port=443`);

@@ -9,6 +9,7 @@ import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
+import { formatCondition } from "../admission-rules/format-condition.ts";
 import { type AccessSearch, circumstancesOf, destinationOf } from "./access-search.ts";
 import {
   type Condition,
@@ -223,6 +224,12 @@ function Outcome({ considered: { outcome, sourceMatches, rule } }: { readonly co
   );
 }
 
+/** A condition in words, if the console has words for it. */
+function ConditionText({ text }: { readonly text: string }) {
+  const words = formatCondition(text);
+  return words === undefined ? <Code>{text}</Code> : <span title={text}>{words}</span>;
+}
+
 function ConditionLine({ condition }: { readonly condition: Condition }) {
   const { text, met, error, operator } = condition;
   return (
@@ -235,7 +242,7 @@ function ConditionLine({ condition }: { readonly condition: Condition }) {
             : t("access.evaluated.notMet")}
       </Status>
       <span>
-        {operator === undefined ? <Code>{text}</Code> : t(`access.evaluated.operators.${operator}`)}
+        {operator === undefined ? <ConditionText text={text} /> : t(`access.evaluated.operators.${operator}`)}
         {operator === undefined && formatObserved(condition)}
         {error !== undefined &&
           condition.values.every((value) => value.error === undefined) &&

@@ -1,6 +1,7 @@
 /** Decisions in words. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { i18n, t } from "../../messages/i18n.ts";
+import { formatWeekTime } from "../../messages/format.ts";
+import { findMessage, t } from "../../messages/i18n.ts";
 import { formatCondition } from "../admission-rules/format-condition.ts";
 
 export type Decision = ResultOf<"/access/v1/evaluation", "post">;
@@ -12,7 +13,7 @@ export type Condition = NonNullable<Considered["rule"]>["conditions"][number];
 /** A newer server may send reasons that this console does not know. They are shown as codes. */
 export function formatReason(reason: string): string {
   const key = `access.reasons.${reason}`;
-  return i18n.exists(key) ? t(key as `access.reasons.${Decision["context"]["reason"]}`) : reason;
+  return findMessage(key) ?? reason;
 }
 
 export function formatOutcome(outcome: Considered["outcome"]): string {
@@ -92,9 +93,19 @@ function formatChoice(names: readonly string[]): string {
 }
 
 /** The values that the condition read, such as " (device.posture.diskEncrypted is false)". */
-export function formatObserved({ values }: Condition): string {
+export function formatObserved({ text, values }: Condition): string {
   const observed = values.map(({ name, value }) =>
-    t("access.evaluated.value", { name, value: value ?? t("access.evaluated.valueUnknown") }),
+    t("access.evaluated.value", {
+      name,
+      value: formatObservedTime(text, name, value) ?? value ?? t("access.evaluated.valueUnknown"),
+    }),
   );
   return observed.length === 0 ? "" : ` (${observed.join("; ")})`;
+}
+
+/** The time in the time zone of the condition, such as "Monday 07:00"; undefined for other values. */
+function formatObservedTime(text: string, name: string, value: string | undefined): string | undefined {
+  const at = new Date(/^"(.*)"$/.exec(value ?? "")?.[1] ?? "");
+  const zone = /^now\.get\w+\("([^"\\]+)"\)/.exec(text.trim())?.[1];
+  return name !== "now" || zone === undefined || Number.isNaN(at.getTime()) ? undefined : formatWeekTime(at, zone);
 }

@@ -5,11 +5,12 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
-import { formatBuiltIn } from "./format-condition.ts";
+import { formatBuiltIn, formatRule } from "./format-condition.ts";
 import { bodyOf, newRule, ruleFields } from "./rule-fields.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
@@ -23,7 +24,7 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
       key: "rule",
       title: t("admissionRules.fields.rule"),
       visibleFrom: "sm",
-      cell: ({ rule, type }) => (rule === undefined ? formatBuiltIn(type) : <Code>{rule}</Code>),
+      cell: ({ rule, type }) => (rule === undefined ? formatBuiltIn(type) : <Conditions rule={rule} />),
     },
     {
       key: "time",
@@ -45,6 +46,15 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
     guide: "access#what-rules-read",
   },
 };
+
+/** The conditions in one sentence, or the text of a rule that cannot be expressed in words. */
+function Conditions({ rule }: { readonly rule: string }) {
+  const reading = formatRule(rule);
+  if (reading === undefined) return <Code>{rule}</Code>;
+  const { conditions, match } = reading;
+  const either = (names: string, last: string) => t("admissionRules.conditions.or", { names, last });
+  return <span title={rule}>{match === "all" ? formatList(conditions) : conditions.reduce(either)}</span>;
+}
 
 export function AdmissionRulesListPage() {
   const navigate = useNavigate();

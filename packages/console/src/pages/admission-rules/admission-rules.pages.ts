@@ -11,5 +11,6 @@ export const admissionRulePages: PageSet = {
   list: async () => (await import("./admission-rules.page.tsx")).AdmissionRulesListPage,
   detail: async () => (await import("./admission-rule.page.tsx")).AdmissionRulePage,
   create: { title: t("admissionRules.create"), permission: "admission-rules:write" },
+  actions: [{ title: t("common.edit"), parameter: "edit", permission: "admission-rules:write" }],
   find: { path: "/tenants/admission-rules" },
 };

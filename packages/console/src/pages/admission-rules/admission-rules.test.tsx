@@ -22,6 +22,19 @@ async function openForm() {
 
 const create = (user: UserEvent) => click(user, t("common.create"));
 
+test("the list shows conditions in words, and the text of rules that have none", async () => {
+  const rules = ['source.country in ["DE", "IE"]', 'user.email.endsWith("@example.com")'];
+  mockApi.answer(
+    "get",
+    "/tenants/admission-rules",
+    rules.map((rule, index) => sample("AdmissionRule", { name: `Rule ${index}`, type: "CUSTOM", rule })),
+  );
+  openConsole("/admission-rules");
+  const inWords = await screen.findByRole("row", { name: /Rule 0/ });
+  expect(inWords.textContent).toContain("the source country is DE or IE");
+  expect(screen.getByRole("row", { name: /Rule 1/ }).textContent).toContain("endsWith");
+});
+
 describe("the builder of conditions", () => {
   test("stores a window over midnight as it was chosen", async () => {
     const user = await openForm();

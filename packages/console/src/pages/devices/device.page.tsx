@@ -128,6 +128,7 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
   const activation = device.active ? (
     <ReviewedButton
       key="deactivate"
+      action="deactivate"
       label={t("devices.deactivate.label")}
       title={t("devices.deactivate.title", { name: device.name })}
       note={t("devices.deactivate.note")}

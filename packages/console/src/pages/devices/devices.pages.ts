@@ -11,5 +11,6 @@ export const devicePages: PageSet = {
   list: async () => (await import("./devices.page.tsx")).DevicesListPage,
   detail: async () => (await import("./device.page.tsx")).DevicePage,
   create: { title: t("devices.add.label"), permission: "users:write" },
+  actions: [{ title: t("devices.deactivate.label"), parameter: "deactivate", permission: "devices:write" }],
   find: { path: "/tenants/devices", field: "name" },
 };

@@ -28,13 +28,18 @@ export function EventPage() {
   return (
     <RecordPage
       list={{ to: "/events", title: t("events.title") }}
-      title={event && formatOperation(event.operation)}
+      title={event && formatTitle(event)}
       error={error ?? missing}
       retry={refetch}
     >
       {event && <About event={event} />}
     </RecordPage>
   );
+}
+
+function formatTitle({ operation, target }: Event): string {
+  const title = formatOperation(operation);
+  return target.name === undefined ? title : t("events.named", { operation: title, name: target.name });
 }
 
 function About({ event }: { readonly event: Event }) {

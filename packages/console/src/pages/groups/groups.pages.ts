@@ -1,11 +1,11 @@
-import { Group } from "lucide-react";
+import { Users } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
 import { t } from "../../messages/i18n.ts";
 
 export const groupPages: PageSet = {
   path: "groups",
   title: t("groups.title"),
-  icon: Group,
+  icon: Users,
   section: "people",
   permission: "groups:read",
   list: async () => (await import("./groups.page.tsx")).GroupsListPage,

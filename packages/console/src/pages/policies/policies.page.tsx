@@ -82,6 +82,7 @@ export function PoliciesListPage() {
             action: { label: t("policies.create"), to: `/policies?type=${value}&new=1`, permission: "policies:write" },
             guide: "console#policies",
           }}
+          kind="policies"
         />
       ) : (
         <>

@@ -11,5 +11,9 @@ export const policyPages: PageSet = {
   list: async () => (await import("./policies.page.tsx")).PoliciesListPage,
   detail: async () => (await import("./policy.page.tsx")).PolicyPage,
   create: { title: t("policies.create"), permission: "policies:write" },
+  actions: [
+    { title: t("common.edit"), parameter: "edit", permission: "policies:write" },
+    { title: t("policies.deactivate"), parameter: "deactivate", permission: "policies:write" },
+  ],
   find: { path: "/tenants/policies", field: "name" },
 };

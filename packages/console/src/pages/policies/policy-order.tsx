@@ -137,6 +137,14 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite }: R
   }
   return (
     <Paper withBorder>
+      <div className="policy-head" data-fixed={!canWrite} aria-hidden>
+        <span className="policy-tools" />
+        <span>#</span>
+        <span>{t("common.name")}</span>
+        <span>{t("policies.action")}</span>
+        <span>{t("policies.order.appliesTo")}</span>
+        <span className="policy-tools" />
+      </div>
       <ol className="policies" ref={list} style={{ height: virtualizer.getTotalSize() }}>
         {virtualizer.getVirtualItems().map(({ index, start }) => {
           const policy = shown[index];

@@ -167,6 +167,7 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
           {active ? (
             <ReviewedButton
               key="deactivate"
+              action="deactivate"
               label={t("policies.deactivate")}
               title={t("policies.deactivateTitle", { name })}
               changes={[{ method: "PATCH", path: `${at}/deactivate` }]}

@@ -49,7 +49,7 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
     {
       key: "gateways",
       title: t("resources.gateways.label"),
-      visibleFrom: "sm",
+      visibleFrom: "lg",
       cell: ({ gateways }) => (
         <RecordLinks path="gateways" records={gateways} none={t("resources.gateways.notReachable")} />
       ),

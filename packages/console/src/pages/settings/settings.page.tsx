@@ -104,24 +104,26 @@ export function SettingsPage() {
   return (
     <Stack>
       <Title order={1}>{t("settings.title")}</Title>
-      <Panel title={t("settings.tenant")}>
-        <Facts
-          facts={[
-            { label: t("common.name"), value: tenant.name },
-            { label: t("settings.id"), value: <Code>{tenant.id}</Code> },
-          ]}
-        />
-      </Panel>
-      {error !== null ? (
-        <ProblemNotice error={error} retry={refetch} />
-      ) : data === undefined ? (
-        <Skeleton height={120} aria-busy />
-      ) : (
-        parts.map((part) => (
-          <SettingsPanel key={part.title} part={part} values={valuesOf(data.record)} etag={data.etag} />
-        ))
-      )}
-      <SigningKey />
+      <div className="record-panels">
+        <Panel title={t("settings.tenant")}>
+          <Facts
+            facts={[
+              { label: t("common.name"), value: tenant.name },
+              { label: t("settings.id"), value: <Code>{tenant.id}</Code> },
+            ]}
+          />
+        </Panel>
+        {error !== null ? (
+          <ProblemNotice error={error} retry={refetch} />
+        ) : data === undefined ? (
+          <Skeleton height={120} aria-busy />
+        ) : (
+          parts.map((part) => (
+            <SettingsPanel key={part.title} part={part} values={valuesOf(data.record)} etag={data.etag} />
+          ))
+        )}
+        <SigningKey />
+      </div>
     </Stack>
   );
 }

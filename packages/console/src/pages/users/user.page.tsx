@@ -189,6 +189,7 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
       ) : (
         <ReviewedButton
           key="deactivate"
+          action="deactivate"
           label={t("users.deactivate.label")}
           title={t("users.deactivate.title", { name })}
           note={

@@ -1,6 +1,7 @@
 import { Button, Code, Menu } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
+import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
@@ -79,7 +80,9 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
     <>
       <Menu position="bottom-end">
         <Menu.Target>
-          <Button variant="default">{t("webhooks.actions")}</Button>
+          <Button variant="default" rightSection={<ChevronDown size={16} aria-hidden />}>
+            {t("webhooks.actions")}
+          </Button>
         </Menu.Target>
         <Menu.Dropdown>
           {/* First, because the menu focuses its first item, and a disabled item takes no focus. */}

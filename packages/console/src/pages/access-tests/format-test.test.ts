@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { newId, sample } from "../../testing/sample.ts";
+import { formatTest } from "./format-test.ts";
+
+const payroll = { type: "resource", id: newId(), name: "Payroll" } as const;
+const sentence = (subject: Parameters<typeof formatTest>[0]["subject"], expected: "allowed" | "denied") =>
+  formatTest(sample("AccessTest", { subject, expected, device: "any", resource: payroll }));
+
+test("a test is a sentence, also about everyone", () => {
+  expect(sentence({ type: "group", id: newId(), name: "Sales" }, "denied")).toBe("Group Sales must never reach Payroll");
+  expect(sentence({ type: "everyone" }, "allowed")).toBe("Everyone must always reach Payroll");
+  expect(sentence({ type: "everyone" }, "denied")).toBe("No one may reach Payroll");
+});
