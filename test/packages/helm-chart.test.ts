@@ -114,6 +114,25 @@ describe.skipIf(obstacle !== undefined)("the Helm chart", () => {
     expect(ofKind(manifests, "Ingress")).toHaveLength(1);
   });
 
+  test("lets only the named peers read metrics", async () => {
+    const policyWith = async (...options: readonly string[]) =>
+      ofKind(await render(...server, ...options), "NetworkPolicy")[0].spec.ingress;
+    const prometheus = { podSelector: { matchLabels: { app: "prometheus" } } };
+    const from = ["--set", "server.networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus"];
+    expect(await policyWith()).toEqual([{ ports: [{ port: "http" }] }]);
+    expect(await policyWith(...from)).toEqual([
+      { ports: [{ port: "http" }] },
+      { ports: [{ port: "metrics" }], from: [prometheus] },
+    ]);
+  });
+
+  test("limits disruptions of several servers, and allows those of a single one", async () => {
+    const budgets = async (replicas: number) =>
+      ofKind(await render(...server, "--set", `server.replicas=${replicas}`), "PodDisruptionBudget");
+    expect((await budgets(3)).map(({ spec }) => spec.minAvailable)).toEqual([1]);
+    expect(await budgets(1)).toEqual([]);
+  });
+
   test("mounts further volumes in the server", async () => {
     const [{ spec }] = ofKind(
       await render(
