@@ -134,6 +134,43 @@ describe.skipIf(obstacle !== undefined)("docs/deployment.md", () => {
     1_200_000,
   );
 
+  test("restores a backup of the server, and the gateway enforces later changes", async () => {
+    const { key, environment, reach } = await installed();
+    const run = (commands: string) => machines.run("server", `${environment}${commands}`, { input: key });
+    const call = `curl -fsS -H "apikey: $GATEHOUSE_API_KEY" -H 'content-type: application/json'`;
+    const isReady = () => machines.untilSucceeds(() => machines.run("server", `curl -fsS ${url}/readyz`));
+    const [backUp = "", restore = ""] = await guideCommands("Backup");
+    await machines.run("server", backUp);
+    await isReady();
+    await run(`${call} --data '{ "name": "Later" }' ${url}/tenants/groups`);
+
+    await machines.run("server", restore);
+    await isReady();
+
+    expect(await run(`${call} ${url}/tenants/groups`)).not.toContain('"Later"');
+    expect(await machines.run("server", "gatehouse audit verify")).not.toMatch(/fail|contradict/i);
+    const users: { data: { id: string; email: string }[] } = JSON.parse(await run(`${call} ${url}/tenants/users`));
+    const ann = users.data.find(({ email }) => email === "ann@example.com")?.id;
+    const change = (method: string, operation: string) =>
+      run(`${call} --request ${method} --include '${url}/tenants/users/${ann}/${operation}?wait=applied'`);
+    await machines.untilSucceeds(async () =>
+      expect(await change("PATCH", "deactivate")).toMatch(/^gatehouse-enforced: applied/im),
+    );
+    await expect(machines.run("device", "curl --fail --max-time 5 http://10.80.0.11/")).rejects.toThrow("curl");
+    expect(await change("POST", "reactivate")).toMatch(/^gatehouse-enforced: applied/im);
+    expect(await machines.run("device", reach)).toBe("intranet\n");
+  }, 1_200_000);
+
+  // The last test: afterwards, the device is no longer installed.
+  test("removes an agent with everything that it installed", async () => {
+    await installed();
+    const [remove = ""] = await guideCommands("Packages for agents");
+    await machines.run("device", remove);
+    expect(
+      await machines.run("device", "apt-get update && ip -brief link && ls /etc/apt/sources.list.d /var/lib"),
+    ).not.toMatch(/gatehouse/);
+  }, 600_000);
+
   async function install(): Promise<Installation> {
     const { folder, version } = artefacts;
     const server = machines.root("server");

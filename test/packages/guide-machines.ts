@@ -160,7 +160,7 @@ async function boot(namespace: Namespace): Promise<DebianRoot> {
 async function writeCommands(root: DebianRoot, commands: string, folder: string): Promise<void> {
   // Otherwise apt asks whether to continue, and whether to keep changed settings files, which is its default.
   const unattended = "-y -q -o Dpkg::Options::=--force-confold";
-  const text = commands.replaceAll(/apt-get (install|upgrade)/g, `apt-get $1 ${unattended}`);
+  const text = commands.replaceAll(/apt-get (install|purge|upgrade)/g, `apt-get $1 ${unattended}`);
   await writeFile(root.path("root/commands"), `set -e\ncd ${folder}\n${text}`);
 }
 
