@@ -1,5 +1,5 @@
 /** Something that holds a value only until the end of the turn of the event loop. */
-export interface TurnHolder {
+interface TurnHolder {
   forget(): void;
 }
 
