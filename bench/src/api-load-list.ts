@@ -13,20 +13,32 @@ export interface ApiLoad {
   readonly load: Omit<Load, "connections" | "seconds">;
   /** Whether something else in the tenant changes meanwhile. */
   readonly changing?: true;
+  /** How long the load runs before it is measured, in seconds. 1 if absent. */
+  readonly warmUpSeconds?: number;
+  /** Whether a change of the tenant precedes the load, so that nothing that is cached can be used. */
+  readonly afterChange?: true;
+  /** Whether the server caches only a tenth of what the load reads. */
+  readonly smallCache?: true;
 }
+
+/** The time in which all orders and nearly all records of the load are read for the first time, in seconds. */
+const steadyAfterSeconds = 20;
+/** The memory in which a tenth of 100,000 records can be cached, in MiB. */
+export const smallCacheMebibytes = 7;
 
 /** Pages that differ between all requests. */
 const differentPages = 5_000;
 export const firstPage = "/tenants/resources?limit=50&sort=name&filter[type]=PRIVATE";
 
-/** @param tenant.ids more resources than the server's cache holds */
+/** @param tenant.smallUrl a server that caches only `smallCacheMebibytes` */
 export function apiLoads(tenant: {
   readonly url: string;
+  readonly smallUrl: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly ids: readonly string[];
   readonly changesPerSecond: number;
 }): readonly ApiLoad[] {
-  const { url, headers, ids, changesPerSecond } = tenant;
+  const { url, smallUrl, headers, ids, changesPerSecond } = tenant;
   const page = `${url}${firstPage}`;
   const list = "GET /tenants/resources, 50";
   return [
@@ -37,9 +49,15 @@ export function apiLoads(tenant: {
       load: { url: `${url}/tenants/resources/${ids[0]}`, headers },
     },
     {
-      name: `GET /tenants/resources/{id}, ${ids.length.toLocaleString("en")} in turn`,
+      name: `GET /tenants/resources/{id}, ${ids.length.toLocaleString("en")} in turn, a tenth cached`,
       like: "record",
       target: 0.1,
+      smallCache: true,
+      load: { url: smallUrl, paths: ids.map((id) => `/tenants/resources/${id}`), headers },
+    },
+    {
+      name: `GET /tenants/resources/{id}, ${ids.length.toLocaleString("en")} in turn`,
+      like: "record",
       load: { url, paths: ids.map((id) => `/tenants/resources/${id}`), headers },
     },
     { name: `${list}, one question repeated`, like: "page", target: 0.2, load: { url: page, headers } },
@@ -51,10 +69,18 @@ export function apiLoads(tenant: {
       changing: true,
     },
     {
-      name: `${list}, any sort, offset and type`,
+      name: `${list}, any sort, offset and type, after a change`,
+      like: "page",
+      afterChange: true,
+      warmUpSeconds: 0,
+      load: { url, paths: anyPages(), headers },
+    },
+    {
+      name: `${list}, any sort, offset and type, after ${steadyAfterSeconds} s`,
       like: "page",
       target: 0.05,
       targetP99: 60,
+      warmUpSeconds: steadyAfterSeconds,
       load: { url, paths: anyPages(), headers },
     },
     { name: `${list}, part of a name`, like: "page", target: 0.01, load: { url, paths: otherFilters(), headers } },
@@ -89,6 +115,16 @@ function otherFilters(): string[] {
   });
 }
 
+/** Creates a group. Returns its id. */
+export async function changeOnce(url: string, headers: Readonly<Record<string, string>>): Promise<string> {
+  const made = await fetch(`${url}/tenants/groups`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ name: `Bench ${performance.now()}` }),
+  });
+  return ((await made.json()) as { id: string }).id; // the operation declares this type
+}
+
 /** Changes a group of the tenant at a fixed rate. */
 export function changeAlways(
   url: string,
@@ -97,12 +133,7 @@ export function changeAlways(
 ): { stop(): Promise<void> } {
   let stopped = false;
   const change = async () => {
-    const made = await fetch(`${url}/tenants/groups`, {
-      method: "POST",
-      headers: { ...headers, "content-type": "application/json" },
-      body: JSON.stringify({ name: `Bench ${performance.now()}` }),
-    });
-    const { id } = (await made.json()) as { id: string }; // the operation declares this type
+    const id = await changeOnce(url, headers);
     for (let number = 0; !stopped; number += 1) {
       await fetch(`${url}/tenants/groups/${id}`, {
         method: "PUT",

@@ -14,7 +14,7 @@ import { cpus } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { type ApiLoad, apiLoads, changeAlways, firstPage } from "./api-load-list.ts";
+import { type ApiLoad, apiLoads, changeAlways, changeOnce, firstPage, smallCacheMebibytes } from "./api-load-list.ts";
 import type { ServerAnnouncement } from "./bench-tenant.ts";
 import { type ChildServer, processorSecondsOfGroup, startChild } from "./child-server.ts";
 import { measureFence } from "./fence.ts";
@@ -47,7 +47,7 @@ const growthRequests = quick ? 500 : 2_000;
 const firstPages = 5;
 /** The highest acceptable ratio of the p99 with many records to the p99 with few. */
 const growthTarget = 1.2;
-const nameWidth = 62;
+const nameWidth = 70;
 /** MiB. */
 const memoryTarget = 300;
 
@@ -79,7 +79,11 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
     record: await startChild<{ url: string }>("./bare-fastify.js", await bytesOf(record)),
     page: await startChild<{ url: string }>("./bare-fastify.js", await bytesOf(page)),
   };
-  const loads = apiLoads({ url, headers, ids: await idsOf(owner, middle.id), changesPerSecond })
+  const small = await startChild<ServerAnnouncement>("./server-process.js", JSON.stringify(postgres.connection), [], {
+    GATEHOUSE_CACHE_MEMORY: String(smallCacheMebibytes),
+  });
+  const smallUrl = small.announcement.url;
+  const loads = apiLoads({ url, smallUrl, headers, ids: await idsOf(owner, middle.id), changesPerSecond })
     .filter(({ name }) => name.includes(only))
     .map((load) => ({ ...load, results: [] as Measured[] }));
   const bareLoads = (["record", "page"] as const).map((like) => ({
@@ -90,17 +94,19 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
   }));
   // Loads alternate in rounds, so that fluctuations of the machine affect all of them equally.
   for (let round = 0; round < rounds; round += 1) {
-    for (const { like, load, results } of bareLoads) results.push(await measureLoad(load, bare[like]));
-    for (const { name, load, changing, results } of loads) {
+    for (const { like, load, results } of bareLoads) results.push(await measureLoad(load, bare[like], 1));
+    for (const { name, load, changing, afterChange, smallCache, warmUpSeconds, results } of loads) {
+      if (afterChange === true) await changeOnce(url, headers);
       const changes = changing === true ? changeAlways(url, headers, changesPerSecond) : undefined;
+      const of = smallCache === true ? small : server;
       results.push(
-        await measureLoad(load, server, {
+        await measureLoad(load, of, warmUpSeconds, {
           begin: async () => {
             await statistics?.reset();
-            if (options.profile !== undefined) await fetch(`${server.announcement.blocks}/profile/start`);
+            if (options.profile !== undefined) await fetch(`${of.announcement.blocks}/profile/start`);
           },
           end: async (requests) => {
-            await storeProfile(name);
+            await storeProfile(name, of);
             if (statistics !== undefined) print([name, ...(await statistics.lines(requests))].join("\n"));
           },
         }),
@@ -113,8 +119,7 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
     const [ofBare] = bareLoads.filter(({ like }) => like === load.like).map(({ results }) => summary(results));
     if (ofBare !== undefined) printLoad(load, summary(load.results), ofBare);
   }
-  await bare.record.stop();
-  await bare.page.stop();
+  for (const other of [bare.record, bare.page, small]) await other.stop();
   print();
   if (only === "") {
     await printGrowth(url, operatorKey, database);
@@ -134,13 +139,14 @@ interface Measured extends Omit<LoadResult, "processorSeconds"> {
   readonly postgresCpu: number;
 }
 
-/** Warms up for a second, and measures a load. */
+/** Warms up, and measures a load. */
 async function measureLoad(
   load: Omit<Load, "connections" | "seconds">,
   of: ChildServer<unknown>,
+  warmUpSeconds = 1,
   around?: { begin(): Promise<void>; end(requests: number): Promise<void> },
 ): Promise<Measured> {
-  await run({ ...load, connections, seconds: 1 });
+  if (warmUpSeconds > 0) await run({ ...load, connections, seconds: warmUpSeconds });
   await around?.begin();
   const used = () =>
     [of.processorSeconds() ?? Number.NaN, processorSecondsOfGroup(postgres.pid) ?? Number.NaN] as const;
@@ -152,9 +158,9 @@ async function measureLoad(
   return { ...result, serverCpu: each(serverAfter - serverBefore), postgresCpu: each(postgresAfter - postgresBefore) };
 }
 
-async function storeProfile(name: string): Promise<void> {
+async function storeProfile(name: string, of: ChildServer<ServerAnnouncement>): Promise<void> {
   if (options.profile === undefined) return;
-  const profile = await (await fetch(`${server.announcement.blocks}/profile/stop`)).text();
+  const profile = await (await fetch(`${of.announcement.blocks}/profile/stop`)).text();
   await writeFile(path.join(options.profile, `${name.replaceAll(/\W+/g, "-")}.cpuprofile`), profile);
 }
 

@@ -28,15 +28,18 @@ export interface ChildServer<Announcement> {
 /**
  * @param input written to the program's standard input
  * @param flags further flags of Node.js
+ * @param environment further environment variables
  */
 export async function startChild<Announcement>(
   module: string,
   input = "",
   flags: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<ChildServer<Announcement>> {
   const program = fileURLToPath(new URL(module, import.meta.url));
   const child: ChildProcess = spawn(process.execPath, [...nodeFlags, ...flags, program], {
     stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, ...environment },
   });
   child.stdin?.end(input);
   if (child.stdout === null) throw new Error("the program's output is not to be had");

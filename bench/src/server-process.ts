@@ -1,6 +1,6 @@
 /**
  * A complete server that benchmarks call from outside. It uses its own embedded PostgreSQL, or the one that its
- * standard input describes. It prints one line of JSON when it is ready.
+ * standard input describes, and caches `GATEHOUSE_CACHE_MEMORY` mebibytes. It prints one line of JSON when it is ready.
  */
 import { once } from "node:events";
 import { closeSync, openSync, readSync } from "node:fs";
@@ -28,6 +28,7 @@ const connection = { ...postgres.connection, ssl: false };
 await migrate(connection);
 // A server does this before it listens.
 warmUpRuleChecks();
+const cacheMebibytes = process.env.GATEHOUSE_CACHE_MEMORY;
 const server = await compose({
   connection,
   poolSize: 10,
@@ -36,6 +37,7 @@ const server = await compose({
   // Requests are counted as in production, but the limit is never reached.
   rateLimits: { perMinute: 100_000_000, authFailures: 300, shared: false },
   log: createLog("error"),
+  ...(cacheMebibytes === undefined ? {} : { cacheMebibytes: Number(cacheMebibytes) }),
   consoleFolder: fileURLToPath(new URL("../../packages/console/dist", import.meta.url)),
   setUp: {
     operatorKey: undefined,

@@ -88,7 +88,7 @@ export interface Composition {
 /** The memory that cached answers can use unless configured, in MiB. */
 const defaultCacheMebibytes = 64;
 /** The part of that memory for whole answers. The rest is for the records and the orders of lists. */
-const partForAnswers = 0.2;
+const partForAnswers = 0.1;
 
 export async function compose(options: ComposeOptions): Promise<Composition> {
   const { log, tracing, clock = systemClock } = options;

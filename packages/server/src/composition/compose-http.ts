@@ -141,5 +141,5 @@ async function openAcme(
 }
 
 function rateLimit(max: number, options: WindowCountsOptions): RateLimit | undefined {
-  return max === 0 ? undefined : { max, windowMs: options.windowMs, counts: new WindowCounts(options) };
+  return max === 0 ? undefined : { max, counts: new WindowCounts(options) };
 }

@@ -79,6 +79,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger, // pino's logger, which Fastify's type describes only in part
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
+    // Log lines name their request themselves: a logger for each request would cost more than most requests.
+    childLoggerFactory: (log) => log,
     genReqId: (request) => requestIdOf(request as IncomingMessage), // requests of HTTP/2 have the same headers
     bodyLimit: defaultBodyLimitBytes,
     requestTimeout: requestTimeoutMs,
@@ -123,7 +125,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       ? replyThatNothingIsThere(request, reply)
       : replyWithProblem(error, request, reply),
   );
-  const limits = new RateLimits(app, { ...options.rateLimits, clock: options.clock });
+  const limits = new RateLimits({ ...options.rateLimits, clock: options.clock });
   const planned = plannedRequests(options.routes);
   for (const route of options.routes) mount(app, route, { ...options, limits, plannedRequests: planned });
   mountConsoleSession(app, { ...options, limits });

@@ -1,7 +1,7 @@
 /** Authenticates a request: source address, key or session, permission and rate limit. Runs before the body is read. */
 import { type Access, type Operation, takesOverrideReason } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize } from "../platform/authorization/granted.ts";
 import { requirePerson, requireRecentAuthentication } from "../platform/authorization/recent-authentication.ts";
@@ -20,11 +20,14 @@ export interface AuthenticationOptions {
 }
 
 /** Returns the hook that sets the caller of a request to the operation, or fails with 401, 403 or 429. */
-export function authenticationOf(operation: Operation, options: AuthenticationOptions) {
-  return (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+export function authenticationOf(operation: Operation, options: AuthenticationOptions): onRequestHookHandler {
+  const ask = { ...options, access: operation.access, operation };
+  return (request, reply, done) => {
     request.operation = operation;
     reply.headers(operationHeaders);
-    return within(request, () => authenticate(request, reply, { ...options, access: operation.access, operation }));
+    const waiting = within(request, () => authenticate(request, reply, ask));
+    if (waiting === undefined) done();
+    else waiting.then(() => done(), done);
   };
 }
 
@@ -35,42 +38,64 @@ export interface AuthenticationAsk extends AuthenticationOptions {
   readonly operation?: Operation;
 }
 
-/** Sets the caller of a request, or fails with 401, 403 or 429. */
-export async function authenticate(
+/**
+ * Sets the caller of a request, or fails with 401, 403 or 429. Waits only if the credential is not cached.
+ *
+ * @throws AppError
+ */
+export function authenticate(
   request: FastifyRequest,
   reply: FastifyReply,
-  { access, operation, authenticator, limits, clock }: AuthenticationAsk,
-): Promise<void> {
-  let credential: Credential | undefined;
+  ask: AuthenticationAsk,
+): Promise<void> | undefined {
+  const { access, authenticator, limits } = ask;
+  let credential: Credential;
   try {
     credential = credentialOf(request, access);
   } catch (error) {
-    await limits.requireUnblockedAddress(request, reply, undefined);
-    return noteRefusal(error);
+    limits.requireUnblockedAddress(request, reply, undefined);
+    throw noted(error, undefined);
   }
-  await limits.requireUnblockedAddress(request, reply, credential.text);
-  let caller: Caller;
+  limits.requireUnblockedAddress(request, reply, credential.text);
+  let found: Caller | Promise<Caller>;
   try {
-    const found = identify(request, credential, access, authenticator);
-    // Avoids an await for keys in the cache.
-    caller = found instanceof Promise ? await found : found;
+    found = identify(request, credential, access, authenticator);
   } catch (error) {
-    return noteRefusal(error);
+    throw noted(error, credential);
   }
+  if (!(found instanceof Promise)) {
+    admit(request, reply, ask, found, credential);
+    return undefined;
+  }
+  return found.then(
+    (caller) => admit(request, reply, ask, caller, credential),
+    (error: unknown) => {
+      throw noted(error, credential);
+    },
+  );
+
+  function noted(error: unknown, failed: Credential | undefined): unknown {
+    if (error instanceof AppError && isFailedAuthentication(error)) limits.countFailure(request, failed?.text);
+    return error;
+  }
+}
+
+/** @throws AppError permission_denied, rate_limited, recent_authentication_required */
+function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { access, operation, limits, clock }: AuthenticationAsk,
+  caller: Caller,
+  credential: Credential,
+): void {
   request.caller = caller;
   limits.noteAccepted(caller, credential.text, request.ip);
-  const exceeded = await limits.countRequest(request, reply);
+  const exceeded = limits.countRequest(caller, reply);
   // Rejected requests count too. A missing permission is reported before an exceeded limit.
   if (isPermission(access)) authorize(caller.permissions, access);
   if (access === "person") requirePerson(caller);
   if (exceeded !== undefined) throw exceeded;
   if (isDangerous(request, operation)) requireRecentAuthentication(caller, clock.now());
-
-  async function noteRefusal(error: unknown): Promise<never> {
-    if (error instanceof AppError && isFailedAuthentication(error))
-      await limits.countFailure(request, credential?.text);
-    throw error;
-  }
 }
 
 /** Whether the request needs a recent authentication: by its operation, or because it overrides access tests. */

@@ -104,6 +104,10 @@ export function presentedCredential(headers: IncomingHttpHeaders, overTls: boole
  * @throws AppError missing_api_key, invalid_api_key, invalid_parameter
  */
 export function presentedKey({ apikey, authorization }: IncomingHttpHeaders): string {
+  // The usual form: one key in one header.
+  if (typeof apikey === "string" && apikey !== "" && authorization === undefined && !apikey.includes(", ")) {
+    return requireShort(apikey);
+  }
   const keys = new Set(typeof apikey === "string" && apikey !== "" ? apikey.split(", ") : apikey);
   const bearer = bearerToken(authorization);
   if (bearer !== undefined) keys.add(bearer);
@@ -114,6 +118,11 @@ export function presentedKey({ apikey, authorization }: IncomingHttpHeaders): st
       detail: "The request has two different keys. Send one key, in the header apikey or in Authorization: Bearer.",
     });
   }
+  return requireShort(key);
+}
+
+/** @throws AppError invalid_api_key */
+function requireShort(key: string): string {
   if (key.length > maxKeyLength) throw new AppError("invalid_api_key");
   return key;
 }

@@ -67,11 +67,11 @@ export function mountConsoleAuthorization(app: FastifyInstance, options: Console
 
   /** Unknown codes count as failed authentications of the address, even with a session that it is known for. */
   async function guarded(incoming: FastifyRequest, reply: FastifyReply, work: () => Promise<object>): Promise<object> {
-    await limits.requireUnblockedAddress(incoming, reply, undefined);
+    limits.requireUnblockedAddress(incoming, reply, undefined);
     try {
       return await work();
     } catch (error) {
-      if (error instanceof AppError && error.code === "not_found") await limits.countFailure(incoming, undefined);
+      if (error instanceof AppError && error.code === "not_found") limits.countFailure(incoming, undefined);
       throw error;
     }
   }

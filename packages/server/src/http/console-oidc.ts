@@ -47,7 +47,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     const { ticket, confirm, return: page } = request.query as Readonly<Record<string, unknown>>; // any query
     const session = confirm === undefined ? undefined : await sessionToConfirm(request, where.tenantId);
     if (confirm !== undefined && session === undefined) {
-      await limits.countFailure(request, undefined);
+      limits.countFailure(request, undefined);
       return sendPage(reply, 401, refused);
     }
     const departure = await providers.depart(where, {
@@ -56,7 +56,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
       returnTo: readReturnPage(page),
     });
     if (departure === "unreachable") {
-      await limits.countFailure(request, undefined);
+      limits.countFailure(request, undefined);
       return sendPage(reply, 502, unreachable);
     }
     if (departure === undefined) return sendPage(reply, 404, notThere);
@@ -69,7 +69,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     const returned = await providers.arrive(where, query, ceremonyOf(request.headers.cookie, overTls));
     const cookies = [true, false].map((secure) => ceremonyCookie("", secure, 0));
     if (returned.kind === "refused") {
-      await limits.countFailure(request, undefined);
+      limits.countFailure(request, undefined);
       reply.header("Set-Cookie", cookies);
       const link = returned.returnTo ?? firstPage;
       return returned.unreachable
@@ -106,7 +106,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
       [true, false].map((secure) => idTokenCookie("", secure)),
     );
     if (url === "unreachable") {
-      await limits.countFailure(request, undefined);
+      limits.countFailure(request, undefined);
       return sendPage(reply, 502, unreachable);
     }
     return reply.redirect(url ?? "/console/", 302);
@@ -117,7 +117,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     handler: (request, reply) =>
       within(request, async () => {
         reply.headers(operationHeaders);
-        await limits.requireUnblockedAddress(request, reply, undefined);
+        limits.requireUnblockedAddress(request, reply, undefined);
         const { name } = (request.body ?? {}) as { readonly name?: unknown }; // checked below
         if (typeof name !== "string" || name.trim() === "" || name.length > maxNameLength) {
           const errors = [{ pointer: "/name", message: "must be a short text" }];
@@ -125,7 +125,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
         }
         const found = await providers.find(name.trim());
         // Otherwise names could be tried without limit.
-        if (found.length === 0) await limits.countFailure(request, undefined);
+        if (found.length === 0) limits.countFailure(request, undefined);
         return reply.send({ providers: found });
       }),
   });
@@ -141,7 +141,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
         const tokens = body instanceof URLSearchParams ? body.getAll("logout_token") : [];
         const ended = tokens.length === 1 ? await providers.endSessions(where, tokens[0] ?? "") : "refused";
         if (ended === "ended") return reply.status(200).send();
-        await limits.countFailure(request, undefined);
+        limits.countFailure(request, undefined);
         // OpenID Connect Back-Channel Logout 1.0, section 2.8.
         return ended === "refused"
           ? reply.status(400).send({ error: "invalid_request" })
@@ -192,7 +192,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
   ): Promise<FastifyReply> {
     return within(request, async () => {
       reply.headers(operationHeaders);
-      await limits.requireUnblockedAddress(request, reply, undefined);
+      limits.requireUnblockedAddress(request, reply, undefined);
       const { tenantId, providerId } = request.params as { readonly tenantId: string; readonly providerId: string };
       if (!isUuid(tenantId) || !isUuid(providerId)) return sendPage(reply, 404, notThere);
       if (request.url.length > maxLength) return sendPage(reply, 401, refused);

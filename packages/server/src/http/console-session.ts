@@ -23,7 +23,7 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
   const onRequest = (request: FastifyRequest, reply: FastifyReply) =>
     within(request, async () => {
       requireOwnOrigin(request);
-      await limits.requireUnblockedAddress(request, reply, sessionTokenOf(request.headers.cookie, isOverTls(request)));
+      limits.requireUnblockedAddress(request, reply, sessionTokenOf(request.headers.cookie, isOverTls(request)));
     });
 
   app.post(path, {
@@ -61,7 +61,7 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
           return withoutCaching(reply).send(await sessions.describe(token, request.ip));
         } catch (error) {
           if (!(error instanceof AppError) || error.code !== "session_ended") throw error;
-          await limits.countFailure(request, token);
+          limits.countFailure(request, token);
           return withoutCaching(reply).status(204).header("Set-Cookie", forgottenSessionCookies()).send();
         }
       }),

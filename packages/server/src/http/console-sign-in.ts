@@ -99,11 +99,11 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
         within(request, async () => {
           reply.headers(operationHeaders);
           const credential = credentialOf(request.body);
-          await limits.requireUnblockedAddress(request, reply, credential);
+          limits.requireUnblockedAddress(request, reply, credential);
           try {
             return await step(request, reply);
           } catch (error) {
-            if (error instanceof AppError && error.status === 401) await limits.countFailure(request, credential);
+            if (error instanceof AppError && error.status === 401) limits.countFailure(request, credential);
             throw error;
           }
         }),

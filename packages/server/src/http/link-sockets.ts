@@ -112,8 +112,8 @@ function mountLink(
         authenticated.set(request, await listener.authenticate(token));
       } catch (error) {
         if (error instanceof AppError && error.status === 401) {
-          await limits.requireUnblockedAddress(request, reply, undefined);
-          await limits.countFailure(request, undefined);
+          limits.requireUnblockedAddress(request, reply, undefined);
+          limits.countFailure(request, undefined);
         }
         throw error;
       }

@@ -38,7 +38,7 @@ import { type LargeBody, noTenant } from "./bodies.ts";
 import type { Caller } from "./caller.ts";
 import { within } from "./observation.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
-import { replyWithOutcome } from "./replies.ts";
+import { replyWithOutcome, replyWithPrepared } from "./replies.ts";
 import { cacheControlOf } from "./response-headers.ts";
 import type { Route } from "./route.ts";
 import { compileBodyCheck, findNul, requireNoNul } from "./validation.ts";
@@ -90,14 +90,25 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     handler: (request, reply) => within(request, () => perform(request, reply)),
   });
 
+  /** The result for requests without a query, which most reads of a record are. */
+  let unasked: CheckedQuery | undefined;
+  function checkedQuery(parameters: QueryParameters): CheckedQuery {
+    for (const _name in parameters) return checkQuery(operation, parameters);
+    unasked ??= checkQuery(operation, parameters);
+    return unasked;
+  }
+
   async function perform(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { caller } = request;
     if (caller === undefined) throw new AppError("missing_api_key");
     const parameters = canonicalIds(request.params as PathParameters); // path parameters are strings
     checkUuids(operation, parameters);
     const { waitMs, rest } = requireWait(operation, request.query as QueryParameters); // query parameters are strings and lists of strings
-    const { listQuery, cut, flags, query } = checkQuery(operation, rest);
-    const idempotency = await idempotencyOf(request, caller, [...flags, ...Object.values(query)]);
+    const { listQuery, cut, flags, query } = checkedQuery(rest);
+    const hasIdempotency = operation.method === "POST" && request.headers["idempotency-key"] !== undefined;
+    const idempotency = hasIdempotency
+      ? await idempotencyOf(request, caller, [...flags, ...Object.values(query)])
+      : undefined;
     const overrideReason = overrideReasonOf(operation, request);
     const { largeBody } = request;
     if (largeBody === undefined) {
@@ -138,7 +149,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     const outcome = hasLargeBody(answered) ? await inSlices(caller, withSerializedBody(answered)) : answered;
     // A preview changes nothing that gateways could apply.
     if (waitMs !== undefined && !flags.has("preview")) await proveApplied(caller, waitMs, reply);
-    reply.header("Cache-Control", cacheControl(caller.permissions.has("gateways:token")));
+    reply.header("cache-control", cacheControl(caller.permissions.has("gateways:token")));
+    if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply);
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply);
   }
 
@@ -146,9 +158,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     request: FastifyRequest,
     caller: Caller,
     parameters: readonly string[],
-  ): Promise<IdempotencyRequest | undefined> {
+  ): Promise<IdempotencyRequest> {
     const key = request.headers["idempotency-key"];
-    if (operation.method !== "POST" || key === undefined) return undefined;
     if (typeof key !== "string" || key.length === 0 || key.length > 255) {
       throw new AppError("invalid_parameter", { detail: "Idempotency-Key must have 1 to 255 characters." });
     }
@@ -186,7 +197,10 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     try {
       describeProof(reply, await options.awaitApplied(tenantId, reply.request.id, waitMs, left.signal));
     } catch (error) {
-      reply.request.log.warn({ err: error }, "could not determine whether gateways applied the change");
+      reply.log.warn(
+        { requestId: reply.request.id, err: error },
+        "could not determine whether gateways applied the change",
+      );
       reply.header("Gatehouse-Enforced", "unknown");
     }
   }
@@ -323,8 +337,8 @@ const reasonHeader = "Gatehouse-Override-Reason";
 
 /** @throws AppError invalid_parameter */
 function overrideReasonOf(operation: Operation, request: FastifyRequest): string | undefined {
-  const given = request.headers[reasonHeader.toLowerCase()];
-  if (!takesOverrideReason(operation) || given === undefined) return undefined;
+  const given = request.headers["gatehouse-override-reason"];
+  if (given === undefined || !takesOverrideReason(operation)) return undefined;
   const text = typeof given === "string" ? headerInUtf8(given).trim() : "";
   const length = [...text].length;
   if (length === 0 || length > maxReasonLength) {

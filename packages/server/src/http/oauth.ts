@@ -130,11 +130,11 @@ export function mountOAuth(app: FastifyInstance, { authorizations, limits }: OAu
           try {
             requireProgram(request);
             const form = formOf(request);
-            await limits.requireUnblockedAddress(request, reply, form.get("refresh_token") ?? undefined);
+            limits.requireUnblockedAddress(request, reply, form.get("refresh_token") ?? undefined);
             return await reply.send(await handle(request, form));
           } catch (error) {
             if (!(error instanceof OAuthError)) throw error;
-            if (error.code === "invalid_grant") await limits.countFailure(request, undefined);
+            if (error.code === "invalid_grant") limits.countFailure(request, undefined);
             return replyWithError(reply, error);
           }
         }),

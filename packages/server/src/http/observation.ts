@@ -36,6 +36,11 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === "string" && requestIdForm.test(given) ? given : randomUUID();
 }
 
+const observedReply = Symbol("observed reply");
+
+/** A response that knows the reply that it belongs to. */
+type ObservedResponse = FastifyReply["raw"] & { [observedReply]?: FastifyReply };
+
 /** Not logged, because supervisors and load balancers poll them constantly. */
 const quietRoutes = new Set(["/healthz", "/readyz"]);
 
@@ -49,15 +54,23 @@ export function observeRequests(
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     // Whatever the client sent is returned, also if it is not used as the id (AuthZEN Authorization API 1.0).
-    reply.header("X-Request-Id", headerText(request.headers["x-request-id"]) ?? request.id);
+    reply.header("x-request-id", headerText(request.headers["x-request-id"]) ?? request.id);
     request.observed = true;
     metrics?.requestStarted();
     request.span = tracing?.startRequest(request.method, request.headers);
+    const response: ObservedResponse = reply.raw;
+    response[observedReply] = reply;
     // If the client disconnects early, the response never finishes.
-    reply.raw.once("close", () => end(request, reply, "aborted"));
+    response.on("close", endAborted);
     // After an upgrade, stop treating the connection as a request.
-    reply.raw.once("upgraded", () => end(request, reply, "answered"));
+    if (request.headers.upgrade !== undefined) response.once("upgraded", () => end(request, reply, "answered"));
   };
+
+  // One function for all requests, because a function for each would outlive it and cost garbage collection.
+  function endAborted(this: ObservedResponse): void {
+    const reply = this[observedReply];
+    if (reply !== undefined) end(reply.request, reply, "aborted");
+  }
 
   const end = (request: FastifyRequest, reply: FastifyReply, how: "answered" | "aborted"): void => {
     if (!request.observed) return;

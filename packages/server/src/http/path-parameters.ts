@@ -7,9 +7,12 @@ export type PathParameters = Readonly<Record<string, string>>;
 
 /** Ids in the stored form: lower case (RFC 9562, section 4). */
 export function canonicalIds(parameters: PathParameters): PathParameters {
-  return Object.fromEntries(
-    Object.entries(parameters).map(([name, value]) => [name, isUuid(value) ? value.toLowerCase() : value]),
-  );
+  const canonical: Record<string, string> = {};
+  for (const name in parameters) {
+    const value = parameters[name] ?? "";
+    canonical[name] = isUuid(value) ? value.toLowerCase() : value;
+  }
+  return canonical;
 }
 
 /** @throws AppError invalid_parameter */

@@ -82,7 +82,7 @@ export function replyWithProblem(error: unknown, request: FastifyRequest, reply:
   request.problemCode = problem.code;
   if (problem.status >= 500) {
     const level = problem.status === 503 ? "warn" : "error";
-    request.log[level]({ err: problem.cause ?? problem }, problem.code);
+    request.log[level]({ requestId: request.id, err: problem.cause ?? problem }, problem.code);
   }
   if (problem.status === 401) reply.header("WWW-Authenticate", challengeOf(problem));
   if (problem.retryAfterSeconds !== undefined) reply.header("Retry-After", String(problem.retryAfterSeconds));

@@ -1,12 +1,12 @@
 /**
  * Limits the requests of each key and the failed authentications of each address (docs/decisions/0023-rate-limits.md).
  */
-import { isIP } from "node:net";
-import rateLimit, { type FastifyRateLimitStore, normalizeIP } from "@fastify/rate-limit";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { formatIpAddress } from "@gatehouse/addresses/ip-address";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { WindowCounts } from "../platform/rate-limits/window-counts.ts";
+import type { Counted, WindowCounts } from "../platform/rate-limits/window-counts.ts";
 import type { Caller } from "./caller.ts";
 import { RecentKeyAddresses } from "./recent-key-addresses.ts";
 
@@ -14,7 +14,6 @@ import { RecentKeyAddresses } from "./recent-key-addresses.ts";
 export interface RateLimit {
   /** The limit; at least 1. */
   readonly max: number;
-  readonly windowMs: number;
   readonly counts: WindowCounts;
 }
 
@@ -26,25 +25,19 @@ export interface RateLimitOptions {
   readonly clock: Clock;
 }
 
-type Limiter = ReturnType<FastifyInstance["createRateLimit"]>;
-type Verdict = Extract<Awaited<ReturnType<Limiter>>, { isAllowed: false }>;
-
+/**
+ * Nothing here waits: almost every request is limited, and waiting for nothing would cost more than counting. Replicas
+ * share their counts in the background.
+ */
 export class RateLimits {
-  readonly #options: RateLimitOptions;
+  readonly #requests: RateLimit | undefined;
+  readonly #failures: RateLimit | undefined;
   readonly #recentAddresses: RecentKeyAddresses;
-  // Set during the start of the app, before it accepts requests.
-  #requests: Limiter | undefined;
-  #failures: Limiter | undefined;
 
-  constructor(app: FastifyInstance, options: RateLimitOptions) {
-    this.#options = options;
-    this.#recentAddresses = new RecentKeyAddresses(options.clock);
-    createLimiter(app, options.requests, keyNameOf, (limiter) => {
-      this.#requests = limiter;
-    });
-    createLimiter(app, options.failures, addressNameOf, (limiter) => {
-      this.#failures = limiter;
-    });
+  constructor({ requests, failures, clock }: RateLimitOptions) {
+    this.#requests = requests;
+    this.#failures = failures;
+    this.#recentAddresses = new RecentKeyAddresses(clock);
   }
 
   /**
@@ -53,25 +46,22 @@ export class RateLimits {
    *
    * @throws AppError too_many_failed_authentications
    */
-  async requireUnblockedAddress(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    credential: string | undefined,
-  ): Promise<void> {
-    const { failures } = this.#options;
-    if (this.#failures === undefined || failures === undefined || failures.counts.size === 0) return;
-    const verdict = limited(await this.#failures(request, { increment: false }));
-    if (verdict === undefined || verdict.remaining > 0) return;
+  requireUnblockedAddress(request: FastifyRequest, reply: FastifyReply, credential: string | undefined): void {
+    const failures = this.#failures;
+    if (failures === undefined || failures.counts.size === 0) return;
+    const counted = failures.counts.read(addressNameOf(request));
+    if (counted.count < failures.max) return;
     if (credential !== undefined && this.#recentAddresses.knows(credential, addressGroup(request.ip))) return;
-    describe(reply, verdict);
-    throw new AppError("too_many_failed_authentications", { retryAfterSeconds: verdict.ttlInSeconds });
+    describe(reply, failures, counted);
+    throw new AppError("too_many_failed_authentications", { retryAfterSeconds: secondsOf(counted) });
   }
 
   /** Counts a failed authentication. */
-  async countFailure(request: FastifyRequest, credential: string | undefined): Promise<void> {
-    if (this.#failures === undefined) return;
-    const verdict = limited(await this.#failures(request));
-    if (verdict?.isExceeded !== true || credential === undefined) return;
+  countFailure(request: FastifyRequest, credential: string | undefined): void {
+    const failures = this.#failures;
+    if (failures === undefined) return;
+    const { count } = failures.counts.add(addressNameOf(request));
+    if (count <= failures.max || credential === undefined) return;
     this.#recentAddresses.forget(credential, addressGroup(request.ip));
   }
 
@@ -90,81 +80,53 @@ export class RateLimits {
    *
    * @returns the error to reject the request with, if the limit is exceeded
    */
-  async countRequest(request: FastifyRequest, reply: FastifyReply): Promise<AppError | undefined> {
-    if (this.#requests === undefined) return undefined;
-    const verdict = limited(await this.#requests(request));
-    if (verdict === undefined) return undefined;
-    describe(reply, verdict);
-    return verdict.isExceeded
-      ? new AppError("rate_limited", {
-          detail: `The API key has used its ${verdict.max} requests for this minute. Wait for Retry-After seconds.`,
-          retryAfterSeconds: verdict.ttlInSeconds,
-        })
-      : undefined;
+  countRequest(caller: Caller, reply: FastifyReply): AppError | undefined {
+    const requests = this.#requests;
+    if (requests === undefined) return undefined;
+    const counted = requests.counts.add(keyNameOf(caller));
+    describe(reply, requests, counted);
+    if (counted.count <= requests.max) return undefined;
+    return new AppError("rate_limited", {
+      detail: `The API key has used its ${requests.max} requests for this minute. Wait for Retry-After seconds.`,
+      retryAfterSeconds: secondsOf(counted),
+    });
   }
 }
 
 /** Sets the headers of draft-ietf-httpapi-ratelimit-headers, revisions 03 to 07, which clients support. */
-function describe(reply: FastifyReply, { max, remaining, ttlInSeconds }: Verdict): void {
-  reply.header("RateLimit-Limit", max).header("RateLimit-Remaining", remaining).header("RateLimit-Reset", ttlInSeconds);
+function describe(reply: FastifyReply, { max }: RateLimit, counted: Counted): void {
+  reply
+    .header("ratelimit-limit", max)
+    .header("ratelimit-remaining", Math.max(0, max - counted.count))
+    .header("ratelimit-reset", secondsOf(counted));
 }
 
-function limited(verdict: Awaited<ReturnType<Limiter>>): Verdict | undefined {
-  return verdict.isAllowed ? undefined : verdict; // "allowed" is the plugin's term for uncounted requests
+function secondsOf({ endsInMs }: Counted): number {
+  return Math.ceil(endsInMs / 1_000);
 }
 
-function keyNameOf(request: FastifyRequest): string {
-  return `key:${request.caller?.actor.id ?? "operator"}`;
+const keyNames = new WeakMap<Caller, string>();
+
+function keyNameOf(caller: Caller): string {
+  let name = keyNames.get(caller);
+  if (name === undefined) {
+    name = `key:${caller.actor.id ?? "operator"}`;
+    keyNames.set(caller, name);
+  }
+  return name;
 }
 
 function addressNameOf(request: FastifyRequest): string {
   return `address:${addressGroup(request.ip)}`;
 }
 
+const hostBits = 64n;
+
 /** The address for counting: for IPv6 its /64, the smallest block that is assigned to a customer. */
-export function addressGroup(address: string): string {
+export function addressGroup(text: string): string {
+  const address = peerAddress(text);
   // A closed connection has no address, and a proxy can report anything.
-  return isIP(address) === 0 ? "unknown" : normalizeIP(address, 64);
-}
-
-/** Uses a separate scope, because the plugin has one store per scope. */
-function createLimiter(
-  app: FastifyInstance,
-  limit: RateLimit | undefined,
-  keyGenerator: (request: FastifyRequest) => string,
-  use: (limiter: Limiter) => void,
-): void {
-  if (limit === undefined) return;
-  const { max, windowMs, counts } = limit;
-  void app.register(async (scope) => {
-    await scope.register(rateLimit, {
-      global: false,
-      max,
-      timeWindow: windowMs,
-      store: storeOver(counts),
-      keyGenerator,
-    });
-    use(scope.createRateLimit());
-  });
-}
-
-type CountedCallback = Parameters<FastifyRateLimitStore["incr"]>[1];
-
-/** Adapts the counts to the plugin's store interface. */
-function storeOver(counts: WindowCounts) {
-  return class Store implements FastifyRateLimitStore {
-    incr(name: string, callback: CountedCallback): void {
-      const { count, endsInMs } = counts.add(name);
-      callback(null, { current: count, ttl: endsInMs });
-    }
-
-    read(name: string, callback: CountedCallback): void {
-      const { count, endsInMs } = counts.read(name);
-      callback(null, { current: count, ttl: endsInMs });
-    }
-
-    child(): FastifyRateLimitStore {
-      return this;
-    }
-  };
+  if (address === undefined) return "unknown";
+  const { version, bits } = address;
+  return formatIpAddress(version === 4 ? address : { version, bits: (bits >> hostBits) << hostBits });
 }

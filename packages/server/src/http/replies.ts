@@ -16,7 +16,7 @@ export async function replyWithOutcome(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   reply.status(operation.success.status);
-  if (outcome.kind === "prepared") return sendPrepared(operation, reply, outcome.answer);
+  if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply);
   if ("version" in outcome && outcome.version !== undefined) reply.header("ETag", entityTag(outcome.version));
   if (outcome.event !== undefined) reply.header("Gatehouse-Event", outcome.event);
   if (outcome.replayed === true) reply.header("Idempotent-Replayed", "true");
@@ -52,23 +52,21 @@ async function sendList(operation: Operation, reply: FastifyReply, text: string)
 }
 
 /** Sends an answer that was serialized before. Only lists are answered with 304 (docs/decisions/0007). */
-async function sendPrepared(operation: Operation, reply: FastifyReply, answer: PreparedAnswer): Promise<FastifyReply> {
+export function replyWithPrepared(
+  operation: Operation,
+  answer: PreparedAnswer,
+  reply: FastifyReply,
+): FastifyReply | Promise<FastifyReply> {
+  reply.status(operation.success.status);
   if (answer.version !== undefined) {
-    reply.header("ETag", entityTag(answer.version));
-    return reply.header("Content-Type", json).send(answer.content());
+    return reply.header("etag", entityTag(answer.version)).header("content-type", json).send(answer.content());
   }
-  // Each call of `content` decrypts the secrets, so the tag and the reply share its result.
-  let content: Buffer | undefined;
-  if (answer.tag === undefined) {
-    content = answer.content();
-    answer.tag = contentTag(content);
-  }
-  reply.header("ETag", answer.tag);
+  answer.tag ??= contentTag(answer.content());
+  reply.header("etag", answer.tag);
   const isKnown = hasTag(reply.request.headers["if-none-match"], answer.tag);
   if (operation.success.kind === "page" && isKnown) return reply.status(304).send();
-  content ??= answer.content();
-  if (!answer.hasSecrets) return sendEncoded(operation, reply, content, answer);
-  return reply.header("Content-Type", json).send(content);
+  if (!answer.hasSecrets) return sendEncoded(operation, reply, answer.content(), answer);
+  return reply.header("content-type", json).send(answer.content());
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Headers that decide whether caches and browsers may store and interpret responses. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Operation } from "@gatehouse/contract/operation";
 import { componentKeyword } from "@gatehouse/contract/schema";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -10,9 +10,10 @@ const varyingHeaders = "apikey, Authorization, Cookie, Accept-Encoding";
 
 /** Rejects ambiguous requests, and forbids browsers to guess the type of any response. */
 export function guardEveryResponse(app: FastifyInstance): void {
-  app.addHook("onRequest", async (request, reply) => {
-    reply.header("X-Content-Type-Options", "nosniff");
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-content-type-options", "nosniff");
     requireOneHost(request);
+    done();
   });
 }
 
@@ -34,7 +35,7 @@ function requireOneHost({ raw: { rawHeaders, headers } }: FastifyRequest): void 
 }
 
 /** Headers of every response of an operation, also of errors. Reads replace Cache-Control; see `cacheControlOf`. */
-export const operationHeaders = { "Cache-Control": "no-store", Vary: varyingHeaders } as const;
+export const operationHeaders = { "cache-control": "no-store", vary: varyingHeaders } as const;
 
 /**
  * Returns how a successful response to the operation may be stored: by the client that reads it, if it checks before
@@ -56,7 +57,7 @@ function containsComponent(value: unknown, name: string): boolean {
 
 /** The ETag of a response that has no version. It is weak, so that `If-Match` never matches it. */
 export function contentTag(text: string | Buffer): string {
-  return `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`;
+  return `W/"${hash("sha256", text, "base64url").slice(0, 27)}"`;
 }
 
 /**

@@ -66,19 +66,17 @@ export class AnswerCache {
   }
 
   /** @throws what `current` and `load` throw */
-  async answer(question: Question): Promise<PreparedAnswer> {
+  answer(question: Question): Promise<PreparedAnswer> {
     const { key, now, current } = question;
-    if (this.#capacity === 0 || key.length > maxKeyLength) return (await question.load()).answer;
-    if (this.#entries.has(key) || this.#loading.has(key)) {
-      const state = await current();
-      const found = state === undefined ? undefined : await this.#find(key, state, now.getTime());
-      if (found !== undefined) {
-        this.#hits += 1;
-        return found;
-      }
-    }
-    this.#misses += 1;
-    return this.#load(question);
+    if (this.#capacity === 0 || key.length > maxKeyLength) return question.load().then(({ answer }) => answer);
+    if (!this.#entries.has(key) && !this.#loading.has(key)) return this.#missed(question);
+    // Most requests end in this callback: a cached answer takes no further promise.
+    return current().then((state) => {
+      const found = state === undefined ? undefined : this.#find(key, state, now.getTime());
+      if (found === undefined) return this.#awaitOther(question, state);
+      this.#hits += 1;
+      return found;
+    });
   }
 
   /** Clears the cache after generations may have restarted, when a database was restored from a backup. */
@@ -90,13 +88,23 @@ export class AnswerCache {
   }
 
   /** @param state the tenant's state, read for this request */
-  async #find(key: string, state: TenantState, now: number): Promise<PreparedAnswer | undefined> {
+  #find(key: string, state: TenantState, now: number): PreparedAnswer | undefined {
     const known = this.#entries.get(key);
-    if (known !== undefined && isSame(known.state, state) && known.from <= now && now < known.until) {
-      this.#entries.delete(key);
-      this.#entries.set(key, known);
-      return known.answer;
-    }
+    if (known === undefined || !isSame(known.state, state) || now < known.from || now >= known.until) return undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, known);
+    return known.answer;
+  }
+
+  /** Waits for an equal request that is in progress, or loads the answer. */
+  async #awaitOther(question: Question, state: TenantState | undefined): Promise<PreparedAnswer> {
+    const found = state === undefined ? undefined : await this.#joinLoading(question, state);
+    if (found === undefined) return this.#missed(question);
+    this.#hits += 1;
+    return found;
+  }
+
+  async #joinLoading({ key, now }: Question, state: TenantState): Promise<PreparedAnswer | undefined> {
     // An answer that began before this request may miss later commits. Any that begins after `state` was read does not.
     const epoch = this.#epoch;
     for (;;) {
@@ -104,9 +112,14 @@ export class AnswerCache {
       if (loading === undefined) return undefined;
       const loaded = await loading.catch(() => undefined);
       if (loaded?.state === undefined || this.#epoch !== epoch) return undefined;
-      if (isAtLeast(loaded.state, state) && now < loaded.until) return loaded.answer;
+      if (isAtLeast(loaded.state, state) && now.getTime() < loaded.until) return loaded.answer;
       if (this.#loading.get(key) === loading) return undefined;
     }
+  }
+
+  #missed(question: Question): Promise<PreparedAnswer> {
+    this.#misses += 1;
+    return this.#load(question);
   }
 
   async #load({ key, now, load }: Question): Promise<PreparedAnswer> {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type HoldSecret, PreparedAnswer } from "./prepared-answer.ts";
 
@@ -18,13 +19,17 @@ describe("a prepared answer", () => {
     expect(contentOf(answer)).toEqual(contentOf(answer));
   });
 
-  test("reveals each secret when it is sent, and not before", () => {
+  test("reveals each secret once in a turn of the event loop in which it is sent, and not before", async () => {
     let revealed = 0;
     const reveal = () => `token ${++revealed}`;
     const answer = PreparedAnswer.of((hold) => ({ body: [hold("a", reveal), hold("a", reveal)] }));
     expect(answer.hasSecrets).toBe(true);
     expect(revealed).toBe(0);
+    const joined = PreparedAnswer.joined([Buffer.from("["), answer, Buffer.from("]")]);
     expect(contentOf(answer)).toEqual(["token 1", "token 1"]);
+    expect(contentOf(joined)).toEqual([["token 1", "token 1"]]);
+    await turn();
+    expect(contentOf(joined)).toEqual([["token 2", "token 2"]]);
     expect(contentOf(answer)).toEqual(["token 2", "token 2"]);
   });
 

@@ -1,5 +1,6 @@
 /** JSON that was serialized before it is sent, without its secrets. */
 import { randomBytes } from "node:crypto";
+import { forgetAfterTurn } from "./concurrency/after-turn.ts";
 
 /** Content encodings in which an answer can be sent. */
 export type ContentEncoding = "br" | "gzip";
@@ -17,11 +18,37 @@ export type HoldSecret = (key: string, reveal: () => string) => string;
 const marker = randomBytes(16).toString("hex");
 const markers = new RegExp(`${marker}:(\\d+);`);
 
+/**
+ * A secret of answers. All answers that are sent in one turn of the event loop share its plain text, because decrypting
+ * it costs more than the rest of a cached answer. No plain text outlives the turn.
+ */
+class HeldSecret {
+  readonly #reveal: () => string;
+  #json: Buffer | undefined;
+
+  constructor(reveal: () => string) {
+    this.#reveal = reveal;
+  }
+
+  /** The text as a part of a JSON string. */
+  get json(): Buffer {
+    if (this.#json === undefined) {
+      this.#json = Buffer.from(JSON.stringify(this.#reveal()).slice(1, -1));
+      forgetAfterTurn(this);
+    }
+    return this.#json;
+  }
+
+  forget(): void {
+    this.#json = undefined;
+  }
+}
+
 /** The place of a secret in the content. */
 interface SecretPlace {
   /** The number of bytes before it. */
   readonly at: number;
-  /** The index in `#reveals`. */
+  /** The index in `#secrets`. */
   readonly secret: number;
 }
 
@@ -38,24 +65,26 @@ export class PreparedAnswer {
   /** The content in UTF-8, without the secrets. */
   readonly #bytes: Buffer;
   readonly #places: readonly SecretPlace[];
-  readonly #reveals: readonly (() => string)[];
+  readonly #secrets: readonly HeldSecret[];
   #encoded: Map<ContentEncoding, Buffer> | undefined;
+  /** The content with its secrets, until the end of the turn of the event loop. */
+  #content: Buffer | undefined;
 
   private constructor(
     bytes: Buffer,
     places: readonly SecretPlace[],
-    reveals: readonly (() => string)[],
+    secrets: readonly HeldSecret[],
     version: number | undefined,
   ) {
     this.version = version;
     this.#bytes = bytes;
     this.#places = places;
-    this.#reveals = reveals;
+    this.#secrets = secrets;
   }
 
-  static #ofText(text: string, reveals: readonly (() => string)[], version: number | undefined): PreparedAnswer {
+  static #ofText(text: string, secrets: readonly HeldSecret[], version: number | undefined): PreparedAnswer {
     // Splitting by a group keeps the group's matches, so every other piece is the index of a secret.
-    const pieces = reveals.length === 0 ? [text] : text.split(markers);
+    const pieces = secrets.length === 0 ? [text] : text.split(markers);
     const places: SecretPlace[] = [];
     let end = 0;
     for (const [index, piece] of pieces.entries()) {
@@ -66,26 +95,25 @@ export class PreparedAnswer {
     const bytes = Buffer.allocUnsafeSlow(end);
     let written = 0;
     for (const [index, piece] of pieces.entries()) if (index % 2 === 0) written += bytes.write(piece, written);
-    return new PreparedAnswer(bytes, places, reveals, version);
+    return new PreparedAnswer(bytes, places, secrets, version);
   }
 
   /** @param present returns the body, with held secrets in the places of secrets */
   static of(present: (hold: HoldSecret) => { readonly body: unknown; readonly version?: number }): PreparedAnswer {
-    const reveals: (() => string)[] = [];
+    const secrets: HeldSecret[] = [];
     const places = new Map<string, string>();
     const { body, version } = present((key, reveal) => {
       const known = places.get(key);
       if (known !== undefined) return known;
-      const place = `${marker}:${reveals.push(reveal) - 1};`;
+      const place = `${marker}:${secrets.push(new HeldSecret(reveal)) - 1};`;
       places.set(key, place);
       return place;
     });
-    return PreparedAnswer.#ofText(JSON.stringify(body), reveals, version);
+    return PreparedAnswer.#ofText(JSON.stringify(body), secrets, version);
   }
 
   /**
-   * Joins pieces of JSON. A secret of an answer that occurs several times among the pieces is revealed once for each
-   * reply.
+   * Joins pieces of JSON.
    *
    * @param version of a record
    */
@@ -94,8 +122,8 @@ export class PreparedAnswer {
     for (const piece of pieces) length += piece instanceof PreparedAnswer ? piece.#bytes.length : piece.length;
     const bytes = Buffer.allocUnsafeSlow(length);
     const places: SecretPlace[] = [];
-    const reveals: (() => string)[] = [];
-    /** The index of an answer's first secret in `reveals`. */
+    const secrets: HeldSecret[] = [];
+    /** The index of an answer's first secret in `secrets`. */
     const firstSecrets = new Map<PreparedAnswer, number>();
     let written = 0;
     for (const piece of pieces) {
@@ -106,33 +134,46 @@ export class PreparedAnswer {
       if (piece.#places.length > 0) {
         let first = firstSecrets.get(piece);
         if (first === undefined) {
-          first = reveals.length;
+          first = secrets.length;
           firstSecrets.set(piece, first);
-          reveals.push(...piece.#reveals);
+          secrets.push(...piece.#secrets);
         }
         for (const { at, secret } of piece.#places) places.push({ at: written + at, secret: first + secret });
       }
       written += piece.#bytes.copy(bytes, written);
     }
-    return new PreparedAnswer(bytes, places, reveals, version);
+    return new PreparedAnswer(bytes, places, secrets, version);
   }
 
   get hasSecrets(): boolean {
-    return this.#reveals.length > 0;
+    return this.#secrets.length > 0;
   }
 
   /** The memory that the answer takes, in bytes. That of secrets was measured in V8's heap. */
   get size(): number {
-    let size = bytesOf(this.#bytes) + this.#places.length * 50 + this.#reveals.length * 1_000;
+    let size = bytesOf(this.#bytes) + this.#places.length * 50 + this.#secrets.length * 1_000;
     for (const encoded of this.#encoded?.values() ?? []) size += bytesOf(encoded);
     return size;
   }
 
-  /** The whole content, with its secrets in plain text. */
+  /** The whole content, with its secrets in plain text. Do not retain it beyond the turn of the event loop. */
   content(): Buffer {
     if (this.#places.length === 0) return this.#bytes;
-    const secrets = this.#reveals.map((reveal) => Buffer.from(JSON.stringify(reveal()).slice(1, -1)));
-    const length = this.#places.reduce((sum, { secret }) => sum + (secrets[secret]?.length ?? 0), this.#bytes.length);
+    if (this.#content === undefined) {
+      this.#content = this.#withSecrets();
+      forgetAfterTurn(this);
+    }
+    return this.#content;
+  }
+
+  forget(): void {
+    this.#content = undefined;
+  }
+
+  #withSecrets(): Buffer {
+    const secrets = this.#secrets.map(({ json }) => json);
+    let length = this.#bytes.length;
+    for (const { secret } of this.#places) length += secrets[secret]?.length ?? 0;
     const content = Buffer.allocUnsafe(length);
     let start = 0;
     let written = 0;

@@ -91,7 +91,9 @@ async function compare({ questions, keys }: Place, from: number, count: number):
     const key = keys[Math.floor(index / questions.length) % keys.length];
     const expected = shownBy(await uncached.client(key).get(path));
     for (const server of replicas) {
-      expect({ path, ...shownBy(await server.client(key).get(path)) }).toEqual({ path, ...expected });
+      // Requests in one turn of the event loop share the check, the records that are read, and decrypted secrets.
+      const replies = await Promise.all([1, 2].map(() => server.client(key).get(path)));
+      for (const reply of replies) expect({ path, ...shownBy(reply) }).toEqual({ path, ...expected });
       await server.runner.pages?.settled();
     }
   }

@@ -114,25 +114,25 @@ const selectPage = statement<ResourceRow, []>(
   `SELECT ${columns} FROM ${pageIds}
    JOIN resources AS item ON item.tenant_id = current_tenant() AND item.id = page.id ORDER BY page.place`,
 );
-const selectPageAddresses = statement<Omit<AddressJson, "protocols"> & { readonly resource_id: string }, []>(
+/** An address that uses a protocol, or none, with the position of the protocol in it. */
+type AddressUse = readonly [
+  resourceId: string,
+  id: string,
+  address: string,
+  isIp: boolean,
+  answersWithin: AddressJson["answers_within"],
+  position: number | null,
+];
+/** Addresses by the protocol that they use, so that no index is searched twice. */
+const selectPageAddresses = statement<{ readonly protocol: Protocol | null; readonly uses: readonly AddressUse[] }, []>(
   "lists.resource_addresses",
-  `SELECT address.resource_id, address.id, address.address, address.is_ip, address.answers_within
-   FROM ${pageIds}
-   JOIN addresses AS address ON address.tenant_id = current_tenant() AND address.resource_id = page.id
-   ORDER BY address.id`,
-);
-/** `positions` has the position of the protocol in each address. */
-const selectPageProtocols = statement<
-  { readonly protocol: Protocol; readonly positions: Readonly<Record<string, number>> },
-  []
->(
-  "lists.resource_protocols",
   `SELECT (SELECT ${protocolJson("protocol")} FROM protocols AS protocol
            WHERE protocol.tenant_id = current_tenant() AND protocol.id = used.protocol_id) AS protocol,
-          json_object_agg(used.address_id, used.position) AS positions
+          json_agg(json_build_array(address.resource_id, address.id, address.address, address.is_ip,
+                                    address.answers_within, used.position)) AS uses
    FROM ${pageIds}
    JOIN addresses AS address ON address.tenant_id = current_tenant() AND address.resource_id = page.id
-   JOIN address_protocols AS used ON used.tenant_id = current_tenant() AND used.address_id = address.id
+   LEFT JOIN address_protocols AS used ON used.tenant_id = current_tenant() AND used.address_id = address.id
    GROUP BY used.protocol_id`,
 );
 /** `priorities` has the priority of the gateway in each resource. */
@@ -294,40 +294,60 @@ export async function readResources(
 
 /** Reads the resources whose ids are in the setting `app.page`. */
 async function readPage(tx: TenantTx, withToken: boolean): Promise<WholeResourceRow[]> {
-  const [rows, addresses, protocols, gateways] = await Promise.all([
+  const [rows, uses, gateways] = await Promise.all([
     tx.query(selectPage),
     tx.query(selectPageAddresses),
-    tx.query(selectPageProtocols),
     tx.query(withToken ? selectGatewaysOfPage.withToken : selectGatewaysOfPage.withoutToken),
   ]);
-  const protocolsOf = inOrder(protocols.map(({ protocol, positions }) => [protocol, positions]));
-  const gatewaysOf = inOrder(gateways.map(({ gateway, priorities }) => [gateway, priorities]));
-  const addressesOf = new Map<string, AddressJson[]>();
-  for (const { resource_id: id, ...address } of addresses) {
-    const whole = { ...address, protocols: protocolsOf(address.id) };
-    const known = addressesOf.get(id);
-    if (known === undefined) addressesOf.set(id, [whole]);
-    else known.push(whole);
+  const addressesOf = addressesByResource(uses);
+  const gatewaysOf = new PlacedItems<GatewayJson>();
+  for (const { gateway, priorities } of gateways) {
+    for (const id in priorities) gatewaysOf.add(id, gateway, priorities[id] ?? 0);
   }
-  return rows.map((row) => ({ ...row, addresses: addressesOf.get(row.id) ?? [], gateways: gatewaysOf(row.id) }));
+  return rows.map((row) => ({
+    ...row,
+    addresses: addressesOf.get(row.id) ?? [],
+    gateways: gatewaysOf.of(row.id),
+  }));
 }
 
-/**
- * @param places each item with its place in the lists of its owners, by the owner's id
- * @returns a function that returns the items of an owner in the order of their places
- */
-function inOrder<Item>(
-  places: readonly (readonly [Item, Readonly<Record<string, number>>])[],
-): (owner: string) => Item[] {
-  const lists = new Map<string, { readonly item: Item; readonly place: number }[]>();
-  for (const [item, placeIn] of places) {
-    for (const [owner, place] of Object.entries(placeIn)) {
-      const list = lists.get(owner);
-      if (list === undefined) lists.set(owner, [{ item, place }]);
-      else list.push({ item, place });
+function addressesByResource(
+  groups: readonly { readonly protocol: Protocol | null; readonly uses: readonly AddressUse[] }[],
+): ReadonlyMap<string, AddressJson[]> {
+  const protocolsOf = new PlacedItems<Protocol>();
+  const known = new Map<string, AddressUse>();
+  for (const { protocol, uses } of groups) {
+    for (const use of uses) {
+      const [, id, , , , position] = use;
+      known.set(id, use);
+      if (protocol !== null) protocolsOf.add(id, protocol, position ?? 0);
     }
   }
-  return (owner) => (lists.get(owner) ?? []).sort((a, b) => a.place - b.place).map(({ item }) => item);
+  const addressesOf = new Map<string, AddressJson[]>();
+  for (const [resourceId, id, address, is_ip, answers_within] of known.values()) {
+    const whole = { id, address, is_ip, answers_within, protocols: protocolsOf.of(id) };
+    const others = addressesOf.get(resourceId);
+    if (others === undefined) addressesOf.set(resourceId, [whole]);
+    else others.push(whole);
+  }
+  for (const addresses of addressesOf.values()) addresses.sort((a, b) => (a.id < b.id ? -1 : 1));
+  return addressesOf;
+}
+
+/** Items with their places in the lists of owners. */
+class PlacedItems<Item> {
+  readonly #lists = new Map<string, { readonly item: Item; readonly place: number }[]>();
+
+  add(owner: string, item: Item, place: number): void {
+    const list = this.#lists.get(owner);
+    if (list === undefined) this.#lists.set(owner, [{ item, place }]);
+    else list.push({ item, place });
+  }
+
+  /** The items of an owner in the order of their places. */
+  of(owner: string): Item[] {
+    return (this.#lists.get(owner) ?? []).sort((a, b) => a.place - b.place).map(({ item }) => item);
+  }
 }
 
 /** @throws AppError name_taken */

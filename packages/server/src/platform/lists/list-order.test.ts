@@ -5,14 +5,9 @@ import { ListOrder, nameSeparator } from "./list-order.ts";
 const pause = () => Promise.resolve();
 const idOf = (number: number) => Buffer.from(number.toString(16).padStart(32, "0"), "hex");
 
-function orderOf(names: readonly string[], perChunk: number): Promise<ListOrder | undefined> {
-  const chunks = [];
-  for (let from = 0; from < names.length; from += perChunk) {
-    const part = names.slice(from, from + perChunk);
-    const ids = Buffer.concat(part.map((_, index) => idOf(from + index)));
-    chunks.push({ ids, names: part.join(nameSeparator) });
-  }
-  return ListOrder.of(1, chunks, pause);
+function orderOf(names: readonly string[]): Promise<ListOrder | undefined> {
+  const ids = Buffer.concat(names.map((_, index) => idOf(index)));
+  return ListOrder.of(1, ids, Buffer.from(names.join(nameSeparator)), pause);
 }
 
 function numbersIn(ids: Buffer): number[] {
@@ -24,13 +19,15 @@ test("finds the names that contain a part, with their number", async () => {
   const asked = fc.record({
     names: fc.array(name, { maxLength: 20 }),
     part: fc.string({ unit: fc.constantFrom("a", "b"), minLength: 1, maxLength: 3 }),
-    perChunk: fc.integer({ min: 1, max: 7 }),
+    /** Longer lists are searched in several chunks. */
+    repeated: fc.constantFrom(1, 1, 1, 1, 500),
     offset: fc.nat(8),
     limit: fc.integer({ min: 1, max: 5 }),
   });
   await fc.assert(
-    fc.asyncProperty(asked, async ({ names, part, perChunk, offset, limit }) => {
-      const order = await orderOf(names, perChunk);
+    fc.asyncProperty(asked, async ({ names: some, part, repeated, offset, limit }) => {
+      const names = Array.from({ length: repeated }, () => some).flat();
+      const order = await orderOf(names);
       const matching = names.flatMap((text, number) => (text.includes(part) ? [number] : []));
       const found = order?.search(part, offset, limit);
       expect(found && { total: found.total, numbers: numbersIn(found.ids) }).toEqual({
@@ -48,11 +45,14 @@ test.each([
   [5, 5, []],
   [9_000, 5, []],
 ])("returns the page at offset %i with a limit of %i", async (offset, limit, expected) => {
-  const order = await orderOf(["a", "b", "c", "d", "e"], 2);
+  const order = await orderOf(["a", "b", "c", "d", "e"]);
   const page = order?.page(offset, limit);
   expect(page && { total: page.total, numbers: numbersIn(page.ids) }).toEqual({ total: 5, numbers: expected });
 });
 
 test("is not searched if a name contains the separator", async () => {
-  expect(await orderOf(["a", `b${nameSeparator}c`], 2)).toBeUndefined();
+  for (const place of [0, 4_094, 4_095, 4_096, 5_000]) {
+    const names = Array.from({ length: 5_001 }, (_, index) => (index === place ? `b${nameSeparator}c` : "a"));
+    expect(await orderOf(names)).toBeUndefined();
+  }
 });

@@ -1,12 +1,5 @@
 /** The ids of a whole list in one order, and optionally the names by which they are searched. */
 
-/** Ids, 16 bytes each, with their names. */
-export interface OrderChunk {
-  readonly ids: Buffer;
-  /** The names in lower case, separated by `nameSeparator`; null if the order is not searched. */
-  readonly names: string | null;
-}
-
 /** The part of a list that a page shows. */
 export interface OrderedPage {
   /** 16 bytes each. */
@@ -25,6 +18,9 @@ interface NameChunk {
 
 /** Separates names. No readable name contains it. */
 export const nameSeparator = "\u0001";
+const separatorByte = 1;
+/** Names that are searched at once. Few enough that a chunk does not block the event loop. */
+const namesPerChunk = 4_096;
 
 export class ListOrder {
   readonly generation: number;
@@ -38,30 +34,36 @@ export class ListOrder {
   }
 
   /**
+   * @param ids 16 bytes each
+   * @param names in lower case and in UTF-8, separated by `nameSeparator`; undefined if the order is not searched
    * @param pause waits until other work has had its turn
    * @returns undefined if a name contains the separator
    */
   static async of(
     generation: number,
-    chunks: readonly OrderChunk[],
+    ids: Buffer,
+    names: Buffer | undefined,
     pause: () => Promise<unknown>,
   ): Promise<ListOrder | undefined> {
-    const names: NameChunk[] = [];
-    let first = 0;
-    for (const { ids, names: text } of chunks) {
-      const count = ids.length / 16;
-      if (text !== null) {
-        const ends = endsOf(text, count);
-        if (ends === undefined) return undefined;
-        // V8 needs two bytes for each character of other texts.
-        const bytesEach = /^[\0-\xff]*$/.test(text) ? 1 : 2;
-        names.push({ text, ends, first, bytes: text.length * bytesEach + ends.byteLength });
-      }
-      first += count;
+    if (names === undefined) return new ListOrder(generation, ids, undefined);
+    const count = ids.length / 16;
+    const chunks: NameChunk[] = [];
+    let start = 0;
+    for (let first = 0; first < count; first += namesPerChunk) {
+      const expected = Math.min(namesPerChunk, count - first);
+      const end = endOfNames(names, start, expected);
+      const text = names.toString("utf8", start, end);
+      const ends = endsOf(text, expected);
+      if (ends === undefined) return undefined;
+      // V8 needs two bytes for each character of other texts.
+      const bytesEach = text.length === end - start ? 1 : 2;
+      chunks.push({ text, ends, first, bytes: text.length * bytesEach + ends.byteLength });
+      start = end + 1;
       await pause();
     }
-    const isSearched = names.length === chunks.length;
-    return new ListOrder(generation, Buffer.concat(chunks.map(({ ids }) => ids)), isSearched ? names : undefined);
+    // Too many separators.
+    if (count > 0 && start !== names.length + 1) return undefined;
+    return new ListOrder(generation, ids, chunks);
   }
 
   get length(): number {
@@ -99,6 +101,16 @@ export class ListOrder {
     for (const [index, place] of places.entries()) this.#ids.copy(ids, index * 16, place * 16, place * 16 + 16);
     return { ids, total };
   }
+}
+
+/** The position after a number of names. */
+function endOfNames(names: Buffer, start: number, count: number): number {
+  let end = start - 1;
+  for (let index = 0; index < count; index += 1) {
+    end = names.indexOf(separatorByte, end + 1);
+    if (end < 0) return names.length;
+  }
+  return end;
 }
 
 /** Returns undefined if the text does not have this number of names. */

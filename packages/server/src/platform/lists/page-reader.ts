@@ -62,7 +62,7 @@ interface RecordBatch {
 const maxBatch = 32;
 
 /** The part of the capacity for orders. The rest is for records. */
-const partForOrders = 0.35;
+const partForOrders = 0.25;
 
 export class PageReader {
   readonly #database: Database;

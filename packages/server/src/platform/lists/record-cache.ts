@@ -34,7 +34,7 @@ const partBytes = 8;
 /** The most tables. */
 const maxTables = 1_000;
 /** The part of the capacity that the shared parts of all tables can use. */
-const largestShare = 1 / 8;
+const largestShare = 1 / 16;
 /** The memory of an entry of a map and of its key, in bytes. */
 const entryBytes = 40;
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /**
@@ -52,7 +52,7 @@ export function isWholeToken(text: string, prefix: string): boolean {
 
 /** The SHA-256 of a token. A fast hash is enough, because 256 random bits rule out dictionary attacks. */
 export function hashToken(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return hash("sha256", text, "buffer");
 }
 
 /** The first characters of a token, which can be shown to identify it. */
