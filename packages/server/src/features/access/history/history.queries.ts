@@ -66,14 +66,19 @@ const selectAt = statement<HistoryRow, [tenantId: string, generation: number]>(
 /**
  * Versions travel as JSON: PostgreSQL estimates the same number of rows for every list, so it soon keeps one plan. With
  * arrays it would plan each execution.
+ *
+ * The tenant's id is read from a row, so that PostgreSQL plans for an average tenant. With statistics from before a
+ * tenant was filled, it would expect no version of the tenant, choose the index of generations, and read all versions
+ * of the tenant for each row.
  */
 const insertingVersions = `INSERT INTO access_history (tenant_id, kind, record, generation, first_generation, facts)
    SELECT $1, version.kind, version.record, $2, coalesce((
        SELECT earlier.first_generation FROM access_history AS earlier
-       WHERE earlier.tenant_id = $1 AND earlier.kind = version.kind AND earlier.record = version.record
+       WHERE earlier.tenant_id = owner.id AND earlier.kind = version.kind AND earlier.record = version.record
        ORDER BY earlier.generation DESC LIMIT 1
      ), $2), version.facts
-   FROM json_to_recordset($3::json) AS version (kind text, record text, facts json)`;
+   FROM tenants AS owner, json_to_recordset($3::json) AS version (kind text, record text, facts json)
+   WHERE owner.id = $1`;
 
 const insertVersions = statement<never, [tenantId: string, generation: number, versions: string]>(
   "access.insert_history",
