@@ -52,11 +52,13 @@ const delays = monitorEventLoopDelay({ resolution: resolutionMs });
 delays.enable();
 const profiler = new Session();
 profiler.connect();
-const stretches = meterStretches();
+/** Metering wakes the event loop every millisecond, so it starts with the first request for it. */
+let stretches: (() => object) | undefined;
 /**
  * Answers with the longest block of the event loop since the last request, in milliseconds. `/profile/start` and
  * `/profile/stop` begin and end a CPU profile, with which `/profile/stop` answers. `/memory` answers with the parts of
- * the memory as Node.js reports them, and `/stretches` with the longest stretches since the last request.
+ * the memory as Node.js reports them, and `/stretches` with the longest stretches since the last request. The first
+ * request for stretches starts the meter.
  */
 const blocks = createServer(async ({ url: route }, response) => {
   if (route === "/profile/start") {
@@ -68,6 +70,7 @@ const blocks = createServer(async ({ url: route }, response) => {
   } else if (route === "/memory") {
     response.end(JSON.stringify(process.memoryUsage()));
   } else if (route === "/stretches") {
+    stretches ??= meterStretches();
     response.end(JSON.stringify(stretches()));
   } else {
     response.end(String(Math.max(0, delays.max / 1e6 - resolutionMs)));

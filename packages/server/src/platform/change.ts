@@ -36,6 +36,14 @@ export interface Origin {
   readonly reverts?: string | undefined;
 }
 
+/** A change that a command recorded. */
+export interface RecordedChange {
+  /** The id of its audit entry. */
+  readonly id: string;
+  readonly origin: Origin;
+  readonly change: Change;
+}
+
 /**
  * Characters that change the direction of the text around them (Unicode Standard Annex 9). In a name, they make another
  * name visible than the one that is compared.

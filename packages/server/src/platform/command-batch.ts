@@ -2,7 +2,7 @@
 import type { ErrorCode } from "@gatehouse/contract/errors";
 import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "./app-error.ts";
-import { type Change, type Origin, requireReadableName } from "./change.ts";
+import { type Change, type Origin, type RecordedChange, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import type { Database } from "./db/database.ts";
 import { isStatementTimeout } from "./db/database-errors.ts";
@@ -19,14 +19,6 @@ import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
  * seconds.
  */
 const maxHoldMs = 8_000;
-
-/** A change that a command recorded. */
-export interface RecordedChange {
-  /** The id of its audit entry. */
-  readonly id: string;
-  readonly origin: Origin;
-  readonly change: Change;
-}
 
 export interface BatchOptions {
   readonly tx: TenantTx;

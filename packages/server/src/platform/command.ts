@@ -1,14 +1,14 @@
 /** The only way to change data: a transaction with its audit entry, its outbox entry and its stored reply. */
-import { finish as finishWork } from "@gatehouse/policy/work";
+import { finish as finishWork, type Work } from "@gatehouse/policy/work";
 import type { AnswerCache } from "./answer-cache.ts";
-import { appendToRecord, type SerializedEntries, serializeEntries, storeEarlyEntries } from "./audit/audit.queries.ts";
+import { appendToRecord, type StoredEntries, storeEarlyEntries } from "./audit/audit.queries.ts";
 import type { AuditKeys } from "./audit/audit-keys.ts";
-import { newEntry } from "./audit/entry.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
 import type { HeadGuard } from "./audit/head-guard.ts";
-import { type Change, type Origin, requireReadableName } from "./change.ts";
+import { type Change, type Origin, type RecordedChange, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
-import { CommandBatch, type RecordedChange } from "./command-batch.ts";
+import { CommandBatch } from "./command-batch.ts";
+import { allSettled } from "./concurrency/all-settled.ts";
 import type { TenantPace } from "./concurrency/tenant-pace.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import type { Evaluator } from "./evaluation/evaluator.ts";
@@ -154,7 +154,7 @@ export function runBatch(
   );
 }
 
-/** So few entries are serialized at once. */
+/** So few entries are serialized at once, after the evaluation. More entries are stored during the evaluation. */
 const fewEntries = 8;
 
 interface Recording {
@@ -181,7 +181,7 @@ async function runRecorded(
     storesLateEffect = false,
   } = command;
   const impact = changesAccess ? await runner.ledger.open(tenantId) : undefined;
-  let entries: SerializedEntries | undefined;
+  let entries: StoredEntries | undefined;
   let entryCount = 0;
   let effect: EvaluatedImpact | undefined;
 
@@ -196,13 +196,8 @@ async function runRecorded(
     }
     // Both queries are sent at once and run in sequence. If the lock fails, the second query fails too and is awaited:
     // nothing may be sent after the transaction has ended.
-    const [held, performed] = await Promise.allSettled([
-      holdTenant(transaction, tenantId, false),
-      performOnce(transaction),
-    ]);
-    if (held.status === "rejected") throw held.reason;
-    if (performed.status === "rejected") throw performed.reason;
-    return performed.value;
+    const [, performed] = await allSettled([holdTenant(transaction, tenantId, false), performOnce(transaction)]);
+    return performed;
   };
 
   const performOnce = async (transaction: Transaction): Promise<Outcome & Replayed> => {
@@ -234,19 +229,20 @@ async function runRecorded(
     entryCount = recorded.length;
     const changes = recorded.map(({ change }) => change);
     const concerned = concernsAccess(changes);
-    if (concerned) {
+    const evaluate = async (): Promise<EvaluatedImpact | undefined> => {
+      if (!concerned) return undefined;
       if (impact === undefined) throw new Error(`${origin.operation} changes access without declaring changesAccess`);
-      if (announced === undefined) effect = await impact.evaluate(tx, changes, origin.reason);
-      else {
-        requireSameRecords(announced.created, changes);
-        effect = await (await announced.evaluation)(origin.reason);
-      }
+      if (announced === undefined) return impact.evaluate(tx, changes, origin.reason);
+      requireSameRecords(announced.created, changes);
+      return (await announced.evaluation)(origin.reason);
+    };
+    if (recorded.length <= fewEntries) {
+      effect = await evaluate();
+      entries = await storeEarlyEntries(tx, origin, recorded, finishWork);
+    } else {
+      const perform = <Result>(work: Work<Result>) => runner.evaluator.decide(tenantId, work);
+      [effect, entries] = await allSettled([evaluate(), storeEarlyEntries(tx, origin, recorded, perform)]);
     }
-    const authored = recorded.map(({ id, origin: author, change }) => newEntry(id, author, change));
-    const serializing = serializeEntries(authored);
-    entries =
-      authored.length <= fewEntries ? finishWork(serializing) : await runner.evaluator.decide(tenantId, serializing);
-    await storeEarlyEntries(tx, origin, entries);
     return concerned ? { ...outcome, event: first.id } : outcome;
   };
 

@@ -5,6 +5,7 @@ import { unprepared } from "../platform/db/statement.ts";
 export interface PlanNode {
   readonly "Node Type": string;
   readonly "Actual Loops": number;
+  readonly "Index Name"?: string;
   readonly "Rows Removed by Join Filter"?: number;
   readonly "Rows Removed by Filter"?: number;
   readonly Plans?: readonly PlanNode[];
@@ -13,6 +14,11 @@ export interface PlanNode {
 /** Makes the planner join as if it expected hardly any rows, until the transaction ends. */
 export const misled = unprepared<never, []>(
   "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_hashjoin', 'enable_mergejoin', 'enable_memoize']) AS name",
+);
+
+/** Makes the planner use an index of a small table, as it does if the table is large, until the transaction ends. */
+export const indexed = unprepared<never, []>(
+  "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan']) AS name",
 );
 
 /** Runs a query and returns its plan instead of its rows. */

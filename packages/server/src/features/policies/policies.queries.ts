@@ -169,7 +169,8 @@ const shown: Readonly<Record<PolicyList, string>> = {
 };
 
 // One index look-up for each policy and each name in it. As joins, PostgreSQL would choose nested loops over whole
-// tables when it underestimates them: a tenant that was just filled is not in its statistics.
+// tables when it underestimates them: a tenant that was just filled is not in its statistics. For the same reason, lists
+// take the tenant from the policy: for a parameter, PostgreSQL may choose an index that has all policies of the tenant.
 const selectLists = policyLists
   .map((list) => {
     const { table, column } = listTables[list];
@@ -177,7 +178,7 @@ const selectLists = policyLists
     return `coalesce((
        SELECT json_agg((SELECT ${shown[list]} FROM ${list} AS listed
                         WHERE listed.tenant_id = $1 AND listed.id = link.${column})${order})
-       FROM ${table} AS link WHERE link.tenant_id = $1 AND link.policy_id = item.id
+       FROM ${table} AS link WHERE link.tenant_id = item.tenant_id AND link.policy_id = item.id
      ), '[]') AS ${list}`;
   })
   .join(", ");

@@ -157,23 +157,25 @@ const selectForChange = statement<ResourceRow, [tenantId: string, id: string]>(
   `SELECT ${columns} FROM resources AS item WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE`,
 );
 // One index look-up for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole
-// tables when it underestimates them: a tenant that was just filled is not in its statistics.
+// tables when it underestimates them: a tenant that was just filled is not in its statistics. For the same reason, parts
+// take the tenant from their record: for a parameter, PostgreSQL may choose an index that has all records of the tenant.
 const selectAll = statement<ResourceSettingsRow, [tenantId: string]>(
   "resources.read_all",
   `SELECT item.id, item.name, item.type, item.description, item.load_balancing_mode AS "loadBalancingMode",
           coalesce((
             SELECT json_agg((SELECT name FROM gateways WHERE tenant_id = $1 AND id = link.gateway_id)
                             ORDER BY link.priority)
-            FROM resource_gateways AS link WHERE link.tenant_id = $1 AND link.resource_id = item.id
+            FROM resource_gateways AS link WHERE link.tenant_id = item.tenant_id AND link.resource_id = item.id
           ), '[]') AS gateways,
           coalesce((
             SELECT json_agg(json_build_object('id', address.id, 'address', address.address,
                                               'answersWithin', address.answers_within, 'protocols', coalesce((
               SELECT json_agg((SELECT name FROM protocols WHERE tenant_id = $1 AND id = link.protocol_id)
                               ORDER BY link.position)
-              FROM address_protocols AS link WHERE link.tenant_id = $1 AND link.address_id = address.id
+              FROM address_protocols AS link
+              WHERE link.tenant_id = address.tenant_id AND link.address_id = address.id
             ), '[]')))
-            FROM addresses AS address WHERE address.tenant_id = $1 AND address.resource_id = item.id
+            FROM addresses AS address WHERE address.tenant_id = item.tenant_id AND address.resource_id = item.id
           ), '[]') AS addresses
    FROM resources AS item
    WHERE item.tenant_id = $1`,

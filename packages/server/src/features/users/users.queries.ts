@@ -129,11 +129,11 @@ const selectAll = statement<UserSettingsRow, [tenantId: string]>(
           item.max_devices AS "maxDevices", item.attributes,
           coalesce((
             SELECT json_agg((SELECT name FROM groups WHERE tenant_id = $1 AND id = joined.group_id))
-            FROM group_members AS joined WHERE joined.tenant_id = $1 AND joined.user_id = item.id
+            FROM group_members AS joined WHERE joined.tenant_id = item.tenant_id AND joined.user_id = item.id
           ), '[]') AS groups,
           coalesce((
             SELECT json_agg((SELECT type FROM roles WHERE tenant_id = $1 AND id = held.role_id))
-            FROM user_roles AS held WHERE held.tenant_id = $1 AND held.user_id = item.id
+            FROM user_roles AS held WHERE held.tenant_id = item.tenant_id AND held.user_id = item.id
           ), '[]') AS roles
    FROM users AS item
    WHERE item.tenant_id = $1`,

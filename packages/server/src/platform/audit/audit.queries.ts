@@ -1,11 +1,12 @@
 import type { Work } from "@gatehouse/policy/work";
-import type { Origin } from "../change.ts";
+import type { Origin, RecordedChange } from "../change.ts";
 import type { Transaction } from "../db/database.ts";
+import { sendAhead } from "../db/send-ahead.ts";
 import { statement } from "../db/statement.ts";
 import { lockGeneration } from "../tenancy/generation.queries.ts";
 import type { TenantTx } from "../tenancy/tenant-tx.ts";
 import { detailsDomain, entryHash, hashBytes } from "./chain.ts";
-import type { Entry } from "./entry.ts";
+import { type Entry, newEntry } from "./entry.ts";
 
 /** The largest part of a record that one statement writes. The driver serializes each statement at once. */
 const largestChunk = { entries: 500, characters: 256 * 1024 };
@@ -13,10 +14,17 @@ const largestChunk = { entries: 500, characters: 256 * 1024 };
 const charactersOfUnit = 3;
 const entryCost = 250;
 
-/** The entries of a command in the form in which they are stored. */
-export interface SerializedEntries {
-  /** JSON arrays of entries, in order. */
-  readonly chunks: readonly { readonly json: string; readonly count: number }[];
+/** Some entries of a command, as a JSON array. */
+interface Chunk {
+  readonly json: string;
+  readonly count: number;
+}
+
+/** The entries of a command after all but the last chunk were stored. */
+export interface StoredEntries {
+  readonly last: Chunk;
+  /** The number of all entries. */
+  readonly total: number;
   /** The hash of each entry, in order. */
   readonly hashes: Buffer;
   /** The outbox entry, as JSON. */
@@ -113,54 +121,85 @@ function kindOf(entry: Entry): "created" | "updated" | "deleted" {
   return entry.after === undefined ? "deleted" : "updated";
 }
 
-/** Serializes and hashes the entries of a command, one by one. */
-export function* serializeEntries(entries: readonly Entry[]): Work<SerializedEntries> {
-  const chunks: { json: string; count: number }[] = [];
-  const changes: string[] = [];
-  const hashes: Buffer[] = [];
-  let rows: string[] = [];
-  let characters = 0;
-  for (const entry of entries) {
-    const { id, operation, target, before, after, reason, reverts } = entry;
-    const row = JSON.stringify({
-      id,
-      operation,
-      target_type: target.type,
-      target_id: target.id,
-      target_name: target.name,
-      before,
-      after,
-      reason,
-      reverts,
-    });
-    rows.push(row);
-    characters += row.length;
-    hashes.push(entryHash(entry));
-    changes.push(JSON.stringify({ type: target.type, id: target.id, change: kindOf(entry) }));
-    yield entryCost + row.length / charactersOfUnit;
-    if (rows.length >= largestChunk.entries || characters >= largestChunk.characters) {
-      chunks.push({ json: `[${rows.join(",")}]`, count: rows.length });
-      [rows, characters] = [[], 0];
-    }
+/** Serializes and hashes the entries of a command, chunk by chunk. */
+export class EntrySerializer {
+  readonly #recorded: readonly RecordedChange[];
+  readonly #hashes: Buffer;
+  readonly #changes: string[] = [];
+  #done = 0;
+
+  constructor(recorded: readonly RecordedChange[]) {
+    this.#recorded = recorded;
+    this.#hashes = Buffer.alloc(recorded.length * hashBytes);
   }
-  if (rows.length > 0) chunks.push({ json: `[${rows.join(",")}]`, count: rows.length });
-  return { chunks, hashes: Buffer.concat(hashes), changes: `[${changes.join(",")}]` };
+
+  get isOver(): boolean {
+    return this.#done === this.#recorded.length;
+  }
+
+  /** The next chunk. */
+  *next(): Work<Chunk> {
+    const rows: string[] = [];
+    let characters = 0;
+    while (rows.length < largestChunk.entries && characters < largestChunk.characters) {
+      const recorded = this.#recorded[this.#done];
+      if (recorded === undefined) break;
+      const entry = newEntry(recorded.id, recorded.origin, recorded.change);
+      const { id, operation, target, before, after, reason, reverts } = entry;
+      const row = JSON.stringify({
+        id,
+        operation,
+        target_type: target.type,
+        target_id: target.id,
+        target_name: target.name,
+        before,
+        after,
+        reason,
+        reverts,
+      });
+      rows.push(row);
+      characters += row.length;
+      entryHash(entry).copy(this.#hashes, this.#done * hashBytes);
+      this.#changes.push(JSON.stringify({ type: target.type, id: target.id, change: kindOf(entry) }));
+      this.#done += 1;
+      yield entryCost + row.length / charactersOfUnit;
+    }
+    return { json: `[${rows.join(",")}]`, count: rows.length };
+  }
+
+  /** All entries, of which the last chunk is to be stored. */
+  stored(last: Chunk): StoredEntries {
+    return { last, total: this.#done, hashes: this.#hashes, changes: `[${this.#changes.join(",")}]` };
+  }
 }
 
 /**
- * Stores all entries but those of the last chunk, with one statement at a time. Locks the generation first, so the
+ * Stores all entries but those of the last chunk, while the next ones are serialized. Locks the generation first, so the
  * transaction must not wait for other locks afterwards.
  *
  * @param origin the author and the request; the entries have operation and reason
+ * @param perform performs work in slices
  */
-export async function storeEarlyEntries(tx: TenantTx, origin: Origin, { chunks }: SerializedEntries): Promise<void> {
-  if (chunks.length < 2) return;
+export async function storeEarlyEntries(
+  tx: TenantTx,
+  origin: Origin,
+  recorded: readonly RecordedChange[],
+  perform: <Result>(work: Work<Result>) => Result | Promise<Result>,
+): Promise<StoredEntries> {
+  const serializer = new EntrySerializer(recorded);
+  let chunk = await perform(serializer.next());
+  if (serializer.isOver) return serializer.stored(chunk);
   await lockGeneration(tx);
   let earlier = 0;
-  for (const { json, count } of chunks.slice(0, -1)) {
-    await tx.query(insertEntries, ...commonOf(tx.tenantId, origin), json, earlier);
-    earlier += count;
-  }
+  await sendAhead(async (sent) => {
+    while (!serializer.isOver) {
+      const { json, count } = chunk;
+      await sent(tx.query(insertEntries, ...commonOf(tx.tenantId, origin), json, earlier));
+      earlier += count;
+      chunk = await perform(serializer.next());
+    }
+  });
+  return serializer.stored(chunk);
 }
 
 /**
@@ -175,16 +214,14 @@ export function appendToRecord(
   transaction: Transaction,
   tenantId: string,
   origin: Origin,
-  { chunks, hashes, changes }: SerializedEntries,
+  { last, total, hashes, changes }: StoredEntries,
   hasDetails: boolean,
 ): Promise<unknown> {
-  const total = hashes.length / hashBytes;
-  const last = chunks.at(-1);
   return transaction.query(
     appendRecord,
     ...commonOf(tenantId, origin),
-    last?.json ?? "[]",
-    total - (last?.count ?? 0),
+    last.json,
+    total - last.count,
     total,
     changes,
     origin.at.getTime(),

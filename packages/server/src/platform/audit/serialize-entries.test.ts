@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { RecordedChange } from "../change.ts";
 import { newId } from "../ids.ts";
-import { serializeEntries } from "./audit.queries.ts";
+import { EntrySerializer } from "./audit.queries.ts";
 import { entryHash } from "./chain.ts";
 import { newEntry } from "./entry.ts";
 import type { RecordLine } from "./record-lines.ts";
@@ -10,25 +11,25 @@ const origin = { actor: { type: "system", name: "Test" }, operation: "test", req
 /** About 1 ms. */
 const longestStretch = 50_000;
 
-function entries(count: number, characters: number) {
-  return Array.from({ length: count }, (_, index) =>
-    newEntry(newId(), origin, {
-      type: "group",
-      id: newId(),
-      name: `Group ${index}`,
-      after: { description: "x".repeat(characters) },
-    }),
-  );
+function recorded(count: number, characters: number): readonly RecordedChange[] {
+  return Array.from({ length: count }, (_, index) => ({
+    id: newId(),
+    origin,
+    change: { type: "group", id: newId(), name: `Group ${index}`, after: { description: "x".repeat(characters) } },
+  }));
 }
 
-function serialized(count: number, characters: number) {
-  const work = serializeEntries(entries(count, characters));
+function serialized(changes: readonly RecordedChange[]) {
+  const serializer = new EntrySerializer(changes);
   const costs: number[] = [];
-  for (;;) {
-    const step = work.next();
-    if (step.done === true) return { costs, result: step.value };
-    costs.push(step.value);
+  const chunks: { readonly json: string; readonly count: number }[] = [];
+  while (!serializer.isOver) {
+    const work = serializer.next();
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) costs.push(step.value);
+    chunks.push(step.value);
   }
+  return { costs, chunks, stored: serializer.stored(chunks.at(-1) ?? { json: "[]", count: 0 }) };
 }
 
 describe("the entries of a large command", () => {
@@ -36,31 +37,33 @@ describe("the entries of a large command", () => {
     [12_000, 300],
     [100, 20_000],
   ])("%d of %d characters are serialized in short stretches", (count, characters) => {
-    const { costs } = serialized(count, characters);
+    const { costs } = serialized(recorded(count, characters));
     expect(Math.max(...costs)).toBeLessThan(longestStretch);
     expect(costs.length).toBeGreaterThanOrEqual(count);
   });
 
   test("are stored by several statements of limited size", () => {
-    const { chunks } = serialized(3_000, 300).result;
+    const { chunks, stored } = serialized(recorded(3_000, 300));
     expect(chunks.length).toBeGreaterThan(3);
     for (const { json, count } of chunks) {
       expect(JSON.parse(json)).toHaveLength(count);
       expect(json.length).toBeLessThan(300_000);
     }
     expect(chunks.reduce((sum, { count }) => sum + count, 0)).toBe(3_000);
+    expect(stored).toMatchObject({ last: chunks.at(-1), total: 3_000 });
+    expect(stored.hashes).toHaveLength(3_000 * 32);
   });
 });
 
 test("a small command has one chunk, with the hash of each entry and a part of the outbox entry", () => {
-  const few = entries(2, 10);
-  const work = serializeEntries(few);
-  let step = work.next();
-  while (step.done !== true) step = work.next();
-  const { chunks, hashes, changes } = step.value;
+  const few = recorded(2, 10);
+  const {
+    chunks,
+    stored: { hashes, changes },
+  } = serialized(few);
   expect(chunks).toHaveLength(1);
-  expect(hashes).toEqual(Buffer.concat(few.map((entry) => entryHash(entry))));
-  expect(JSON.parse(changes)).toEqual(few.map(({ target: { type, id } }) => ({ type, id, change: "created" })));
+  expect(hashes).toEqual(Buffer.concat(few.map(({ id, change }) => entryHash(newEntry(id, origin, change)))));
+  expect(JSON.parse(changes)).toEqual(few.map(({ change: { type, id } }) => ({ type, id, change: "created" })));
 });
 
 test("an export serializes its entries in short stretches, with the text of one stretch", () => {

@@ -123,6 +123,17 @@ test("leaves others twice its own time, if they need it", () => {
   for (const pause of loop.pauses.slice(3)) expect(pause).toBeGreaterThanOrEqual(2);
 });
 
+test("pauses a few times only after others were active once", () => {
+  loop.othersMs = 1;
+  void queue.run("a", work("a", 2_000));
+  loop.turn();
+  loop.othersMs = 0;
+  loop.finish();
+  const pauses = loop.pauses.filter((ms) => ms > 0).length;
+  expect(pauses).toBeGreaterThan(0);
+  expect(pauses).toBeLessThanOrEqual(3);
+});
+
 test("does not pause while nothing else runs", () => {
   void queue.run("a", work("a", 1_000));
   loop.finish();

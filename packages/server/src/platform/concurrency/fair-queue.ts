@@ -13,8 +13,11 @@ const restShare = 2;
 /** The activity of others during a pause, in milliseconds, below which the event loop counts as free. */
 const othersMs = 0.2;
 
-/** The time for which others count as active after their last activity, in milliseconds. */
-const recentMs = 50;
+/**
+ * The time for which others count as active after their last activity, in milliseconds: about two pauses. Others that
+ * are active less often lose one slice at most each time, and need no pauses.
+ */
+const recentMs = 10;
 
 /** Units of one tenant before the next tenant's turn: about 0.5 ms. */
 const unitsInATurn = 25_000;

@@ -1,6 +1,7 @@
 /** The history of facts, and the effect of each command on access. */
 import type { EffectSummary } from "@gatehouse/contract/records/effect";
 import type { Work } from "@gatehouse/policy/work";
+import { sendAhead } from "../../../platform/db/send-ahead.ts";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 
@@ -26,7 +27,7 @@ export interface NewEffect {
   /** When the generation was locked. */
   readonly at: Date;
   readonly summary: EffectSummary;
-  /** The versions of the facts that the generation made, or the last of them; by `serializeVersions`. */
+  /** The versions of the facts that the generation made and that are not stored yet, by `storeEarlyVersions`. */
   readonly versions: string;
 }
 
@@ -65,14 +66,19 @@ const selectAt = statement<HistoryRow, [tenantId: string, generation: number]>(
 /**
  * Versions travel as JSON: PostgreSQL estimates the same number of rows for every list, so it soon keeps one plan. With
  * arrays it would plan each execution.
+ *
+ * The tenant's id is read from a row, so that PostgreSQL plans for an average tenant. With statistics from before a
+ * tenant was filled, it would expect no version of the tenant, choose the index of generations, and read all versions
+ * of the tenant for each row.
  */
 const insertingVersions = `INSERT INTO access_history (tenant_id, kind, record, generation, first_generation, facts)
    SELECT $1, version.kind, version.record, $2, coalesce((
        SELECT earlier.first_generation FROM access_history AS earlier
-       WHERE earlier.tenant_id = $1 AND earlier.kind = version.kind AND earlier.record = version.record
+       WHERE earlier.tenant_id = owner.id AND earlier.kind = version.kind AND earlier.record = version.record
        ORDER BY earlier.generation DESC LIMIT 1
      ), $2), version.facts
-   FROM json_to_recordset($3::json) AS version (kind text, record text, facts json)`;
+   FROM tenants AS owner, json_to_recordset($3::json) AS version (kind text, record text, facts json)
+   WHERE owner.id = $1`;
 
 const insertVersions = statement<never, [tenantId: string, generation: number, versions: string]>(
   "access.insert_history",
@@ -163,28 +169,57 @@ export function readHistoryAt(tx: TenantTx, generation: number): Promise<readonl
   return tx.query(selectAt, tx.tenantId, generation);
 }
 
-/** Serializes versions to JSON arrays of limited size, one by one. */
-export function* serializeVersions(versions: Iterable<HistoryVersion>): Work<readonly string[]> {
-  const chunks: string[] = [];
-  let rows: string[] = [];
-  let characters = 0;
-  for (const version of versions) {
-    const row = JSON.stringify(version);
-    rows.push(row);
-    characters += row.length;
-    yield versionCost + row.length / charactersOfUnit;
-    if (rows.length >= largestChunk.versions || characters >= largestChunk.characters) {
-      chunks.push(`[${rows.join(",")}]`);
-      [rows, characters] = [[], 0];
-    }
+/** Serializes versions to JSON arrays of limited size. */
+class VersionSerializer {
+  readonly #versions: Iterator<HistoryVersion>;
+  #next: IteratorResult<HistoryVersion>;
+
+  constructor(versions: Iterable<HistoryVersion>) {
+    this.#versions = versions[Symbol.iterator]();
+    this.#next = this.#versions.next();
   }
-  if (rows.length > 0) chunks.push(`[${rows.join(",")}]`);
-  return chunks;
+
+  get isOver(): boolean {
+    return this.#next.done === true;
+  }
+
+  *next(): Work<string> {
+    const rows: string[] = [];
+    let characters = 0;
+    while (rows.length < largestChunk.versions && characters < largestChunk.characters) {
+      if (this.#next.done === true) break;
+      const row = JSON.stringify(this.#next.value);
+      this.#next = this.#versions.next();
+      rows.push(row);
+      characters += row.length;
+      yield versionCost + row.length / charactersOfUnit;
+    }
+    return `[${rows.join(",")}]`;
+  }
 }
 
-/** Stores versions of facts, in the transaction that makes the generation and holds its lock. */
-export async function storeVersions(tx: TenantTx, generation: number, versions: string): Promise<void> {
-  await tx.query(insertVersions, tx.tenantId, generation, versions);
+/**
+ * Stores versions of facts, in the transaction that makes the generation and holds its lock, while the next ones are
+ * serialized.
+ *
+ * @param perform performs work in slices
+ * @returns the last versions, which were not stored
+ */
+export async function storeEarlyVersions(
+  tx: TenantTx,
+  generation: number,
+  versions: Iterable<HistoryVersion>,
+  perform: <Result>(work: Work<Result>) => Promise<Result>,
+): Promise<string> {
+  const serializer = new VersionSerializer(versions);
+  let chunk = await perform(serializer.next());
+  await sendAhead(async (sent) => {
+    while (!serializer.isOver) {
+      await sent(tx.query(insertVersions, tx.tenantId, generation, chunk));
+      chunk = await perform(serializer.next());
+    }
+  });
+  return chunk;
 }
 
 /** Stores an effect and versions of facts, in the transaction that makes the generation and holds its lock. */

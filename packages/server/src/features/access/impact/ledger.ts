@@ -9,6 +9,7 @@ import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
 import { entryCost, recordCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
 import type { Change } from "../../../platform/change.ts";
 import type { Clock } from "../../../platform/clock.ts";
+import { allSettled } from "../../../platform/concurrency/all-settled.ts";
 import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import type {
   AccessChange,
@@ -19,13 +20,7 @@ import type {
 } from "../../../platform/tenancy/access-ledger.ts";
 import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import {
-  countEffectsAfter,
-  readHistoryAfter,
-  serializeVersions,
-  storeEffect,
-  storeVersions,
-} from "../history/history.queries.ts";
+import { countEffectsAfter, readHistoryAfter, storeEarlyVersions, storeEffect } from "../history/history.queries.ts";
 import { changesOfHistory, versionsOf } from "../history/history.ts";
 import { storePendingEffect } from "../history/late-effects.queries.ts";
 import { type CachedModel, kindOfRows } from "../models/cached-model.ts";
@@ -99,28 +94,33 @@ export class Ledger implements AccessLedger {
     const evaluate = <Result>(work: Work<Result>) => evaluateWithin(tx, evaluator, work);
     const { before, after, changes } = await evaluate(previewed);
     const { generation } = before;
-    const comparison = new Comparison(comparingAccess(before.model, after.model, changes, anyCircumstances));
-    await evaluator.decideUpTo(tenantId, comparison.work(), unitsBeforeCommit);
-    const brokenTests = await judge({
-      before,
-      after,
-      changes,
-      overrideReason,
-      evaluate,
-      difference: () => evaluate(comparison.work()),
-    });
-    const summarizing = summaryOf(comparison, before, after, brokenTests);
-    const summarized = comparison.isOver
-      ? await evaluator.decideUpTo(tenantId, summarizing, unitsBeforeCommit)
-      : ({ stopped: true } as const);
+    const compare = async () => {
+      const comparison = new Comparison(comparingAccess(before.model, after.model, changes, anyCircumstances));
+      await evaluator.decideUpTo(tenantId, comparison.work(), unitsBeforeCommit);
+      const brokenTests = await judge({
+        before,
+        after,
+        changes,
+        overrideReason,
+        evaluate,
+        difference: () => evaluate(comparison.work()),
+      });
+      const summarizing = summaryOf(comparison, before, after, brokenTests);
+      const summarized = comparison.isOver
+        ? await evaluator.decideUpTo(tenantId, summarizing, unitsBeforeCommit)
+        : ({ stopped: true } as const);
+      return { brokenTests, summarizing, summarized };
+    };
+    // All but the last versions are stored now: the statements at the end are sent without a pause.
+    const [versions, { brokenTests, summarizing, summarized }] = await allSettled([
+      storeEarlyVersions(tx, generation + 1, versionsOf(changes), evaluate),
+      compare(),
+    ]);
     const summary = "result" in summarized ? summarized.result : pendingSummary(brokenTests);
-    const versions = await evaluate(serializeVersions(versionsOf(changes)));
-    // All but the last part are stored now: the statements at the end are sent without a pause.
-    for (const part of versions.slice(0, -1)) await storeVersions(tx, generation + 1, part);
     return {
       async write(writing) {
         await Promise.all([
-          storeEffect(writing, { generation: generation + 1, at, summary, versions: versions.at(-1) ?? "[]" }),
+          storeEffect(writing, { generation: generation + 1, at, summary, versions }),
           "stopped" in summarized ? storePendingEffect(writing, generation + 1, at) : undefined,
         ]);
       },

@@ -5,6 +5,7 @@ import { type ConfiguredKind, configuredKinds } from "@gatehouse/contract/record
 import type { Work } from "@gatehouse/policy/work";
 import { authorize } from "../../../platform/authorization/granted.ts";
 import type { Actor } from "../../../platform/change.ts";
+import { sendAhead } from "../../../platform/db/send-ahead.ts";
 import { newId } from "../../../platform/ids.ts";
 import type { SecretBox } from "../../../platform/secrets/master-key.ts";
 import type { CommandTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -304,16 +305,18 @@ class ChangeWriter {
     }
   }
 
-  /** Writes records with one statement for each part of them. */
+  /** Writes records with one statement for each part of them. PostgreSQL writes a part while the next is converted. */
   async #inParts<Item, Stored>(
     items: readonly Item[],
     stored: (item: Item) => Stored,
     write: (part: readonly Stored[]) => Promise<unknown>,
   ): Promise<void> {
-    for (let start = 0; start < items.length; start += writtenAtOnce) {
-      const part = items.slice(start, start + writtenAtOnce);
-      await write(await this.#toWrite.perform(converted(part, stored)));
-    }
+    await sendAhead(async (sent) => {
+      for (let start = 0; start < items.length; start += writtenAtOnce) {
+        const part = items.slice(start, start + writtenAtOnce);
+        await sent(write(await this.#toWrite.perform(converted(part, stored))));
+      }
+    });
   }
 
   *#addressChanges(written: readonly Written<"resource">[]): Work<readonly AddressChanges[]> {
