@@ -231,6 +231,7 @@ function composeCore(
     database,
     evaluator,
     clock,
+    guard: accessTestGuard,
     failed: (err) => log.warn({ err }, "failed to compute the access impact of a command; will retry"),
   });
   const clear = () => {
