@@ -226,6 +226,19 @@ describe("a snapshot", () => {
     expect(await storedAgain(13 * 60)).toBe(true);
   });
 
+  test("is replaced after it was loaded only if the tenant changed since", async () => {
+    await storeSnapshot();
+    const isReplaced = async (): Promise<boolean> => {
+      const before = await readFile(fileOf(tenant.id));
+      await storeSnapshot();
+      return !before.equals(await readFile(fileOf(tenant.id)));
+    };
+    expect(await isReplaced()).toBe(false);
+    await makeId("group", tenant.client);
+    expect(await isReplaced()).toBe(true);
+    expect(await isReplaced()).toBe(false);
+  });
+
   test("gives way to newer ones if all need more space than allowed", async () => {
     const others = [await server.newTenant(), await server.newTenant()];
     for (const each of others) await storeSnapshot(each);

@@ -1,5 +1,5 @@
 /** Snapshots of large tenants' models, in files. A restarted server loads a file, and reads only what changed since. */
-import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import path from "node:path";
 import type { Work } from "@gatehouse/policy/work";
 import { isUuid } from "../../../../platform/ids.ts";
@@ -41,7 +41,12 @@ export class ModelSnapshots {
     const file = this.#pathOf(tenantId);
     try {
       const snapshot = await readSnapshotChunks(readSealedFile(file, masterKey, tenantId), perform);
-      if (snapshot.state.tenantId === tenantId) return snapshot;
+      if (snapshot.state.tenantId === tenantId) {
+        // A snapshot in use is not old.
+        const now = new Date();
+        await utimes(file, now, now);
+        return snapshot;
+      }
       log.warn({ tenantId }, "ignored the model snapshot of another tenant");
     } catch (error) {
       if (isMissing(error)) return undefined;

@@ -55,7 +55,11 @@ export class StoredModels {
     const current = await this.#perform(tenantId, stored.following(changed));
     if (current === undefined) return undefined;
     // If the tenant changed since, the snapshot is replaced soon: the outbox may be cleared before the next start.
-    this.#stored.set(tenantId, { generation, at: Number.NEGATIVE_INFINITY });
+    const isCurrent = current.generation === generation;
+    this.#stored.set(tenantId, {
+      generation,
+      at: isCurrent ? this.#options.clock.elapsedMs() : Number.NEGATIVE_INFINITY,
+    });
     const changes = gateways.flatMap((facts): FactChange[] =>
       haveSameFacts(facts, current.model.gateways.get(facts.id)) ? [] : [{ kind: "gateway", facts }],
     );
