@@ -8,9 +8,9 @@ import { changesSince, reloadAbove } from "../../../platform/projection/changed-
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import type { HistoryRow } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
-import type { ModelFacts } from "./fact-pages.ts";
 import type { ChangedFacts, FactRows, PolicyPosition } from "./facts.queries.ts";
 import { EmailIndex } from "./packed/email-index.ts";
+import type { ModelFacts } from "./packed/packed-facts.ts";
 
 /** The kinds of facts by type of record. Other types do not affect decisions, or only through these types. */
 export const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {

@@ -1,7 +1,5 @@
 /** Reads all facts of a tenant of any size: in pages, so that the time of a statement does not grow with the tenant. */
-import type { CompiledDevice } from "@gatehouse/policy/model/compiled-device";
-import type { CompiledUser } from "@gatehouse/policy/model/compiled-user";
-import type { FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
+import type { FactsByKind } from "@gatehouse/policy/model/facts";
 import type { Work } from "@gatehouse/policy/work";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -13,20 +11,13 @@ import {
   readNamedFacts,
   readPolicyIds,
 } from "./facts.queries.ts";
-import { deviceFormat, userFormat } from "./packed/packed-facts.ts";
+import { deviceFormat, type ModelFacts, userFormat } from "./packed/packed-facts.ts";
 import { type PackedKind, type PageOfRows, packedKinds, packedPageStatements } from "./packed/packed-pages.queries.ts";
 import { PackedPages, PackedRecords } from "./packed/packed-records.ts";
-import { SharedTexts, sharingTexts } from "./shared-texts.ts";
+import { SharedTexts, sharingTexts } from "./packed/shared-texts.ts";
 
 /** A page takes PostgreSQL and the driver about 10 milliseconds each. */
 const defaultPageSize = { packed: 5_000, others: 1_000 };
-
-/** The facts of a model. There can be millions of users and devices, so these are packed. */
-export interface ModelFacts {
-  readonly users: PackedRecords<CompiledUser>;
-  readonly devices: PackedRecords<CompiledDevice>;
-  readonly others: Omit<TenantFacts, PackedKind>;
-}
 
 export interface FactPages {
   /** Performs work between two pages of a kind. The next page of the kind is read after the promise resolves. */

@@ -15,7 +15,7 @@ import { type FactPages, readFactPages } from "./fact-pages.ts";
 import { type GatewayLoad, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
 import { PastModels } from "./past-models.ts";
 import type { ModelSnapshots } from "./snapshots/model-snapshots.ts";
-import { StoredModels } from "./snapshots/stored-models.ts";
+import { StoredModels } from "./stored-models.ts";
 
 /**
  * The idle time after which a model is dropped, in milliseconds. It is much shorter than the retention of the outbox.

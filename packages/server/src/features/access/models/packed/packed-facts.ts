@@ -1,9 +1,17 @@
 /** The rows of packed users and devices. Their facts are equal to those that the database returns record by record. */
 import { CompiledDevice } from "@gatehouse/policy/model/compiled-device";
 import { CompiledUser } from "@gatehouse/policy/model/compiled-user";
-import type { DeviceFacts, SessionFacts, UserFacts } from "@gatehouse/policy/model/facts";
-import { SharedTexts } from "../shared-texts.ts";
-import type { RowFormat } from "./packed-records.ts";
+import type { DeviceFacts, SessionFacts, TenantFacts, UserFacts } from "@gatehouse/policy/model/facts";
+import type { PackedKind } from "./packed-pages.queries.ts";
+import type { PackedRecords, RowFormat } from "./packed-records.ts";
+import { SharedTexts } from "./shared-texts.ts";
+
+/** The facts of a model. There can be millions of users and devices, so these are packed. */
+export interface ModelFacts {
+  readonly users: PackedRecords<CompiledUser>;
+  readonly devices: PackedRecords<CompiledDevice>;
+  readonly others: Omit<TenantFacts, PackedKind>;
+}
 
 type UserRow = readonly [
   texts: readonly [id: string, email: string, firstName: string, lastName: string, status: UserFacts["status"]],

@@ -20,7 +20,7 @@ export interface Page {
 }
 
 /** The rows that a reference can tell apart within a page. */
-export const maxRowsOfPage = 8_192;
+const maxRowsOfPage = 8_192;
 /** The characters before the id in a row: `[["`. */
 const idStart = 3;
 const idLength = 36;

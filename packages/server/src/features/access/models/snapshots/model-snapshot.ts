@@ -1,11 +1,10 @@
 /** The contents of snapshots: a tenant's facts at a generation, as chunks. */
 import type { TenantFacts } from "@gatehouse/policy/model/facts";
 import type { Work } from "@gatehouse/policy/work";
-import type { ModelFacts } from "../fact-pages.ts";
-import { deviceFormat, userFormat } from "../packed/packed-facts.ts";
+import { deviceFormat, type ModelFacts, userFormat } from "../packed/packed-facts.ts";
 import type { PackedKind } from "../packed/packed-pages.queries.ts";
 import { PackedPages, PackedRecords, type Page } from "../packed/packed-records.ts";
-import { SharedTexts, sharingTexts } from "../shared-texts.ts";
+import { SharedTexts, sharingTexts } from "../packed/shared-texts.ts";
 import type { SealedChunk } from "./sealed-file.ts";
 
 /** The state of a tenant that a snapshot shows. */

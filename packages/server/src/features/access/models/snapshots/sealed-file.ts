@@ -13,7 +13,7 @@ const saltBytes = 32;
 const tagBytes = 16;
 const lengthBytes = 4;
 /** The most bytes of a chunk. */
-export const maxChunkBytes = 64 * 1_048_576;
+const maxChunkBytes = 64 * 1_048_576;
 
 export interface SealedChunk {
   readonly bytes: Buffer;

@@ -1,16 +1,16 @@
 import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Work } from "@gatehouse/policy/work";
-import type { Clock } from "../../../../platform/clock.ts";
-import type { Database } from "../../../../platform/db/database.ts";
-import type { Evaluator } from "../../../../platform/evaluation/evaluator.ts";
-import type { TenantTx } from "../../../../platform/tenancy/tenant-tx.ts";
-import { CachedModel } from "../cached-model.ts";
-import { readChangedFacts, readGatewayFacts } from "../facts.queries.ts";
-import { listingOthers } from "../model-facts.ts";
-import { PackedRecords } from "../packed/packed-records.ts";
-import type { ModelSnapshots } from "./model-snapshots.ts";
-import { readSinceGeneration } from "./snapshots.queries.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Database } from "../../../platform/db/database.ts";
+import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { CachedModel } from "./cached-model.ts";
+import { readChangedFacts, readGatewayFacts } from "./facts.queries.ts";
+import { listingOthers } from "./model-facts.ts";
+import { PackedRecords } from "./packed/packed-records.ts";
+import type { ModelSnapshots } from "./snapshots/model-snapshots.ts";
+import { readSinceGeneration } from "./snapshots/snapshots.queries.ts";
 
 /** The outbox is retained for an hour, so that a snapshot of a tenant that changes is useful for this long. */
 const changedAfterMs = 20 * 60_000;
