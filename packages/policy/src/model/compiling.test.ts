@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { finish, recordCost, referenceCost, type Work } from "../work.ts";
 import { AddressDirectory } from "./address-directory.ts";
 import type { FactChange, PolicyFacts, TenantFacts } from "./facts.ts";
-import { compile, compiling, updating } from "./model.ts";
+import { compile, compiling, type Model, update, updating } from "./model.ts";
 import { PolicyList } from "./policy-list.ts";
 import { Table } from "./table.ts";
 
@@ -88,6 +88,21 @@ test.each<[string, readonly FactChange[]]>([
   const costs = costsOf(updating(compile(facts), changes));
   expect(costs.length).toBeGreaterThan(count / 100);
   expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce);
+});
+
+test("many changes of policies give the same lists as one change after the other", () => {
+  const added = ids.slice(0, 600).map((id) => policyOf(id.replace("0199aaaa", "0199bbbb"), { allUsers: true }));
+  const changes: readonly FactChange[] = [
+    ...ids.slice(0, 300).map((id): FactChange => ({ kind: "policy", facts: policyOf(id, { name: "New" }) })),
+    ...ids.slice(200, 400).map((gone): FactChange => ({ kind: "policy", gone })),
+    ...added.map((policy): FactChange => ({ kind: "policy", facts: policy })),
+  ];
+  const before = compile({ ...facts, users: [], resources: [] });
+  const costs = costsOf(updating(before, changes));
+  expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce);
+  const listOf = ({ policies }: Model) => policies.PRIVATE.policies.map(({ facts: { id, name } }) => ({ id, name }));
+  const oneByOne = changes.reduce((model, change) => update(model, [change]), before);
+  expect(listOf(update(before, changes))).toEqual(listOf(oneByOne));
 });
 
 test("a table is merged in short steps, and keeps the order of its entries", () => {

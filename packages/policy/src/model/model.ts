@@ -1,5 +1,5 @@
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
-import { entryCost, finish, recordCost, recordsAtOnce, type Work } from "../work.ts";
+import { entriesAtOnce, entryCost, finish, recordCost, recordsAtOnce, type Work } from "../work.ts";
 import { AddressDirectory } from "./address-directory.ts";
 import { CompiledDevice } from "./compiled-device.ts";
 import { CompiledResource } from "./compiled-resource.ts";
@@ -142,29 +142,45 @@ const maxPolicyChanges = 1_000;
 
 function* recompilingPolicies({ policies }: Model, changes: readonly FactChange[]): Work<Model["policies"]> {
   const byType = new Map(policyTypes.map((type) => [type, new Map<string, PolicyFacts>()]));
+  let unpaid = 0;
   for (const [type, facts] of byType) {
-    for (const policy of policies[type].policies) facts.set(policy.facts.id, policy.facts);
-    yield facts.size * entryCost;
+    for (const policy of policies[type].policies) {
+      facts.set(policy.facts.id, policy.facts);
+      unpaid += 1;
+      if (unpaid < entriesAtOnce) continue;
+      yield unpaid * entryCost;
+      unpaid = 0;
+    }
   }
   for (const change of changes) {
-    yield entryCost;
-    if (change.kind === "policy-order") {
-      const facts = byType.get(change.type);
-      for (const id of change.ids) {
-        const policy = facts?.get(id);
-        if (policy === undefined) continue;
-        facts?.delete(id);
-        facts?.set(id, policy);
-      }
-      yield change.ids.length * entryCost;
-    } else if (change.kind === "policy") {
+    if (change.kind === "policy-order") yield* movingToEnd(byType.get(change.type), change.ids);
+    else if (change.kind === "policy") {
       if ("gone" in change) for (const facts of byType.values()) facts.delete(change.gone);
       else byType.get(change.facts.type)?.set(change.facts.id, change.facts);
     }
+    unpaid += 1;
+    if (unpaid < entriesAtOnce) continue;
+    yield unpaid * entryCost;
+    unpaid = 0;
   }
   const lists = new Map<PolicyType, PolicyList>();
   for (const [type, facts] of byType) lists.set(type, yield* PolicyList.compiling(type, [...facts.values()]));
   return policyLists((type) => lists.get(type) ?? policies[type]);
+}
+
+function* movingToEnd(facts: Map<string, PolicyFacts> | undefined, ids: readonly string[]): Work<void> {
+  let unpaid = 0;
+  for (const id of ids) {
+    const policy = facts?.get(id);
+    if (policy !== undefined) {
+      facts?.delete(id);
+      facts?.set(id, policy);
+    }
+    unpaid += 1;
+    if (unpaid < entriesAtOnce) continue;
+    yield unpaid * entryCost;
+    unpaid = 0;
+  }
 }
 
 /** The last value of each changed record of a kind; undefined for a deleted one. */
