@@ -4,6 +4,8 @@ import { nextGeneration } from "./generation.ts";
 /** The content of a table before its latest changes: a map, or a collection that needs less memory. Immutable. */
 export interface Records<Value> {
   readonly size: number;
+  /** False if most values are created when they are asked for. */
+  readonly retainsValues?: boolean;
   get(key: string): Value | undefined;
   [Symbol.iterator](): Iterator<readonly [key: string, value: Value]>;
   /**
@@ -46,6 +48,11 @@ export class Table<Value> {
 
   static ofRecords<Value>(base: Records<Value>): Table<Value> {
     return new Table(base, new Map(), base.size);
+  }
+
+  /** False if most values are created when they are asked for, so that nothing else should retain all of them. */
+  get retainsValues(): boolean {
+    return this.#base.retainsValues ?? true;
   }
 
   get(key: string): Value | undefined {

@@ -109,6 +109,10 @@ export class PackedRecords<Value> implements Records<Value> {
     return new PackedRecords(pages, format, slots, recent);
   }
 
+  get retainsValues(): boolean {
+    return this.size <= this.#recent.capacity;
+  }
+
   /** The pages, for a snapshot. */
   get pages(): readonly Page[] {
     return this.#pages;
@@ -125,14 +129,12 @@ export class PackedRecords<Value> implements Records<Value> {
   }
 
   *[Symbol.iterator](): Iterator<readonly [id: string, value: Value]> {
-    // Objects for all records are retained only if they are few.
-    const isRetained = this.size <= this.#recent.capacity;
     for (const reference of this.references()) {
       const id = this.idAt(reference);
       let value = this.#recent.get(id);
       if (value === undefined) {
         value = this.#format.decode(this.rowAt(reference));
-        if (isRetained) this.#recent.set(id, value);
+        if (this.retainsValues) this.#recent.set(id, value);
       }
       yield [id, value];
     }
