@@ -25,6 +25,8 @@ const given = await text(process.stdin);
 const postgres =
   given === "" ? await startPostgres() : { connection: JSON.parse(given), pid: undefined, stop: async () => undefined };
 const connection = { ...postgres.connection, ssl: false };
+/** Where snapshots of models are stored. By default, none are. */
+const { BENCH_MODEL_SNAPSHOTS: snapshotFolder } = process.env;
 await migrate(connection);
 // A server does this before it listens.
 warmUpRuleChecks();
@@ -38,6 +40,7 @@ const server = await compose({
   rateLimits: { perMinute: 100_000_000, authFailures: 300, shared: false },
   log: createLog("error"),
   ...(cacheMebibytes === undefined ? {} : { cacheMebibytes: Number(cacheMebibytes) }),
+  modelSnapshots: snapshotFolder === undefined ? undefined : { folder: snapshotFolder, maxBytes: 4 * 1024 ** 3 },
   consoleFolder: fileURLToPath(new URL("../../packages/console/dist", import.meta.url)),
   setUp: {
     operatorKey: undefined,
@@ -69,6 +72,10 @@ const blocks = createServer(async ({ url: route }, response) => {
     response.end(JSON.stringify((await profiler.post("Profiler.stop")).profile));
   } else if (route === "/memory") {
     response.end(JSON.stringify(process.memoryUsage()));
+  } else if (route === "/snapshots") {
+    // Normally, a background task stores them.
+    await server.tasks.get("model-snapshots")?.runNow();
+    response.end();
   } else if (route === "/stretches") {
     stretches ??= meterStretches();
     response.end(JSON.stringify(stretches()));

@@ -7,7 +7,7 @@ import { type AgentParts, type AgentSettings, composeAgents } from "./compositio
 import { composeDatabase, type DatabaseParts, type DatabaseSettings } from "./composition/compose-database.ts";
 import { composeHttp, type HttpSettings } from "./composition/compose-http.ts";
 import { composeTasks, type MailSettings, type TaskSettings } from "./composition/compose-tasks.ts";
-import { LateEffects, Ledger, ModelStore } from "./features/access/access.api.ts";
+import { LateEffects, Ledger, ModelSnapshots, ModelStore } from "./features/access/access.api.ts";
 import { accessTestGuard } from "./features/access-tests/access-tests.api.ts";
 import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
 import { type Installation, type SetUpSettings, setUpInstallation } from "./features/tenants/tenants.api.ts";
@@ -59,6 +59,8 @@ export interface ComposeOptions extends DatabaseSettings, AgentSettings, HttpSet
   readonly evaluationLimits?: EvaluationLimits;
   /** The memory that cached answers can use, in MiB. 0 disables the cache. */
   readonly cacheMebibytes?: number;
+  /** Where models of large tenants are stored, and the most bytes of all files. By default, none are stored. */
+  readonly modelSnapshots?: { readonly folder: string; readonly maxBytes: number } | undefined;
   /** When the orders of lists are cached, if not by default. */
   readonly orderThresholds?: OrderThresholds;
   /** Whether to collect metrics for Prometheus. */
@@ -195,6 +197,7 @@ function composeCore(
     evaluationLimits,
     cacheMebibytes,
     orderThresholds,
+    modelSnapshots,
     log,
   }: ComposeOptions,
   { database, follower, channel }: DatabaseParts,
@@ -215,12 +218,20 @@ function composeCore(
       ? undefined
       : new PageReader(database, generations, cacheBytes * (1 - partForAnswers), orderThresholds);
   const evaluator = new Evaluator(clock, evaluationLimits, (tenantId, ms) => pace.charge(tenantId, ms));
-  const models = new ModelStore({ database, generations, clock, evaluator });
+  const models = new ModelStore({
+    database,
+    generations,
+    clock,
+    evaluator,
+    snapshots: modelSnapshots === undefined ? undefined : new ModelSnapshots({ ...modelSnapshots, masterKey, log }),
+    failed: (err) => log.warn({ err }, "failed to delete a model snapshot"),
+  });
   const lateEffects = new LateEffects({
     runner: () => runner,
     database,
     evaluator,
     clock,
+    guard: accessTestGuard,
     failed: (err) => log.warn({ err }, "failed to compute the access impact of a command; will retry"),
   });
   const clear = () => {

@@ -44,6 +44,7 @@ test("without settings, every setting has its default", () => {
     databaseUrl: undefined,
     databasePoolSize: 10,
     cacheMemory: 64,
+    modelSnapshotSpace: 2048,
     masterKey: undefined,
     secondMasterKey: undefined,
     operatorKey: undefined,

@@ -83,6 +83,11 @@ export const settings = {
     "64",
     "Memory that cached answers and records of the API can use, in MiB. 0 disables the caches.",
   ),
+  modelSnapshotSpace: setting(
+    wholeNumber("number", 0, 1_048_576),
+    "2048",
+    "Space in the data folder for encrypted snapshots, from which large tenants load faster, in MiB. 0 stores none.",
+  ),
   masterKey: secret(
     masterKey,
     "32 bytes in base64 that encrypt stored secrets. Required with a database URL; otherwise created in the data folder.",

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemErrorCode } from "@gatehouse/embedded-postgres";
 import { warmUpRuleChecks } from "@gatehouse/policy/admission-rules/warm-up-checks";
@@ -200,6 +201,10 @@ async function composeWithMasterKey(
       },
       log,
       cacheMebibytes: config.cacheMemory,
+      modelSnapshots:
+        config.modelSnapshotSpace === 0
+          ? undefined
+          : { folder: path.join(config.dataDir, "model-snapshots"), maxBytes: config.modelSnapshotSpace * 1_048_576 },
       providerNetworks: config.providerAllowedNetworks ?? [],
       mail: mailSettings(config),
       demoPeople: config.demo ? demoSignInEmails : undefined,

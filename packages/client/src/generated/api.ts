@@ -3988,7 +3988,7 @@ export interface components {
             readonly createdAt: string;
             /** @description The reason that was given for overriding access tests. */
             readonly overrideReason?: string;
-            /** @description Whether the impact is still being computed. An expensive impact is computed after the commit; until then, all of its counts are 0 and it has no groups. `brokenTests` is always complete. */
+            /** @description Whether the impact is still being computed. An expensive impact is computed after the commit; until then, all of its counts are 0 and it has no groups. If the change gives nobody more access, tests can be added to `brokenTests` until then. */
             readonly pending?: boolean;
             readonly gained: components["schemas"]["AccessCounts"];
             readonly lost: components["schemas"]["AccessCounts"];

@@ -79,7 +79,7 @@ export const EventEffect = component(
     pending: Type.Optional(
       Type.Boolean({
         description:
-          "Whether the impact is still being computed. An expensive impact is computed after the commit; until then, all of its counts are 0 and it has no groups. `brokenTests` is always complete.",
+          "Whether the impact is still being computed. An expensive impact is computed after the commit; until then, all of its counts are 0 and it has no groups. If the change gives nobody more access, tests can be added to `brokenTests` until then.",
       }),
     ),
     ...summary,

@@ -9,9 +9,10 @@ import type { DeviceFacts, Properties, TransportProtocol } from "../model/facts.
 import { devicesByUser, usersByGroup } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
-import { finish, type Work } from "../work.ts";
+import { entriesAtOnce, entryCost, finish, type Work } from "../work.ts";
 import { type AccessEvaluation, type AccessLevel, evaluatingAccess, type VariableOverrides } from "./access-level.ts";
 import { knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
+import { allowsEveryone, usersWhoMayBeAllowed } from "./possible-subjects.ts";
 
 /** The expectation of an access test. */
 export interface AccessExpectation {
@@ -74,17 +75,31 @@ export function checkExpectation(model: Model, expectation: AccessExpectation): 
   return finish(checkingExpectation(model, expectation));
 }
 
-/** Checks an expectation, as work that can be suspended between two policies. */
-export function* checkingExpectation(model: Model, expectation: AccessExpectation): Work<CheckedExpectation> {
-  const users = usersOf(model, expectation);
+/**
+ * Checks an expectation, as work that can be suspended between two policies.
+ *
+ * @param among ids of the users who are evaluated, if the expectation is about everyone or a group
+ */
+export function* checkingExpectation(
+  model: Model,
+  expectation: AccessExpectation,
+  among?: ReadonlySet<string>,
+): Work<CheckedExpectation> {
+  const { subject } = expectation;
+  const isPart = among !== undefined && (subject.kind === "everyone" || subject.kind === "group");
+  const users = isPart ? usersAmong(model, subject, among) : usersOf(model, expectation);
   if (users === undefined) return { ...nobody, missing: "subject" };
   const target = targetOf(model, expectation.destination);
   if (target === undefined) return { ...nobody, missing: "destination" };
   const circumstances = knownCircumstances(expectation.circumstances);
+  // If everyone who is active has access, only some of them are evaluated.
+  const isUniform =
+    !isPart && expectation.expected === "denied" && target.open && allowsEveryone(model, target.resource);
+  const suspects = isPart ? undefined : yield* suspectsOf(model, expectation, target);
   const broken: BrokenExpectation[] = [];
   let asked = 0;
   let brokenCount = 0;
-  for (const { principal, overrides } of principalsOf(model, expectation, users)) {
+  for (const { principal, overrides } of principalsOf(model, expectation, suspects ?? users)) {
     asked += 1;
     const access =
       principal.isActive && target.open
@@ -93,8 +108,92 @@ export function* checkingExpectation(model: Model, expectation: AccessExpectatio
     if (access.level === (expectation.expected === "allowed" ? "always" : "never")) continue;
     brokenCount += 1;
     if (broken.length < maxBroken) broken.push(brokenBy(principal, access, expectation));
+    else if (isUniform) break;
   }
+  if (isUniform && broken.length === maxBroken) {
+    const [everyone, active] = yield* countingPrincipals(model, expectation, users);
+    return { holds: false, asked: everyone, broken, brokenCount: active };
+  }
+  if (suspects !== undefined) [asked] = yield* countingPrincipals(model, expectation, users);
   return { holds: brokenCount === 0, asked, broken, brokenCount };
+}
+
+/**
+ * The users for whom an expectation about many may not hold, if the policies show it without an evaluation of each user.
+ *
+ * @returns undefined if it may not hold for any
+ */
+function* suspectsOf(
+  model: Model,
+  { subject, expected }: AccessExpectation,
+  target: Target,
+): Work<CompiledUser[] | undefined> {
+  if (subject.kind !== "everyone" && subject.kind !== "group") return undefined;
+  if (expected === "allowed") return target.open && allowsEveryone(model, target.resource) ? [] : undefined;
+  if (!target.open) return [];
+  const ids = yield* usersWhoMayBeAllowed(model, target.resource);
+  if (ids === undefined) return undefined;
+  yield ids.size * entryCost;
+  return usersAmong(model, subject, ids);
+}
+
+type MultiUserSubject = { readonly kind: "everyone" } | { readonly kind: "group" | "user"; readonly id: string };
+
+/** The users of a group, or of any, among some. */
+function usersAmong(model: Model, subject: MultiUserSubject, ids: Iterable<string>): CompiledUser[] {
+  const users: CompiledUser[] = [];
+  for (const id of ids) {
+    const user = model.users.get(id);
+    const isAsked = subject.kind === "everyone" || user?.facts.groups.includes(subject.id) === true;
+    if (user !== undefined && isAsked) users.push(user);
+  }
+  return users;
+}
+
+type Counts = readonly [all: number, active: number];
+
+/** The numbers of principals among all users, as long as users and devices stay the same. */
+const counted = new WeakMap<
+  Model["users"],
+  { readonly devices: Model["devices"]; readonly counts: Map<string, Counts> }
+>();
+
+/** Counts the principals that an expectation is about, as work that can be suspended between some users. */
+function* countingPrincipals(
+  model: Model,
+  expectation: AccessExpectation,
+  users: Iterable<CompiledUser>,
+): Work<Counts> {
+  const { subject, device, expected } = expectation;
+  const { users: table, devices } = model;
+  const key = `${expected} ${device === "any"}`;
+  let known = counted.get(table);
+  if (known?.devices !== devices) {
+    known = { devices, counts: new Map() };
+    counted.set(table, known);
+  }
+  const before = subject.kind === "everyone" ? known.counts.get(key) : undefined;
+  if (before !== undefined) return before;
+  const owned = device === "any" ? devicesByUser(devices) : undefined;
+  let all = 0;
+  let active = 0;
+  let unpaid = 0;
+  for (const { facts } of users) {
+    unpaid += 1;
+    if (unpaid === entriesAtOnce) {
+      yield unpaid * entryCost;
+      unpaid = 0;
+    }
+    const isActive = facts.status === "active";
+    if (expected === "allowed" && !isActive) continue;
+    const withDevice = owned?.get(facts.id)?.filter((own) => own.facts.active).length ?? 0;
+    const count = withDevice + (expected === "denied" || withDevice === 0 ? 1 : 0);
+    all += count;
+    if (isActive) active += count;
+  }
+  const counts: Counts = [all, active];
+  if (subject.kind === "everyone") known.counts.set(key, counts);
+  return counts;
 }
 
 const nobody: CheckedExpectation = { holds: false, asked: 0, broken: [], brokenCount: 0 };
@@ -145,7 +244,9 @@ function* principalsOf(
     } else {
       const devices = (owned?.get(user.facts.id) ?? []).filter(({ facts }) => facts.active);
       if (expected === "denied" || devices.length === 0) yield { principal };
-      for (const { facts } of devices) yield { principal: principal.with(facts) };
+      for (const own of devices) {
+        yield { principal: own.principalIn(model.users, model.groups) ?? principal.with(own.facts) };
+      }
     }
   }
 }
@@ -170,11 +271,13 @@ function syntheticDevice(posture: Properties): { readonly facts: DeviceFacts; re
   return { facts, forRules: new CompiledDevice(facts).forRules };
 }
 
+interface Target {
+  readonly resource: CompiledResource | undefined;
+  readonly open: boolean;
+}
+
 /** @returns undefined for a missing resource or an invalid address */
-function targetOf(
-  model: Model,
-  destination: ExpectedDestination,
-): { readonly resource: CompiledResource | undefined; readonly open: boolean } | undefined {
+function targetOf(model: Model, destination: ExpectedDestination): Target | undefined {
   if (destination.kind === "address") {
     const { resource, denied } = resolveDestination(model, destination);
     return denied === "invalid_address" ? undefined : { resource, open: denied === undefined };

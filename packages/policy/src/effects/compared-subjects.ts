@@ -1,7 +1,7 @@
 import type { CompiledDevice } from "../model/compiled-device.ts";
 import type { CompiledUser } from "../model/compiled-user.ts";
 import type { DeviceFacts, UserFacts } from "../model/facts.ts";
-import { devicesOfUsers } from "../model/members.ts";
+import { devicesOfUsers, type Index } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 import { entriesAtOnce, entryCost, type Work } from "../work.ts";
@@ -24,17 +24,14 @@ export class ComparedSubjects {
   readonly #before: Model;
   readonly #after: Model;
   readonly #userIds: readonly string[];
-  readonly #devices: readonly [
-    ReadonlyMap<string, readonly CompiledDevice[]>,
-    ReadonlyMap<string, readonly CompiledDevice[]>,
-  ];
+  readonly #devices: readonly [Index<CompiledDevice>, Index<CompiledDevice>];
   readonly #areGroupsSame: boolean;
 
   private constructor(
     before: Model,
     after: Model,
     userIds: readonly string[],
-    devices: readonly [ReadonlyMap<string, readonly CompiledDevice[]>, ReadonlyMap<string, readonly CompiledDevice[]>],
+    devices: readonly [Index<CompiledDevice>, Index<CompiledDevice>],
   ) {
     this.#before = before;
     this.#after = after;

@@ -1,10 +1,12 @@
 import { expect, test, vi } from "vitest";
 import { finish, recordCost, referenceCost, type Work } from "../work.ts";
 import { AddressDirectory } from "./address-directory.ts";
+import { CompiledUser } from "./compiled-user.ts";
 import type { FactChange, PolicyFacts, TenantFacts } from "./facts.ts";
-import { compile, compiling, updating } from "./model.ts";
+import { usersByGroup } from "./members.ts";
+import { compile, compiling, type Model, update, updating } from "./model.ts";
 import { PolicyList } from "./policy-list.ts";
-import { Table } from "./table.ts";
+import { type Records, Table } from "./table.ts";
 
 /** The most units between two yields, which are about 20 ns each: a slice of 8 ms has 400,000. */
 const mostUnitsAtOnce = 20_000;
@@ -88,6 +90,43 @@ test.each<[string, readonly FactChange[]]>([
   const costs = costsOf(updating(compile(facts), changes));
   expect(costs.length).toBeGreaterThan(count / 100);
   expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce);
+});
+
+test("many changes of policies give the same lists as one change after the other", () => {
+  const added = ids.slice(0, 600).map((id) => policyOf(id.replace("0199aaaa", "0199bbbb"), { allUsers: true }));
+  const changes: readonly FactChange[] = [
+    ...ids.slice(0, 300).map((id): FactChange => ({ kind: "policy", facts: policyOf(id, { name: "New" }) })),
+    ...ids.slice(200, 400).map((gone): FactChange => ({ kind: "policy", gone })),
+    ...added.map((policy): FactChange => ({ kind: "policy", facts: policy })),
+  ];
+  const before = compile({ ...facts, users: [], resources: [] });
+  const costs = costsOf(updating(before, changes));
+  expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce);
+  const listOf = ({ policies }: Model) => policies.PRIVATE.policies.map(({ facts: { id, name } }) => ({ id, name }));
+  const oneByOne = changes.reduce((model, change) => update(model, [change]), before);
+  expect(listOf(update(before, changes))).toEqual(listOf(oneByOne));
+});
+
+test("an index of members is the same if the table creates users when they are asked for", () => {
+  const groups = ["g1", "g2", "g3"];
+  const users = facts.users.slice(0, 20).map((user, index) => ({ ...user, groups: groups.slice(index % 4) }));
+  const byId = new Map(users.map((user) => [user.id, user]));
+  const records: Records<CompiledUser> = {
+    size: users.length,
+    retainsValues: false,
+    get: (id) => {
+      const user = byId.get(id);
+      return user === undefined ? undefined : new CompiledUser(user);
+    },
+    *[Symbol.iterator]() {
+      for (const user of users) yield [user.id, new CompiledUser(user)] as const;
+    },
+  };
+  const created = usersByGroup(Table.ofRecords(records));
+  const retained = usersByGroup(Table.of(users.map((user) => [user.id, new CompiledUser(user)] as const)));
+  for (const group of [...groups, "g4"]) {
+    expect(created.get(group)?.map((user) => user.facts)).toEqual(retained.get(group)?.map((user) => user.facts));
+  }
 });
 
 test("a table is merged in short steps, and keeps the order of its entries", () => {

@@ -3,10 +3,13 @@ import type { CompiledDevice } from "./compiled-device.ts";
 import type { CompiledUser } from "./compiled-user.ts";
 import type { Table } from "./table.ts";
 
-const cachedMembers = new WeakMap<Table<CompiledUser>, ReadonlyMap<string, readonly CompiledUser[]>>();
-const cachedDevices = new WeakMap<Table<CompiledDevice>, ReadonlyMap<string, readonly CompiledDevice[]>>();
+/** Values by the id to which they belong. */
+export interface Index<Value> {
+  get(id: string): readonly Value[] | undefined;
+}
 
-type Index<Value> = ReadonlyMap<string, readonly Value[]>;
+const cachedMembers = new WeakMap<Table<CompiledUser>, Index<CompiledUser>>();
+const cachedDevices = new WeakMap<Table<CompiledDevice>, Index<CompiledDevice>>();
 
 /** The users in each group, by group id. Cached as long as the users stay the same. */
 export function usersByGroup(users: Table<CompiledUser>): Index<CompiledUser> {
@@ -15,7 +18,12 @@ export function usersByGroup(users: Table<CompiledUser>): Index<CompiledUser> {
 
 /** Indexes like `usersByGroup`, as work that can be suspended between some users. */
 export function indexingUsers(users: Table<CompiledUser>): Work<Index<CompiledUser>> {
-  return cachedIndex(cachedMembers, users, (user) => [...new Set(user.facts.groups)]);
+  return cachedIndex(
+    cachedMembers,
+    users,
+    (user) => [...new Set(user.facts.groups)],
+    ({ facts }) => facts.id,
+  );
 }
 
 /** The devices of each user, by user id. Cached as long as the devices stay the same. */
@@ -24,7 +32,12 @@ export function devicesByUser(devices: Table<CompiledDevice>): Index<CompiledDev
 }
 
 function indexingDevices(devices: Table<CompiledDevice>): Work<Index<CompiledDevice>> {
-  return cachedIndex(cachedDevices, devices, ({ userId }) => (userId === null ? [] : [userId]));
+  return cachedIndex(
+    cachedDevices,
+    devices,
+    ({ userId }) => (userId === null ? [] : [userId]),
+    ({ facts }) => facts.id,
+  );
 }
 
 /** The number of users from which an index is cheaper than a scan over all devices. */
@@ -63,23 +76,51 @@ function* cachedIndex<Value>(
   cache: WeakMap<Table<Value>, Index<Value>>,
   table: Table<Value>,
   keysOf: (value: Value) => readonly string[],
+  idOf: (value: Value) => string,
 ): Work<Index<Value>> {
   const known = cache.get(table);
   if (known !== undefined) return known;
-  const index = new Map<string, Value[]>();
+  const index = table.retainsValues
+    ? yield* indexing(table, keysOf, (value) => value)
+    : new IndexOfIds(yield* indexing(table, keysOf, idOf), table);
+  cache.set(table, index);
+  return index;
+}
+
+function* indexing<Value, Item>(
+  table: Table<Value>,
+  keysOf: (value: Value) => readonly string[],
+  itemOf: (value: Value) => Item,
+): Work<ReadonlyMap<string, readonly Item[]>> {
+  const index = new Map<string, Item[]>();
   let unpaid = 0;
   for (const value of table.values()) {
     const keys = keysOf(value);
+    const item = itemOf(value);
     for (const key of keys) {
-      const values = index.get(key);
-      if (values === undefined) index.set(key, [value]);
-      else values.push(value);
+      const items = index.get(key);
+      if (items === undefined) index.set(key, [item]);
+      else items.push(item);
     }
     unpaid += 1 + keys.length;
     if (unpaid < entriesAtOnce) continue;
     yield unpaid * entryCost;
     unpaid = 0;
   }
-  cache.set(table, index);
   return index;
+}
+
+/** An index that does not retain the values: a table may create them when they are asked for. */
+class IndexOfIds<Value> implements Index<Value> {
+  readonly #ids: ReadonlyMap<string, readonly string[]>;
+  readonly #table: Table<Value>;
+
+  constructor(ids: ReadonlyMap<string, readonly string[]>, table: Table<Value>) {
+    this.#ids = ids;
+    this.#table = table;
+  }
+
+  get(id: string): readonly Value[] | undefined {
+    return this.#ids.get(id)?.flatMap((each) => this.#table.get(each) ?? []);
+  }
 }

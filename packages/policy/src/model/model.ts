@@ -1,11 +1,19 @@
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
-import { finish, recordCost, recordsAtOnce, type Work } from "../work.ts";
+import { entriesAtOnce, entryCost, finish, recordCost, recordsAtOnce, type Work } from "../work.ts";
 import { AddressDirectory } from "./address-directory.ts";
 import { CompiledDevice } from "./compiled-device.ts";
 import { CompiledResource } from "./compiled-resource.ts";
 import { CompiledRule } from "./compiled-rule.ts";
 import { CompiledUser } from "./compiled-user.ts";
-import type { FactChange, FactsByKind, GatewayFacts, GroupFacts, ResourceFacts, TenantFacts } from "./facts.ts";
+import type {
+  FactChange,
+  FactsByKind,
+  GatewayFacts,
+  GroupFacts,
+  PolicyFacts,
+  ResourceFacts,
+  TenantFacts,
+} from "./facts.ts";
 import { PolicyList } from "./policy-list.ts";
 import { Table } from "./table.ts";
 
@@ -32,6 +40,14 @@ export function compile(facts: TenantFacts): Model {
 export function* compiling(facts: TenantFacts): Work<Model> {
   const users = yield* compilingTable(facts.users, (user) => [user.id, new CompiledUser(user)]);
   const devices = yield* compilingTable(facts.devices, (device) => [device.id, new CompiledDevice(device)]);
+  return yield* compilingAround({ users, devices }, facts);
+}
+
+/** Compiles a model around complete tables of users and devices, of which a tenant can have more than fit in objects. */
+export function* compilingAround(
+  { users, devices }: Pick<Model, "users" | "devices">,
+  facts: Omit<TenantFacts, "users" | "devices">,
+): Work<Model> {
   const resources = yield* compilingTable(facts.resources, (resource) => [resource.id, new CompiledResource(resource)]);
   const rules = yield* compilingTable(facts.rules, (rule) => [rule.id, new CompiledRule(rule)]);
   const lists = new Map<PolicyType, PolicyList>();
@@ -91,6 +107,7 @@ function* withChangesOfKind(model: Model, changes: readonly FactChange[]): Work<
       return model;
     case "policy":
     case "policy-order": {
+      if (changes.length > maxPolicyChanges) return { ...model, policies: yield* recompilingPolicies(model, changes) };
       let changed = model;
       for (const change of changes) changed = yield* withPolicyChange(changed, change);
       return changed;
@@ -117,6 +134,52 @@ function* withChangesOfKind(model: Model, changes: readonly FactChange[]): Work<
       const rules = yield* entriesOf(changes, kind, (rule) => new CompiledRule(rule));
       return { ...model, rules: yield* model.rules.changing(rules) };
     }
+  }
+}
+
+/** Each change of a policy copies the list of its type, so the lists are compiled again after more changes. */
+const maxPolicyChanges = 1_000;
+
+function* recompilingPolicies({ policies }: Model, changes: readonly FactChange[]): Work<Model["policies"]> {
+  const byType = new Map(policyTypes.map((type) => [type, new Map<string, PolicyFacts>()]));
+  let unpaid = 0;
+  for (const [type, facts] of byType) {
+    for (const policy of policies[type].policies) {
+      facts.set(policy.facts.id, policy.facts);
+      unpaid += 1;
+      if (unpaid < entriesAtOnce) continue;
+      yield unpaid * entryCost;
+      unpaid = 0;
+    }
+  }
+  for (const change of changes) {
+    if (change.kind === "policy-order") yield* movingToEnd(byType.get(change.type), change.ids);
+    else if (change.kind === "policy") {
+      if ("gone" in change) for (const facts of byType.values()) facts.delete(change.gone);
+      else byType.get(change.facts.type)?.set(change.facts.id, change.facts);
+    }
+    unpaid += 1;
+    if (unpaid < entriesAtOnce) continue;
+    yield unpaid * entryCost;
+    unpaid = 0;
+  }
+  const lists = new Map<PolicyType, PolicyList>();
+  for (const [type, facts] of byType) lists.set(type, yield* PolicyList.compiling(type, [...facts.values()]));
+  return policyLists((type) => lists.get(type) ?? policies[type]);
+}
+
+function* movingToEnd(facts: Map<string, PolicyFacts> | undefined, ids: readonly string[]): Work<void> {
+  let unpaid = 0;
+  for (const id of ids) {
+    const policy = facts?.get(id);
+    if (policy !== undefined) {
+      facts?.delete(id);
+      facts?.set(id, policy);
+    }
+    unpaid += 1;
+    if (unpaid < entriesAtOnce) continue;
+    yield unpaid * entryCost;
+    unpaid = 0;
   }
 }
 

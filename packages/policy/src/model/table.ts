@@ -1,6 +1,22 @@
 import { entriesAtOnce, entryCost, finish, type Work } from "../work.ts";
 import { nextGeneration } from "./generation.ts";
 
+/** The content of a table before its latest changes: a map, or a collection that needs less memory. Immutable. */
+export interface Records<Value> {
+  readonly size: number;
+  /** False if most values are created when they are asked for. */
+  readonly retainsValues?: boolean;
+  get(key: string): Value | undefined;
+  [Symbol.iterator](): Iterator<readonly [key: string, value: Value]>;
+  /**
+   * The records after changes, as work that can be suspended between some records. A changed record keeps its place, and
+   * a new one comes last. Without this function, the records are copied to a map.
+   *
+   * @param changes new values by key; undefined removes the key
+   */
+  changing?(changes: ReadonlyMap<string, Value | undefined>): Work<Records<Value>>;
+}
+
 /**
  * An immutable map by id. A change is stored as an overlay instead of a copy, because a tenant's 100,000 users change
  * one at a time. Earlier tables stay valid.
@@ -8,13 +24,13 @@ import { nextGeneration } from "./generation.ts";
 export class Table<Value> {
   static readonly empty: Table<never> = new Table(new Map<string, never>(), new Map<string, never>(), 0);
 
-  readonly #base: ReadonlyMap<string, Value>;
+  readonly #base: Records<Value>;
   /** Differences to the base. Undefined marks a removed key. */
   readonly #changed: ReadonlyMap<string, Value | undefined>;
   readonly size: number;
   readonly generation = nextGeneration();
 
-  private constructor(base: ReadonlyMap<string, Value>, changed: ReadonlyMap<string, Value | undefined>, size: number) {
+  private constructor(base: Records<Value>, changed: ReadonlyMap<string, Value | undefined>, size: number) {
     this.#base = base;
     this.#changed = changed;
     this.size = size;
@@ -28,6 +44,15 @@ export class Table<Value> {
   /** The table of a map, which must not change afterwards. */
   static ofMap<Value>(base: ReadonlyMap<string, Value>): Table<Value> {
     return new Table(base, new Map(), base.size);
+  }
+
+  static ofRecords<Value>(base: Records<Value>): Table<Value> {
+    return new Table(base, new Map(), base.size);
+  }
+
+  /** False if most values are created when they are asked for, so that nothing else should retain all of them. */
+  get retainsValues(): boolean {
+    return this.#base.retainsValues ?? true;
   }
 
   get(key: string): Value | undefined {
@@ -59,7 +84,14 @@ export class Table<Value> {
     }
     // After this many changes, merge the overlay into a new base. The copy then costs little per change.
     if (changed.size <= Math.max(64, Math.sqrt(this.#base.size) * 10)) return new Table(this.#base, changed, size);
-    return new Table(yield* merging(this.#base, changed), new Map(), size);
+    const base = yield* this.#base.changing?.(changed) ?? merging(this.#base, changed);
+    return new Table(base, new Map(), size);
+  }
+
+  /** All present records, as work that can be suspended between some of them. */
+  *merging(): Work<Records<Value>> {
+    if (this.#changed.size === 0) return this.#base;
+    return yield* this.#base.changing?.(this.#changed) ?? merging(this.#base, this.#changed);
   }
 
   *values(): IterableIterator<Value> {
@@ -69,10 +101,7 @@ export class Table<Value> {
 }
 
 /** Copies a map with changes. The copy of a large map takes longer than a time slice. */
-function* merging<Value>(
-  base: ReadonlyMap<string, Value>,
-  changed: ReadonlyMap<string, Value | undefined>,
-): Work<ReadonlyMap<string, Value>> {
+function* merging<Value>(base: Records<Value>, changed: ReadonlyMap<string, Value | undefined>): Work<Records<Value>> {
   const merged = new Map<string, Value>();
   let unpaid = 0;
   for (const entries of [base, changed]) {

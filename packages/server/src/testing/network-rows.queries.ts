@@ -29,6 +29,12 @@ export async function reportStatus(
   await server.database.transaction(inside(tenantId), (transaction) => transaction.query(update, gatewayId, status));
 }
 
+/** Deletes the tenant's outbox entries, as if they were old. */
+export async function deleteOutbox(server: TestServer, tenantId: string): Promise<void> {
+  const remove = unprepared<never, [tenantId: string]>("DELETE FROM outbox WHERE tenant_id = $1");
+  await server.database.transaction({ kind: "operator" }, (transaction) => transaction.query(remove, tenantId));
+}
+
 /** Stores an IP address without the checks of the API, as earlier versions did. */
 export async function storeIpAddress(server: TestServer, tenantId: string, id: string, address: string): Promise<void> {
   const update = unprepared<never, [id: string, address: string]>(

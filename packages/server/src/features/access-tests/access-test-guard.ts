@@ -3,9 +3,11 @@
  * reason. The end of a session is never refused: people can always sign out, even if a rule restricts access during a
  * session.
  */
+import type { BrokenAccessTest } from "@gatehouse/contract/records/effect";
 import { resolveDestination } from "@gatehouse/policy/decisions/resolve-destination";
 import { mayHaveHiddenGains, onlyEndSessions } from "@gatehouse/policy/effects/hidden-gains";
 import type { Model } from "@gatehouse/policy/model/model";
+import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "../../platform/app-error.ts";
 import type { AccessGuard, EffectToJudge } from "../access/access.api.ts";
 import { readQuestions } from "./access-tests.queries.ts";
@@ -16,17 +18,44 @@ import { expectationOf } from "./evaluate-tests.ts";
 export const accessTestGuard: AccessGuard = {
   async prepare(tx) {
     const tests = await readQuestions(tx, "enforced");
+    const denials = tests.filter(({ expected }) => expected === "denied");
+    const permissions = tests.filter(({ expected }) => expected === "allowed");
     return async (effect) => {
       const { before, after, changes, overrideReason, evaluate } = effect;
-      const broken = await evaluate(brokenTests(tests, before.model, after.model, changes));
+      const brokenDenials = await evaluate(brokenTests(denials, before.model, after.model, changes));
+      const checking = brokenTests(permissions, before.model, after.model, changes);
+      const inTime = await effect.evaluateInTime(checking);
+      // Only a change that gives access is refused. If this one breaks no denial and gives nobody more access, the tests
+      // that expect access are only listed.
+      if (!("result" in inTime) && brokenDenials.length === 0 && !(await givesAccess(effect, []))) {
+        return { broken: [], late: listing(checking) };
+      }
+      const brokenPermissions = "result" in inTime ? inTime.result : await evaluate(checking);
+      const broken = [...brokenDenials, ...brokenPermissions].sort(byId);
       const isRefusable = broken.length > 0 && overrideReason === undefined && !onlyEndSessions(before.model, changes);
       if (isRefusable && (await givesAccess(effect, broken))) {
         throw refusal(broken, after.model);
       }
-      return broken.map(({ test: { id, name }, result: { brokenCount } }) => ({ id, name, brokenCount }));
+      return { broken: broken.map(listed) };
     };
   },
+  async prepareLate(tx, at) {
+    const tests = await readQuestions(tx, "enforced", at);
+    return (before, after, changes) => listing(brokenTests(tests, before, after, changes));
+  },
 };
+
+function byId({ test: { id: one } }: BrokenTest, { test: { id: other } }: BrokenTest): number {
+  return one < other ? -1 : 1;
+}
+
+function* listing(checking: Work<readonly BrokenTest[]>): Work<readonly BrokenAccessTest[]> {
+  return (yield* checking).map(listed);
+}
+
+function listed({ test: { id, name }, result: { brokenCount } }: BrokenTest): BrokenAccessTest {
+  return { id, name, brokenCount };
+}
 
 /**
  * Whether somebody gains access. Levels cover all circumstances and whole resources, so they do not show access in

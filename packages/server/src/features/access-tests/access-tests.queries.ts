@@ -84,10 +84,14 @@ const selectMany = statement<AccessTestRow, [tenantId: string, ids: readonly str
   `SELECT ${columns} FROM access_tests AS item
    WHERE item.tenant_id = $1 AND ($2::uuid[] IS NULL OR item.id = ANY ($2::uuid[])) ORDER BY item.id`,
 );
-const selectQuestions = statement<StoredQuestion, [tenantId: string, enforcedOnly: boolean]>(
+const selectQuestions = statement<
+  StoredQuestion,
+  [tenantId: string, enforcedOnly: boolean, unchangedSince: Date | null]
+>(
   "access_tests.questions",
   `SELECT id, name, enforced, subject_type, subject_id, device, resource_type, resource_id, properties, context, expected
-   FROM access_tests WHERE tenant_id = $1 AND (enforced OR NOT $2) ORDER BY id`,
+   FROM access_tests WHERE tenant_id = $1 AND (enforced OR NOT $2)
+     AND ($3::timestamptz IS NULL OR updated_at <= $3) ORDER BY id`,
 );
 const selectCount = statement<{ count: number }, [tenantId: string]>(
   "access_tests.count",
@@ -183,9 +187,17 @@ export function readAccessTests(tx: TenantTx, ids: readonly string[] | undefined
   return tx.query(selectMany, tx.tenantId, ids ?? null);
 }
 
-/** The questions of all tests, or of the enforced ones. */
-export function readQuestions(tx: TenantTx, which: "all" | "enforced"): Promise<StoredQuestion[]> {
-  return tx.query(selectQuestions, tx.tenantId, which === "enforced");
+/**
+ * The questions of all tests, or of the enforced ones.
+ *
+ * @param unchangedSince excludes tests that were created or changed later
+ */
+export function readQuestions(
+  tx: TenantTx,
+  which: "all" | "enforced",
+  unchangedSince: Date | null = null,
+): Promise<StoredQuestion[]> {
+  return tx.query(selectQuestions, tx.tenantId, which === "enforced", unchangedSince);
 }
 
 /** Reads the test. Nobody else can change it before the transaction ends. */

@@ -2,27 +2,36 @@
  * Tests that changes of facts may break. Every write evaluates the enforced tests, and most writes affect few of them.
  */
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
-import type { FactChange, PolicyFacts } from "@gatehouse/policy/model/facts";
+import { addingUsersOf } from "@gatehouse/policy/effects/possible-subjects";
+import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
+import type { Work } from "@gatehouse/policy/work";
 import type { TestQuestion } from "./access-tests.queries.ts";
 
 /** The effect of changes on the answers to tests. */
 export interface AffectedTests {
-  /** Whether the answer may change for any user. */
-  affectsAnyone(question: TestQuestion): boolean;
-  /** Ids of the users whose answers to any test may change. */
-  readonly users: ReadonlySet<string>;
+  /** Ids of the users whose answers to a test may change; "anyone" if these are not known. */
+  usersOf(question: TestQuestion): ReadonlySet<string> | "anyone";
+}
+
+/** Destinations, and the users whose access to them may change. */
+interface Scope {
+  readonly users: ReadonlySet<string> | "anyone";
+  readonly types: ReadonlySet<PolicyType>;
+  readonly resources: ReadonlySet<string>;
+  /** Whether addresses may belong to another resource than before. */
+  readonly addresses: boolean;
 }
 
 /** @param changes all changes from `before` to `after` */
-export function affectedTests(before: Model, after: Model, changes: readonly FactChange[]): AffectedTests {
+export function* affectedTests(before: Model, after: Model, changes: readonly FactChange[]): Work<AffectedTests> {
+  /** Their answers to any test may change. */
   const users = new Set<string>();
   const resources = new Set<string>();
   const types = new Set<PolicyType>();
   const rules = new Set<string>();
   const policies = new Set<string>();
   let everything = false;
-  let addresses = false;
   for (const change of changes) {
     switch (change.kind) {
       case "user":
@@ -43,8 +52,6 @@ export function affectedTests(before: Model, after: Model, changes: readonly Fac
         break;
       case "resource":
         resources.add(idOf(change));
-        // Addresses of this resource may now belong to another resource or to none, and the other way round.
-        addresses = true;
         break;
       case "rule":
         rules.add(idOf(change));
@@ -57,32 +64,57 @@ export function affectedTests(before: Model, after: Model, changes: readonly Fac
         break;
     }
   }
+  // Addresses of a changed resource may now belong to another resource or to none, and the other way round.
+  const scopes: Scope[] = [{ users: "anyone", types, resources, addresses: resources.size > 0 }];
   if (policies.size + rules.size > 0) {
-    for (const policy of [before, after].flatMap((model) => policiesOf(model, policies, rules))) {
-      if (policy.allResources || policy.type === "INTERNET") types.add(policy.type);
-      else for (const id of policy.resources) resources.add(id);
-    }
+    for (const model of [before, after]) yield* addingScopes(model, policies, rules, scopes);
   }
-  const isOfType = (id: string) =>
-    [before, after].some((model) => {
-      const type = model.resources.get(id)?.type;
-      return type !== undefined && types.has(type);
-    });
+  const typesOf = (id: string) => [before, after].flatMap((model) => model.resources.get(id)?.type ?? []);
   return {
-    users,
-    affectsAnyone: ({ resource_type: kind, resource_id: id }) => {
-      if (everything) return true;
-      // An address can belong to any resource; the test does not say which.
-      if (kind === "address") return addresses || types.size + resources.size > 0;
-      return resources.has(id) || isOfType(id);
+    usersOf: ({ resource_type: kind, resource_id: id }) => {
+      if (everything) return "anyone";
+      const found = new Set(users);
+      const ownTypes = kind === "resource" ? typesOf(id) : [];
+      for (const scope of scopes) {
+        // An address can belong to any resource; the test does not say which.
+        const isAffected =
+          kind === "address"
+            ? scope.addresses || scope.types.size + scope.resources.size > 0
+            : scope.resources.has(id) || ownTypes.some((type) => scope.types.has(type));
+        if (!isAffected) continue;
+        if (scope.users === "anyone") return "anyone";
+        for (const user of scope.users) found.add(user);
+      }
+      return found;
     },
   };
 }
 
-function policiesOf(model: Model, ids: ReadonlySet<string>, rules: ReadonlySet<string>): readonly PolicyFacts[] {
-  return policyTypes.flatMap((type) =>
-    model.policies[type].policies.flatMap(({ facts }) => (ids.has(facts.id) || rules.has(facts.rule) ? [facts] : [])),
-  );
+/** Adds the scope of each active policy that is changed, or whose rule is. */
+function* addingScopes(
+  model: Model,
+  ids: ReadonlySet<string>,
+  rules: ReadonlySet<string>,
+  scopes: Scope[],
+): Work<void> {
+  for (const type of policyTypes) {
+    for (const policy of model.policies[type].policies) {
+      const { facts, forAnyone } = policy;
+      const isChanged = ids.has(facts.id) || rules.has(facts.rule);
+      // A default policy decides even if it is inactive.
+      if (!isChanged || !(facts.active || facts.isDefault)) continue;
+      const isForMany = forAnyone || facts.allGroups || facts.allDevices;
+      const users = new Set<string>();
+      if (!isForMany) yield* addingUsersOf(model, policy, users);
+      const isForType = facts.allResources || facts.isDefault || type === "INTERNET";
+      scopes.push({
+        users: isForMany ? "anyone" : users,
+        types: new Set(isForType ? [type] : []),
+        resources: new Set(isForType ? [] : facts.resources),
+        addresses: false,
+      });
+    }
+  }
 }
 
 function idOf(change: Exclude<FactChange, { readonly kind: "policy-order" }>): string {

@@ -7,8 +7,10 @@ import type { StoredQuestion, TestQuestion } from "./access-tests.queries.ts";
 import { type AffectedTests, affectedTests } from "./affected-tests.rules.ts";
 import { expectationOf } from "./evaluate-tests.ts";
 
-/** The cost of finding out whether a test is affected. */
+/** The cost of finding out whether a test is affected, without the users. */
 const affectedTestCost = 10;
+/** The cost of selecting a user, in rule-cost units. */
+const affectedUserCost = 12;
 
 export interface BrokenTest {
   readonly test: StoredQuestion;
@@ -29,7 +31,7 @@ export function* brokenTests(
   changes: readonly FactChange[],
 ): Work<readonly BrokenTest[]> {
   if (changes.length === 0) return [];
-  const affected = affectedTests(before, after, changes);
+  const affected = yield* affectedTests(before, after, changes);
   const broken: BrokenTest[] = [];
   for (const test of tests) {
     yield affectedTestCost;
@@ -41,19 +43,12 @@ export function* brokenTests(
   return broken;
 }
 
-/**
- * Whether the test may be broken. If the changes affect only some users, these are evaluated first: most changes affect
- * one user.
- */
+/** Whether the test may be broken. If the changes affect only some users, only these are evaluated. */
 function* mayBreak(test: TestQuestion, after: Model, affected: AffectedTests): Work<boolean> {
-  if (affected.affectsAnyone(test)) return true;
+  const users = affected.usersOf(test);
+  if (users === "anyone") return true;
   const { subject_type: kind, subject_id: subjectId } = test;
-  if (kind === "user" || kind === "device") return affected.users.size > 0;
-  for (const id of affected.users) {
-    const user = after.users.get(id);
-    if (user === undefined || (kind === "group" && !user.facts.groups.includes(subjectId ?? ""))) continue;
-    const { holds } = yield* checkingExpectation(after, { ...expectationOf(test), subject: { kind: "user", id } });
-    if (!holds) return true;
-  }
-  return false;
+  if (users.size === 0 || (kind === "user" && !users.has(subjectId ?? ""))) return false;
+  yield users.size * affectedUserCost;
+  return !(yield* checkingExpectation(after, expectationOf(test), users)).holds;
 }

@@ -4,3 +4,4 @@ export { LateEffects } from "./impact/late-effects.ts";
 export { Ledger } from "./impact/ledger.ts";
 export { compareLiveFacts } from "./models/compare-live.ts";
 export { ModelStore } from "./models/model-store.ts";
+export { ModelSnapshots } from "./models/snapshots/model-snapshots.ts";

@@ -46,10 +46,15 @@ export class ChangedRecords {
  * The records that changed after a generation of the tenant.
  *
  * @param entries in the order of their generations
- * @returns undefined if entries are missing, or if so much changed that a reload is cheaper
+ * @param most the number of changed records above which a reload is cheaper
+ * @returns undefined if entries are missing, or if more changed
  */
-export function changesSince(generation: number, entries: readonly Changes[]): ChangedRecords | undefined {
+export function changesSince(
+  generation: number,
+  entries: readonly Changes[],
+  most = reloadAbove,
+): ChangedRecords | undefined {
   if (!entries.every((entry, index) => entry.generation === generation + index + 1)) return undefined;
   const changed = new ChangedRecords(entries);
-  return changed.size > reloadAbove ? undefined : changed;
+  return changed.size > most ? undefined : changed;
 }

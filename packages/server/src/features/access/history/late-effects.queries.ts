@@ -7,6 +7,8 @@ import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 export interface PendingEffect {
   readonly tenantId: string;
   readonly generation: number;
+  /** When its command ran. */
+  readonly since: string;
 }
 
 const insertPending = statement<never, [tenantId: string, generation: number, since: Date]>(
@@ -26,7 +28,7 @@ const updateSummary = statement<
 
 const selectPending = statement<PendingEffect, [before: Date, limit: number]>(
   "access.pending_effects",
-  `SELECT tenant_id AS "tenantId", generation FROM access_late_effects
+  `SELECT tenant_id AS "tenantId", generation, since FROM access_late_effects
    WHERE summary IS NULL AND since < $1 ORDER BY since LIMIT $2`,
 );
 

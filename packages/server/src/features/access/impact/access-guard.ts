@@ -1,7 +1,10 @@
 /** The interface through which access tests can refuse the effect of a command. */
 import type { BrokenAccessTest } from "@gatehouse/contract/records/effect";
 import type { AccessDifference } from "@gatehouse/policy/effects/access-difference";
+import type { FactChange } from "@gatehouse/policy/model/facts";
+import type { Model } from "@gatehouse/policy/model/model";
 import type { Work } from "@gatehouse/policy/work";
+import type { Outcome } from "../../../platform/concurrency/fair-queue.ts";
 import type { AccessChange } from "../../../platform/tenancy/access-ledger.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 
@@ -9,18 +12,30 @@ import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 export interface EffectToJudge extends AccessChange {
   /** Evaluates in slices. */
   evaluate<Result>(work: Work<Result>): Promise<Result>;
+  /** Evaluates as much of a work as is done before the commit if possible. The caller can continue a stopped work. */
+  evaluateInTime<Result>(work: Work<Result>): Promise<Outcome<Result>>;
   /** The access gained and lost. Computing it can take seconds. */
   difference(): Promise<AccessDifference>;
   /** The caller's reason for breaking access tests, or undefined. */
   readonly overrideReason: string | undefined;
 }
 
-/**
- * @returns the access tests that the effect breaks, which are stored with it
- *
- * @throws AppError if the command is refused
- */
-export type JudgeEffect = (effect: EffectToJudge) => Promise<readonly BrokenAccessTest[]>;
+/** The access tests that an effect breaks. They are stored with it. */
+export interface JudgedTests {
+  readonly broken: readonly BrokenAccessTest[];
+  /** Finds further broken tests. It is performed after the commit, so none of them can refuse the command. */
+  readonly late?: Work<readonly BrokenAccessTest[]> | undefined;
+}
+
+/** @throws AppError if the command is refused */
+export type JudgeEffect = (effect: EffectToJudge) => Promise<JudgedTests>;
+
+/** Finds the tests that an effect breaks, long after its command. */
+export type FindBrokenTests = (
+  before: Model,
+  after: Model,
+  changes: readonly FactChange[],
+) => Work<readonly BrokenAccessTest[]>;
 
 export interface AccessGuard {
   /**
@@ -28,4 +43,10 @@ export interface AccessGuard {
    * share the round trip of the ledger. They must see the writes of this command and of all earlier ones.
    */
   prepare(tx: TenantTx): Promise<JudgeEffect>;
+
+  /**
+   * Reads the tests that have not changed since a command. They complete its effect if the replica that performed it
+   * stopped before.
+   */
+  prepareLate(tx: TenantTx, at: Date): Promise<FindBrokenTests>;
 }

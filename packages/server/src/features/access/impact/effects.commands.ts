@@ -1,5 +1,5 @@
 import type * as operations from "@gatehouse/contract/operations/events.operations";
-import type { EventEffect } from "@gatehouse/contract/records/effect";
+import type { EffectSummary, EventEffect } from "@gatehouse/contract/records/effect";
 import { AppError } from "../../../platform/app-error.ts";
 import type { Call } from "../../../platform/call.ts";
 import { type Outcome, report } from "../../../platform/outcome.ts";
@@ -23,8 +23,13 @@ export async function readEventEffect(call: Call<typeof operations.readEventEffe
     createdAt,
     ...(reason === null ? {} : { overrideReason: reason }),
     ...(late && lateSummary === null ? { pending: true } : {}),
-    // The broken tests were decided before the commit.
-    ...(lateSummary === null ? summary : { ...lateSummary, brokenTests: summary.brokenTests }),
+    ...(lateSummary === null ? summary : { ...lateSummary, brokenTests: allOf(summary, lateSummary) }),
   };
   return report(body);
+}
+
+/** Tests that were decided before the commit, and those that were decided after it. */
+function allOf(...summaries: readonly EffectSummary[]): EffectSummary["brokenTests"] {
+  const byId = new Map(summaries.flatMap(({ brokenTests }) => brokenTests.map((test) => [test.id, test])));
+  return [...byId.values()].sort(({ id: one }, { id: other }) => (one < other ? -1 : 1));
 }

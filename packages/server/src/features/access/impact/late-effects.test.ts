@@ -5,6 +5,7 @@ import { systemClock } from "../../../platform/clock.ts";
 import { createAccessNetwork, created } from "../../../testing/access-network.ts";
 import { startTestServer, type TestReply, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 import { until } from "../../../testing/until.ts";
+import { accessTestGuard } from "../../access-tests/access-tests.api.ts";
 import { LateEffects } from "./late-effects.ts";
 
 /** Every effect is too expensive for its transaction. */
@@ -85,6 +86,7 @@ describe("the effect of an expensive write", () => {
       database,
       evaluator,
       clock: systemClock,
+      guard: accessTestGuard,
       failed,
     }).completeAbandoned(-60_000);
     const effect = await effectOf(reply);

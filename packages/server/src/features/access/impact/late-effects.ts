@@ -15,6 +15,7 @@ import { readHistoryAt, readHistoryOf } from "../history/history.queries.ts";
 import { changesOfHistory } from "../history/history.ts";
 import { type PendingEffect, readPendingEffects, storeLateEffect } from "../history/late-effects.queries.ts";
 import { CachedModel } from "../models/cached-model.ts";
+import type { AccessGuard } from "./access-guard.ts";
 import { effectSummary } from "./effect-summary.ts";
 
 /** Another replica completes an effect after this time, in milliseconds. */
@@ -32,6 +33,7 @@ export interface LateEffectsOptions {
   readonly database: Database;
   readonly evaluator: Evaluator;
   readonly clock: Clock;
+  readonly guard: AccessGuard;
   /** Receives the error of an effect that could not be completed. Another run repeats it. */
   readonly failed: (error: unknown) => void;
 }
@@ -75,9 +77,13 @@ export class LateEffects {
     }
   }
 
-  async #completeFromHistory({ tenantId, generation }: PendingEffect): Promise<void> {
-    const [past, versions] = await this.#read(tenantId, (tx) =>
-      Promise.all([readHistoryAt(tx, generation - 1), readHistoryOf(tx, generation)]),
+  async #completeFromHistory({ tenantId, generation, since }: PendingEffect): Promise<void> {
+    const [past, versions, findBroken] = await this.#read(tenantId, (tx) =>
+      Promise.all([
+        readHistoryAt(tx, generation - 1),
+        readHistoryOf(tx, generation),
+        this.#options.guard.prepareLate(tx, new Date(since)),
+      ]),
     );
     await this.#complete(
       tenantId,
@@ -87,7 +93,8 @@ export class LateEffects {
         const changes = yield* changesOfHistory(versions);
         const after = yield* before.changing(generation, changes);
         const difference = yield* comparingAccess(before.model, after.model, changes, {});
-        return yield* effectSummary(difference, before.model, after.model, []);
+        const broken = yield* findBroken(before.model, after.model, changes);
+        return yield* effectSummary(difference, before.model, after.model, broken);
       })(),
     );
   }

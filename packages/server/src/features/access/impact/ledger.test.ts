@@ -16,6 +16,7 @@ import { createAccessNetwork } from "../../../testing/access-network.ts";
 import { Administrator, administeredKinds, administratorStep } from "../../../testing/administrator.ts";
 import { unique, uniqueEmail } from "../../../testing/operations/test-records.ts";
 import { sharedTestServer, startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { accessTestGuard } from "../../access-tests/access-tests.api.ts";
 import { insertGroups } from "../../groups/groups.api.ts";
 import { readEffects, readHistoryAt } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
@@ -308,7 +309,8 @@ describe("Gatehouse-Override-Reason", () => {
 describe("a guard", () => {
   const origin = { actor: { type: "system", name: "Test" }, operation: "test", requestId: "test" } as const;
   /** Creates a group with a guard. */
-  const create = (tenantId: string, guard: AccessGuard, reason?: string) => {
+  const create = (tenantId: string, prepare: AccessGuard["prepare"], reason?: string) => {
+    const guard: AccessGuard = { ...accessTestGuard, prepare };
     const { models, evaluator, database } = server.runner;
     const failed = (error: unknown) => {
       throw error;
@@ -318,6 +320,7 @@ describe("a guard", () => {
       database,
       evaluator,
       clock: systemClock,
+      guard,
       failed,
     });
     // The same composition as in the server.
@@ -350,17 +353,15 @@ describe("a guard", () => {
   test("sees the writes of the command, and both models", async () => {
     const tenant = await server.newTenant();
     const seen: object[] = [];
-    const guard: AccessGuard = {
-      prepare: async (tx) => {
-        const { facts } = await readAllFacts(tx);
-        return async ({ before, after, overrideReason }) => {
-          const counts = [before.model.groups.size, after.model.groups.size, facts.groups.length];
-          seen.push({ counts, generations: [before.generation, after.generation], overrideReason });
-          return [{ id: tenant.id, name: "Broken", brokenCount: 3 }];
-        };
-      },
+    const prepare: AccessGuard["prepare"] = async (tx) => {
+      const { facts } = await readAllFacts(tx);
+      return async ({ before, after, overrideReason }) => {
+        const counts = [before.model.groups.size, after.model.groups.size, facts.groups.length];
+        seen.push({ counts, generations: [before.generation, after.generation], overrideReason });
+        return { broken: [{ id: tenant.id, name: "Broken", brokenCount: 3 }] };
+      };
     };
-    const event = await create(tenant.id, guard, "Because");
+    const event = await create(tenant.id, prepare, "Because");
     expect(seen).toEqual([{ counts: [1, 2, 2], generations: [1, 2], overrideReason: "Because" }]);
     const effect = await tenant.client.get(`/tenants/events/${event}/effect`);
     expect(effect.body).toMatchObject({ overrideReason: "Because", brokenTests: [{ name: "Broken", brokenCount: 3 }] });
@@ -371,7 +372,7 @@ describe("a guard", () => {
     const refuse = () => {
       throw new AppError("permission_denied");
     };
-    await expect(create(tenant.id, { prepare: async () => refuse })).rejects.toThrow(AppError);
+    await expect(create(tenant.id, async () => refuse)).rejects.toThrow(AppError);
     const { generation, facts } = await read(tenant.id, readAllFacts);
     expect({ generation, groups: facts.groups.length }).toEqual({ generation: 1, groups: 1 });
     expect(await read(tenant.id, (tx) => readEffects(tx, 1))).toEqual([]);

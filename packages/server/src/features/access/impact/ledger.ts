@@ -35,7 +35,7 @@ import {
 import { factsFinder, listing, listingFacts } from "../models/model-facts.ts";
 import type { ModelStore } from "../models/model-store.ts";
 import { namedByChanges } from "../models/named-facts.ts";
-import type { AccessGuard, JudgeEffect } from "./access-guard.ts";
+import type { AccessGuard, JudgedTests, JudgeEffect } from "./access-guard.ts";
 import { effectSummary } from "./effect-summary.ts";
 import type { LateEffects } from "./late-effects.ts";
 
@@ -97,26 +97,28 @@ export class Ledger implements AccessLedger {
     const compare = async () => {
       const comparison = new Comparison(comparingAccess(before.model, after.model, changes, anyCircumstances));
       await evaluator.decideUpTo(tenantId, comparison.work(), unitsBeforeCommit);
-      const brokenTests = await judge({
+      const { broken, late } = await judge({
         before,
         after,
         changes,
         overrideReason,
         evaluate,
+        evaluateInTime: (work) => evaluator.decideUpTo(tenantId, work, unitsBeforeCommit),
         difference: () => evaluate(comparison.work()),
       });
-      const summarizing = summaryOf(comparison, before, after, brokenTests);
-      const summarized = comparison.isOver
+      const summarizing = summaryOf(comparison, before, after, broken, late);
+      const isInTime = comparison.isOver && late === undefined;
+      const summarized = isInTime
         ? await evaluator.decideUpTo(tenantId, summarizing, unitsBeforeCommit)
         : ({ stopped: true } as const);
-      return { brokenTests, summarizing, summarized };
+      return { broken, summarizing, summarized };
     };
     // All but the last versions are stored now: the statements at the end are sent without a pause.
-    const [versions, { brokenTests, summarizing, summarized }] = await allSettled([
+    const [versions, { broken, summarizing, summarized }] = await allSettled([
       storeEarlyVersions(tx, generation + 1, versionsOf(changes), evaluate),
       compare(),
     ]);
-    const summary = "result" in summarized ? summarized.result : pendingSummary(brokenTests);
+    const summary = "result" in summarized ? summarized.result : pendingSummary(broken);
     return {
       async write(writing) {
         await Promise.all([
@@ -174,9 +176,11 @@ function* summaryOf(
   comparison: Comparison,
   before: CachedModel,
   after: CachedModel,
-  brokenTests: readonly BrokenAccessTest[],
+  broken: readonly BrokenAccessTest[],
+  late: JudgedTests["late"],
 ): Work<EffectSummary> {
-  return yield* effectSummary(yield* comparison.work(), before.model, after.model, brokenTests);
+  const all = late === undefined ? broken : [...broken, ...(yield* late)];
+  return yield* effectSummary(yield* comparison.work(), before.model, after.model, all);
 }
 
 const noCounts: EffectSummary["gained"] = { users: 0, devices: 0, sites: 0, resources: 0, internet: false, pairs: 0 };

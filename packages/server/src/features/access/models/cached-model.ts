@@ -1,15 +1,16 @@
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
 import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
-import { compiling, compilingTable, type Model, updating } from "@gatehouse/policy/model/model";
-import type { Table } from "@gatehouse/policy/model/table";
+import { compiling, compilingAround, compilingTable, type Model, updating } from "@gatehouse/policy/model/model";
+import { Table } from "@gatehouse/policy/model/table";
 import { entryCost, finish, recordCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
 import { changesSince, reloadAbove } from "../../../platform/projection/changed-records.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import type { HistoryRow } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
 import type { ChangedFacts, FactRows, PolicyPosition } from "./facts.queries.ts";
-import { changingFacts } from "./model-facts.ts";
+import { EmailIndex } from "./packed/email-index.ts";
+import type { ModelFacts } from "./packed/packed-facts.ts";
 
 /** The kinds of facts by type of record. Other types do not affect decisions, or only through these types. */
 export const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {
@@ -36,14 +37,18 @@ export const kindOfRows: Readonly<Record<keyof FactRows, keyof FactsByKind>> = {
 export class CachedModel implements TenantModel {
   readonly generation: number;
   readonly model: Model;
+  /** Users by address, if they are not packed or have changed since. */
   readonly #usersByEmail: Table<string>;
+  /** The addresses of packed users, as they were when they were loaded. */
+  readonly #packedEmails: EmailIndex | undefined;
   readonly #resourcesByName: Table<string>;
 
-  private constructor(generation: number, model: Model, usersByEmail: Table<string>, resourcesByName: Table<string>) {
+  private constructor(generation: number, model: Model, names: Names) {
     this.generation = generation;
     this.model = model;
-    this.#usersByEmail = usersByEmail;
-    this.#resourcesByName = resourcesByName;
+    this.#usersByEmail = names.usersByEmail;
+    this.#packedEmails = names.packedEmails;
+    this.#resourcesByName = names.resourcesByName;
   }
 
   static of(generation: number, facts: TenantFacts): CachedModel {
@@ -55,7 +60,21 @@ export class CachedModel implements TenantModel {
     const model = yield* compiling(facts);
     const usersByEmail = yield* compilingTable(facts.users, ({ email, id }) => [emailKey(email), id]);
     const resourcesByName = yield* compilingTable(facts.resources, ({ name, id }) => [name, id]);
-    return new CachedModel(generation, model, usersByEmail, resourcesByName);
+    return new CachedModel(generation, model, { usersByEmail, packedEmails: undefined, resourcesByName });
+  }
+
+  /** Like `building`, from facts that may be packed. */
+  static *buildingPacked(generation: number, { users, devices, others }: ModelFacts): Work<CachedModel> {
+    const tables = { users: Table.ofRecords(users), devices: Table.ofRecords(devices) };
+    const model = yield* compilingAround(tables, others);
+    const packedEmails = yield* EmailIndex.indexing(users, emailKey);
+    const resourcesByName = yield* compilingTable(others.resources, ({ name, id }) => [name, id]);
+    return new CachedModel(generation, model, { usersByEmail: Table.empty, packedEmails, resourcesByName });
+  }
+
+  /** The number of changed records from which a reload is no more expensive than an update. */
+  get mostChanges(): number {
+    return Math.max(reloadAbove, (this.model.users.size + this.model.devices.size) * updatedShare);
   }
 
   /** Like `building`, from the latest version of each existing record at the generation. */
@@ -64,7 +83,13 @@ export class CachedModel implements TenantModel {
   }
 
   userIdOf(email: string): string | undefined {
-    return this.#usersByEmail.get(emailKey(email));
+    const key = emailKey(email);
+    const known = this.#usersByEmail.get(key);
+    if (known !== undefined) return known;
+    for (const id of this.#packedEmails?.candidates(key) ?? []) {
+      if (nameIn(this.model.users.get(id)?.facts.email, emailKey) === key) return id;
+    }
+    return undefined;
   }
 
   resourceIdOf(name: string): string | undefined {
@@ -79,7 +104,7 @@ export class CachedModel implements TenantModel {
   *following({ generation, entries, facts, positions }: ChangedFacts): Work<CachedModel | undefined> {
     // A generation without an outbox entry changed something unknown.
     if (generation === undefined || entries.length !== generation - this.generation) return undefined;
-    const changed = changesSince(this.generation, entries);
+    const changed = changesSince(this.generation, entries, this.mostChanges);
     if (changed === undefined) return undefined;
     // The ends of all device sessions depend on the settings.
     if (entries.some(({ changes }) => changes.some(({ type }) => type === "tenant-settings"))) return undefined;
@@ -117,14 +142,7 @@ export class CachedModel implements TenantModel {
   *ordering(changes: readonly FactChange[], positions: readonly PolicyPosition[]): Work<readonly FactChange[]> {
     if (positions.length === 0) return changes;
     const ofPolicies = changes.filter(({ kind }) => kind === "policy" || kind === "policy-order");
-    return [...changes, ...(yield* newOrders(yield* this.#withPolicies(ofPolicies), positions))];
-  }
-
-  /** The model after changes of policies. Many policies are compiled again, because each change copies their list. */
-  *#withPolicies(changes: readonly FactChange[]): Work<Model> {
-    return changes.length > reloadAbove
-      ? yield* compiling(yield* changingFacts(this.model, changes))
-      : yield* updating(this.model, changes);
+    return [...changes, ...(yield* newOrders(yield* updating(this.model, ofPolicies), positions))];
   }
 
   /**
@@ -133,31 +151,36 @@ export class CachedModel implements TenantModel {
    * @param changes in their order
    */
   *changing(generation: number, changes: readonly FactChange[]): Work<CachedModel> {
-    if (changes.length > reloadAbove) {
-      return yield* CachedModel.building(generation, yield* changingFacts(this.model, changes));
-    }
     const model = yield* updating(this.model, changes);
     const users = changes.flatMap(idOf("user"));
     const resources = changes.flatMap(idOf("resource"));
-    return new CachedModel(
-      generation,
-      model,
-      yield* renaming(
+    return new CachedModel(generation, model, {
+      usersByEmail: yield* renaming(
         this.#usersByEmail,
         users,
         (id, of) => nameIn(of.users.get(id)?.facts.email, emailKey),
         this.model,
         model,
       ),
-      yield* renaming(
+      packedEmails: this.#packedEmails,
+      resourcesByName: yield* renaming(
         this.#resourcesByName,
         resources,
         (id, of) => of.resources.get(id)?.facts.name,
         this.model,
         model,
       ),
-    );
+    });
   }
+}
+
+/** The share of a tenant's users and devices that an update may change. */
+const updatedShare = 0.02;
+
+interface Names {
+  readonly usersByEmail: Table<string>;
+  readonly packedEmails: EmailIndex | undefined;
+  readonly resourcesByName: Table<string>;
 }
 
 /** E-mail addresses are compared without regard to case. */

@@ -1,22 +1,27 @@
 /** Reads all facts of a tenant of any size: in pages, so that the time of a statement does not grow with the tenant. */
 import type { FactsByKind } from "@gatehouse/policy/model/facts";
+import type { Work } from "@gatehouse/policy/work";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import {
   type FactRows,
+  type PagedKind,
+  pagedKinds,
   pageStatements,
   readNamedFacts,
   readPolicyIds,
-  type UnorderedKind,
-  unorderedKinds,
 } from "./facts.queries.ts";
+import { deviceFormat, type ModelFacts, userFormat } from "./packed/packed-facts.ts";
+import { type PackedKind, type PageOfRows, packedKinds, packedPageStatements } from "./packed/packed-pages.queries.ts";
+import { PackedPages, PackedRecords } from "./packed/packed-records.ts";
+import { SharedTexts, sharingTexts } from "./packed/shared-texts.ts";
 
-/** A page of 1,000 users takes PostgreSQL and the driver a few milliseconds each. */
-const defaultPageSize = 1_000;
+/** A page takes PostgreSQL and the driver about 10 milliseconds each. */
+const defaultPageSize = { packed: 5_000, others: 1_000 };
 
 export interface FactPages {
-  /** Receives each page before its rows are used. The next page of the same kind is read after the promise resolves. */
-  readonly received: (page: FactRows) => Promise<void>;
+  /** Performs work between two pages of a kind. The next page of the kind is read after the promise resolves. */
+  readonly perform: <Result>(work: Work<Result>) => Promise<Result>;
   /** The most rows of a page. */
   readonly pageSize?: number | undefined;
 }
@@ -30,31 +35,44 @@ export interface FactPages {
  */
 export async function readFactPages(
   tx: TenantTx,
-  { received, pageSize = defaultPageSize }: FactPages,
-): Promise<{ readonly generation: number | undefined; readonly facts: FactRows }> {
+  { perform, pageSize }: FactPages,
+): Promise<{ readonly generation: number | undefined; readonly facts: ModelFacts }> {
+  const texts = new SharedTexts();
   const facts = { ...noFacts() };
+  const packed = { users: new PackedPages(), devices: new PackedPages() };
   let hasFailed = false;
-  const reading = async (kind: UnorderedKind) => {
-    const statement = pageStatements(pageSize)[kind];
-    const rows: FactRows[UnorderedKind][number][] = [];
+  const readingPacked = async (kind: PackedKind) => {
+    const size = pageSize ?? defaultPageSize.packed;
+    const select = packedPageStatements(size)[kind];
+    for (let after: string | null = firstId; after !== null && !hasFailed; ) {
+      const [page]: readonly PageOfRows[] = await tx.query(select, tx.tenantId, after);
+      if (page === undefined || page.count === 0) break;
+      await perform(packed[kind].adding(Buffer.from(page.rows), page.count));
+      after = page.count < size ? null : page.last;
+    }
+  };
+  const reading = async (kind: PagedKind) => {
+    const size = pageSize ?? defaultPageSize.others;
+    const select = pageStatements(size)[kind];
+    const rows: FactRows[PagedKind][number][] = [];
     for (let after = firstId; !hasFailed; ) {
-      const page = await tx.query(statement, tx.tenantId, after);
+      const page = await tx.query(select, tx.tenantId, after);
       const last = page.at(-1);
       if (last === undefined) break;
-      await received({ ...noFacts(), [kind]: page });
+      await perform(sharingTexts({ ...noFacts(), [kind]: page }, texts));
       for (const row of page) rows.push(row);
-      if (page.length < pageSize) break;
+      if (page.length < size) break;
       after = last.id;
     }
     Object.assign(facts, { [kind]: rows });
   };
   const readingPolicies = async () => {
+    const size = pageSize ?? defaultPageSize.others;
     const ids = await readPolicyIds(tx);
     const policies: FactsByKind["policy"][] = [];
-    for (let start = 0; start < ids.length && !hasFailed; start += pageSize) {
-      const named = { ...noFacts(), policies: ids.slice(start, start + pageSize) };
-      const page = await readNamedFacts(tx, named);
-      await received(page);
+    for (let start = 0; start < ids.length && !hasFailed; start += size) {
+      const page = await readNamedFacts(tx, { ...noFacts(), policies: ids.slice(start, start + size) });
+      await perform(sharingTexts(page, texts));
       policies.push(...page.policies);
     }
     Object.assign(facts, { policies });
@@ -66,14 +84,23 @@ export async function readFactPages(
       throw error;
     });
   const generation = readGeneration(tx);
-  const reads = [generation, ...unorderedKinds.map(reading), readingPolicies()].map(guarded);
+  const reads = [generation, ...packedKinds.map(readingPacked), ...pagedKinds.map(reading), readingPolicies()].map(
+    guarded,
+  );
   for (const result of await Promise.allSettled(reads)) if (result.status === "rejected") throw result.reason;
-  return { generation: await generation, facts };
+  return {
+    generation: await generation,
+    facts: {
+      users: await perform(PackedRecords.indexing(packed.users, userFormat())),
+      devices: await perform(PackedRecords.indexing(packed.devices, deviceFormat())),
+      others: facts,
+    },
+  };
 }
 
 /** Less than the id of any record. */
 const firstId = "00000000-0000-0000-0000-000000000000";
 
-function noFacts() {
+function noFacts(): { [Kind in keyof FactRows]: [] } {
   return { users: [], groups: [], devices: [], gateways: [], resources: [], rules: [], policies: [] };
 }

@@ -144,26 +144,26 @@ function statements<Parameters extends readonly unknown[]>(
 const selectAll = statements<[tenantId: string]>("all", () => "");
 const selectChanged = statements<[tenantId: string, since: number]>("changed", (kind) => ` AND ${changedRows[kind]}`);
 
-/** All kinds but policies, which have an order. */
-export const unorderedKinds = ["users", "groups", "devices", "gateways", "resources", "rules"] as const;
-export type UnorderedKind = (typeof unorderedKinds)[number];
+/** The kinds that are read in pages of rows. Policies have an order, and users and devices are packed. */
+export const pagedKinds = ["groups", "gateways", "resources", "rules"] as const;
+export type PagedKind = (typeof pagedKinds)[number];
 
-type PageStatement = Statement<FactRows[UnorderedKind][number], [tenantId: string, after: string]>;
-const knownPages = new Map<number, Readonly<Record<UnorderedKind, PageStatement>>>();
+type PageStatement = Statement<FactRows[PagedKind][number], [tenantId: string, after: string]>;
+const knownPages = new Map<number, Readonly<Record<PagedKind, PageStatement>>>();
 
 /** The statements that read a page of each kind after an id. The size is a part of them, so that it is planned for. */
-export function pageStatements(pageSize: number): Readonly<Record<UnorderedKind, PageStatement>> {
+export function pageStatements(pageSize: number): Readonly<Record<PagedKind, PageStatement>> {
   const known = knownPages.get(pageSize);
   if (known !== undefined) return known;
   const made = Object.fromEntries(
-    unorderedKinds.map((kind) => [
+    pagedKinds.map((kind) => [
       kind,
       statement(
         `access.page_of_${pageSize}_${kind}`,
         `${selections[kind]} WHERE item.tenant_id = $1 AND item.id > $2 ORDER BY item.id LIMIT ${Math.floor(pageSize)}`,
       ),
     ]),
-  ) as unknown as Readonly<Record<UnorderedKind, PageStatement>>; // one for each kind
+  ) as unknown as Readonly<Record<PagedKind, PageStatement>>; // one for each kind
   knownPages.set(pageSize, made);
   return made;
 }
@@ -229,6 +229,11 @@ export async function readAllFacts(
     rowsOf(policies),
   ]);
   return { generation, facts: factRows(rows) };
+}
+
+/** The facts about all gateways of the tenant. */
+export function readGatewayFacts(tx: TenantTx): Promise<readonly GatewayFacts[]> {
+  return tx.query(selectAll.gateways, tx.tenantId);
 }
 
 /** Changes since a generation. */

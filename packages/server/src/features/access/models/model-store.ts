@@ -11,10 +11,11 @@ import type { TenantModel, TenantModels } from "../../../platform/tenancy/tenant
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readHistoryAt, readHistoryBounds } from "../history/history.queries.ts";
 import { CachedModel } from "./cached-model.ts";
-import { readFactPages } from "./fact-pages.ts";
-import { type FactRows, type GatewayLoad, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
+import { type FactPages, readFactPages } from "./fact-pages.ts";
+import { type GatewayLoad, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
 import { PastModels } from "./past-models.ts";
-import { SharedTexts, sharingTexts } from "./shared-texts.ts";
+import type { ModelSnapshots } from "./snapshots/model-snapshots.ts";
+import { StoredModels } from "./stored-models.ts";
 
 /**
  * The idle time after which a model is dropped, in milliseconds. It is much shorter than the retention of the outbox.
@@ -31,6 +32,10 @@ export interface ModelStoreOptions {
   readonly clock: Clock;
   /** Builds models in slices. */
   readonly evaluator: Evaluator;
+  /** Stores large models in files. */
+  readonly snapshots?: ModelSnapshots | undefined;
+  /** Receives the error of a snapshot that could not be stored or deleted. */
+  readonly failed?: ((error: unknown) => void) | undefined;
   /** The most records of a kind that one statement reads. */
   readonly pageSize?: number | undefined;
 }
@@ -54,19 +59,27 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   readonly #entries = new Map<string, Entry>();
 
   readonly #past: PastModels;
+  readonly #stored: StoredModels | undefined;
 
   /** The number of models built from all facts, and of models built from changes. */
   readonly loads = { whole: 0, changes: 0 };
+  /** The number of models that were built from snapshots. */
+  loadsFromSnapshots = 0;
 
   constructor(options: ModelStoreOptions) {
     this.#options = options;
     this.#past = new PastModels(options.evaluator);
+    this.#stored =
+      options.snapshots === undefined ? undefined : new StoredModels({ ...options, snapshots: options.snapshots });
   }
 
   get tasks(): readonly BackgroundTask[] {
     return [
       { name: "idle-models", intervalMs: 60_000, run: async () => this.dropIdle() },
       { name: "gateway-loads", intervalMs: 30_000, run: () => this.refreshLoads() },
+      ...(this.#stored === undefined
+        ? []
+        : [{ name: "model-snapshots", intervalMs: 60_000, run: () => this.storeSnapshots() }]),
     ];
   }
 
@@ -104,13 +117,23 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   }
 
   changed({ tenantId, changes }: OutboxEntry): void {
-    if (changes.some(({ type, change }) => type === "tenant" && change === "deleted")) this.#entries.delete(tenantId);
+    if (!changes.some(({ type, change }) => type === "tenant" && change === "deleted")) return;
+    this.#entries.delete(tenantId);
+    this.#stored?.delete(tenantId).catch((error: unknown) => this.#options.failed?.(error));
   }
 
   /** Drops all models. After a restore from a backup, generations may have started over. */
   missed(): void {
     this.#entries.clear();
     this.#past.clear();
+  }
+
+  /** Stores snapshots of large models that changed since their last one. */
+  async storeSnapshots(): Promise<void> {
+    const models = [...this.#entries].flatMap(([tenantId, { cached }]) =>
+      cached === undefined ? [] : [[tenantId, cached] as const],
+    );
+    await this.#stored?.storeDue(models);
   }
 
   /** Refreshes the loads of gateways, which are not in the outbox. Generations do not change. */
@@ -176,20 +199,26 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
       keepNewer(entry, next);
       return;
     }
+    const stored = cached === undefined ? await this.#stored?.load(tenantId) : undefined;
+    if (stored !== undefined) {
+      this.loadsFromSnapshots += 1;
+      keepNewer(entry, stored);
+      this.#makeRoom();
+      return;
+    }
     const { generation, facts } = await this.#readAll(tenantId);
     this.loads.whole += 1;
     // If the tenant was deleted meanwhile, the model is empty and no generation follows it.
-    const building = CachedModel.building(generation ?? Number.POSITIVE_INFINITY, facts);
+    const building = CachedModel.buildingPacked(generation ?? Number.POSITIVE_INFINITY, facts);
     keepNewer(entry, await this.#options.evaluator.decide(tenantId, building));
     this.#makeRoom();
   }
 
   #readAll(tenantId: string): ReturnType<typeof readFactPages> {
     const { database, evaluator, pageSize } = this.#options;
-    const texts = new SharedTexts();
-    const received = (page: FactRows) => evaluator.decide(tenantId, sharingTexts(page, texts));
+    const perform: FactPages["perform"] = (work) => evaluator.decide(tenantId, work);
     return database.readThrough({ kind: "tenant", tenantId }, ({ query }) =>
-      readFactPages({ tenantId, query }, { received, pageSize }),
+      readFactPages({ tenantId, query }, { perform, pageSize }),
     );
   }
 

@@ -1,0 +1,262 @@
+/**
+ * Records of a large tenant as text outside of the JavaScript heap. A record becomes an object when it is asked for. A
+ * million objects would need several times the memory, and minutes of garbage collection.
+ */
+import type { Records } from "@gatehouse/policy/model/table";
+import { copyCost, entryCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
+import { RecentValues } from "./recent-values.ts";
+
+/** Converts records to rows and back. A row is a JSON array whose first item is an array that begins with the id. */
+export interface RowFormat<Value> {
+  encode(value: Value): string;
+  decode(row: string): Value;
+}
+
+/** Rows that are separated by line feeds, which JSON never contains. */
+export interface Page {
+  readonly bytes: Buffer;
+  /** The start of each row, followed by the end of the page plus one. */
+  readonly starts: Uint32Array;
+}
+
+/** The rows that a reference can tell apart within a page. */
+const maxRowsOfPage = 8_192;
+/** The characters before the id in a row: `[["`. */
+const idStart = 3;
+const idLength = 36;
+/** The characters of an id that are hashed: the end of a UUIDv7 is random. */
+const hashedLength = 8;
+const lineFeed = 10;
+const quote = 34;
+/** The cost of finding or entering a row, in rule-cost units. */
+const rowCost = 3 * entryCost;
+
+/** Pages that are added one by one, before they become records. */
+export class PackedPages {
+  readonly pages: Page[] = [];
+  size = 0;
+
+  /**
+   * Adds a page, as work that can be suspended between some rows.
+   *
+   * @throws if the page does not have this number of rows
+   */
+  *adding(bytes: Buffer, rows: number): Work<void> {
+    if (rows > maxRowsOfPage) throw new RangeError(`${rows} rows are too many for a page`);
+    if (rows === 0) return;
+    const starts = new Uint32Array(rows + 1);
+    let found = 0;
+    for (let start = 0; start <= bytes.length; ) {
+      if (found === rows) throw new Error(`a page has more than the ${rows} rows that were announced`);
+      starts[found] = start;
+      found += 1;
+      const end = bytes.indexOf(lineFeed, start);
+      start = (end < 0 ? bytes.length : end) + 1;
+      if (found % recordsAtOnce === 0) yield recordsAtOnce * entryCost;
+    }
+    if (found !== rows) throw new Error(`a page has ${found} instead of ${rows} rows`);
+    starts[rows] = bytes.length + 1;
+    this.pages.push({ bytes, starts });
+    this.size += rows;
+  }
+}
+
+/** An immutable map of records by id. */
+export class PackedRecords<Value> implements Records<Value> {
+  readonly size: number;
+  readonly #pages: readonly Page[];
+  readonly #format: RowFormat<Value>;
+  /** A hash table of references to rows. A reference is the number of the page and of the row in it; 0 is a free slot. */
+  readonly #slots: Uint32Array;
+  readonly #recent: RecentValues<Value>;
+
+  private constructor(pages: PackedPages, format: RowFormat<Value>, slots: Uint32Array, recent: RecentValues<Value>) {
+    this.size = pages.size;
+    this.#pages = pages.pages;
+    this.#format = format;
+    this.#slots = slots;
+    this.#recent = recent;
+  }
+
+  /**
+   * Indexes pages, as work that can be suspended between some rows.
+   *
+   * @param pages contain each id once, and must not change afterwards
+   * @param recent values of records that were asked for before
+   */
+  static *indexing<Value>(
+    pages: PackedPages,
+    format: RowFormat<Value>,
+    recent = new RecentValues<Value>(),
+  ): Work<PackedRecords<Value>> {
+    const slots = new Uint32Array(slotsFor(pages.size));
+    const mask = slots.length - 1;
+    let unpaid = 0;
+    for (const [index, { bytes, starts }] of pages.pages.entries()) {
+      for (let row = 0; row < starts.length - 1; row += 1) {
+        const end = (starts[row] ?? 0) + idStart + idLength;
+        let hash = hashStart;
+        for (let at = end - hashedLength; at < end; at += 1) hash = hashedWith(hash, bytes[at] ?? 0);
+        let slot = hash & mask;
+        while (slots[slot] !== 0) slot = (slot + 1) & mask;
+        slots[slot] = referenceTo(index, row);
+        unpaid += 1;
+        if (unpaid < recordsAtOnce) continue;
+        yield unpaid * rowCost;
+        unpaid = 0;
+      }
+    }
+    return new PackedRecords(pages, format, slots, recent);
+  }
+
+  get retainsValues(): boolean {
+    return this.size <= this.#recent.capacity;
+  }
+
+  /** The pages, for a snapshot. */
+  get pages(): readonly Page[] {
+    return this.#pages;
+  }
+
+  get(id: string): Value | undefined {
+    const recent = this.#recent.get(id);
+    if (recent !== undefined) return recent;
+    const reference = this.#find(id);
+    if (reference === undefined) return undefined;
+    const value = this.#format.decode(this.rowAt(reference));
+    this.#recent.set(id, value);
+    return value;
+  }
+
+  *[Symbol.iterator](): Iterator<readonly [id: string, value: Value]> {
+    for (const reference of this.references()) {
+      const id = this.idAt(reference);
+      let value = this.#recent.get(id);
+      if (value === undefined) {
+        value = this.#format.decode(this.rowAt(reference));
+        if (this.retainsValues) this.#recent.set(id, value);
+      }
+      yield [id, value];
+    }
+  }
+
+  /** References to all rows, in their order. */
+  *references(): IterableIterator<number> {
+    for (const [index, { starts }] of this.#pages.entries()) {
+      for (let row = 0; row < starts.length - 1; row += 1) yield referenceTo(index, row);
+    }
+  }
+
+  idAt(reference: number): string {
+    const { bytes, start } = this.#locate(reference);
+    return bytes.toString("latin1", start + idStart, start + idStart + idLength);
+  }
+
+  rowAt(reference: number): string {
+    const { bytes, start, end } = this.#locate(reference);
+    return bytes.toString("utf8", start, end);
+  }
+
+  /** The text that follows the id in a row. */
+  textAt(reference: number): string {
+    const { bytes, start, end } = this.#locate(reference);
+    // The text follows `",` and its own quotation mark.
+    const from = start + idStart + idLength + 3;
+    const text = bytes.toString("utf8", from, bytes.indexOf(quote, from));
+    if (!text.includes("\\")) return text;
+    const row = JSON.parse(bytes.toString("utf8", start, end)) as readonly [readonly string[]]; // by the format of rows
+    return row[0][1] ?? "";
+  }
+
+  /** Rewrites the pages with changed records, and shares all others. */
+  *changing(changes: ReadonlyMap<string, Value | undefined>): Work<PackedRecords<Value>> {
+    const changedPages = new Set<number>();
+    const added: Value[] = [];
+    let unpaid = 0;
+    for (const [id, value] of changes) {
+      const reference = this.#find(id);
+      if (reference !== undefined) changedPages.add(pageOf(reference));
+      else if (value !== undefined) added.push(value);
+      unpaid += 1;
+      if (unpaid < recordsAtOnce) continue;
+      yield unpaid * rowCost;
+      unpaid = 0;
+    }
+    const pages = new PackedPages();
+    for (const [index, page] of this.#pages.entries()) {
+      if (changedPages.has(index)) yield* this.#rewriting(index, changes, pages);
+      else {
+        pages.pages.push(page);
+        pages.size += page.starts.length - 1;
+      }
+    }
+    for (let start = 0; start < added.length; start += addedAtOnce) {
+      const values = added.slice(start, start + addedAtOnce);
+      yield values.length * encodedCost;
+      const rows = values.map((value) => this.#format.encode(value));
+      yield* pages.adding(Buffer.from(rows.join("\n")), rows.length);
+    }
+    return yield* PackedRecords.indexing(pages, this.#format, yield* this.#recent.changing(changes));
+  }
+
+  *#rewriting(index: number, changes: ReadonlyMap<string, Value | undefined>, pages: PackedPages): Work<void> {
+    const page = this.#pages[index];
+    if (page === undefined) return;
+    const rows: string[] = [];
+    for (let row = 0; row < page.starts.length - 1; row += 1) {
+      const reference = referenceTo(index, row);
+      const id = this.idAt(reference);
+      const value = changes.get(id);
+      if (value !== undefined) rows.push(this.#format.encode(value));
+      else if (!changes.has(id)) rows.push(this.rowAt(reference));
+      if (row % recordsAtOnce === 0) yield recordsAtOnce * encodedCost;
+    }
+    yield page.bytes.length * copyCost * copiesOfPage;
+    yield* pages.adding(Buffer.from(rows.join("\n")), rows.length);
+  }
+
+  #find(id: string): number | undefined {
+    if (id.length !== idLength) return undefined;
+    let hash = hashStart;
+    for (let at = idLength - hashedLength; at < idLength; at += 1) hash = hashedWith(hash, id.charCodeAt(at));
+    const mask = this.#slots.length - 1;
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const reference = this.#slots[slot];
+      if (reference === undefined || reference === 0) return undefined;
+      if (this.idAt(reference) === id) return reference;
+    }
+  }
+
+  #locate(reference: number): { readonly bytes: Buffer; readonly start: number; readonly end: number } {
+    const page = this.#pages[pageOf(reference)];
+    if (page === undefined) throw new RangeError(`there is no page of row ${reference}`);
+    const row = (reference - 1) % maxRowsOfPage;
+    // The line feed between two rows belongs to neither.
+    return { bytes: page.bytes, start: page.starts[row] ?? 0, end: (page.starts[row + 1] ?? 1) - 1 };
+  }
+}
+
+/** The cost of converting a record to a row, or of copying a row. */
+const encodedCost = 4 * entryCost;
+const addedAtOnce = 1_000;
+/** The part of a character's copy that a byte of a page costs. */
+const copiesOfPage = 0.02;
+
+function referenceTo(page: number, row: number): number {
+  return page * maxRowsOfPage + row + 1;
+}
+
+function pageOf(reference: number): number {
+  return Math.floor((reference - 1) / maxRowsOfPage);
+}
+
+/** A power of two, so that at least half of the slots are free. */
+export function slotsFor(size: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(8, size * 2)));
+}
+
+/** FNV-1a. */
+export const hashStart = 0x811c9dc5;
+export function hashedWith(hash: number, value: number): number {
+  return Math.imul(hash ^ value, 0x01000193);
+}

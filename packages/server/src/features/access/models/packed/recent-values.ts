@@ -1,0 +1,50 @@
+import { entriesAtOnce, entryCost, type Work } from "@gatehouse/policy/work";
+
+/** A bounded cache. If it is full, the values that were not used since it was last half as full are dropped. */
+export class RecentValues<Value> {
+  /** The number of values that are never dropped if there are no others. */
+  readonly capacity: number;
+  #recent = new Map<string, Value>();
+  #earlier = new Map<string, Value>();
+
+  /** @param capacity at most twice as many values are retained */
+  constructor(capacity = 200_000) {
+    this.capacity = capacity;
+  }
+
+  get(key: string): Value | undefined {
+    const recent = this.#recent.get(key);
+    if (recent !== undefined) return recent;
+    const earlier = this.#earlier.get(key);
+    if (earlier !== undefined) this.set(key, earlier);
+    return earlier;
+  }
+
+  set(key: string, value: Value): void {
+    if (this.#recent.size >= this.capacity) {
+      this.#earlier = this.#recent;
+      this.#recent = new Map();
+    }
+    this.#recent.set(key, value);
+  }
+
+  /**
+   * A copy after changes, as work that can be suspended between some values.
+   *
+   * @param changes new values by key; undefined removes the key
+   */
+  *changing(changes: ReadonlyMap<string, Value | undefined>): Work<RecentValues<Value>> {
+    const copy = new RecentValues<Value>(this.capacity);
+    let unpaid = 0;
+    for (const values of [this.#earlier, this.#recent, changes]) {
+      for (const [key, value] of values) {
+        if (value !== undefined && (values === changes || !changes.has(key))) copy.set(key, value);
+        unpaid += 1;
+        if (unpaid < entriesAtOnce) continue;
+        yield unpaid * entryCost;
+        unpaid = 0;
+      }
+    }
+    return copy;
+  }
+}

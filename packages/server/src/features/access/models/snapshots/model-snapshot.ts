@@ -1,0 +1,115 @@
+/** The contents of snapshots: a tenant's facts at a generation, as chunks. */
+import type { TenantFacts } from "@gatehouse/policy/model/facts";
+import type { Work } from "@gatehouse/policy/work";
+import { deviceFormat, type ModelFacts, userFormat } from "../packed/packed-facts.ts";
+import type { PackedKind } from "../packed/packed-pages.queries.ts";
+import { PackedPages, PackedRecords, type Page } from "../packed/packed-records.ts";
+import { SharedTexts, sharingTexts } from "../packed/shared-texts.ts";
+import type { SealedChunk } from "./sealed-file.ts";
+
+/** The state of a tenant that a snapshot shows. */
+export interface SnapshotState {
+  readonly tenantId: string;
+  readonly generation: number;
+  /** The hash of the audit chain at this generation. It shows that the database did not go back in time since. */
+  readonly chainHash: string;
+}
+
+export interface ModelSnapshot {
+  readonly state: SnapshotState;
+  readonly facts: ModelFacts;
+}
+
+/** The first byte of a chunk. */
+const kinds = { state: 0, users: 1, devices: 2, others: 3, end: 4 } as const;
+/** The kind of a page, and the number of its rows. */
+const pageHeadBytes = 5;
+/** The records of a chunk. A chunk takes a few milliseconds to parse. */
+const recordsOfChunk = 500;
+
+/** The chunks of a snapshot, in order. */
+export function* snapshotChunks({ state, facts: { users, devices, others } }: ModelSnapshot): Iterable<SealedChunk> {
+  yield jsonChunk(kinds.state, state);
+  for (const page of users.pages) yield pageChunk(kinds.users, page);
+  for (const page of devices.pages) yield pageChunk(kinds.devices, page);
+  for (const [kind, records] of Object.entries(others)) {
+    for (let start = 0; start < records.length; start += recordsOfChunk) {
+      yield jsonChunk(kinds.others, { kind, records: records.slice(start, start + recordsOfChunk) });
+    }
+  }
+  yield { bytes: Buffer.of(kinds.end), isLast: true };
+}
+
+function jsonChunk(kind: number, content: object): SealedChunk {
+  return { bytes: Buffer.concat([Buffer.of(kind), Buffer.from(JSON.stringify(content))]), isLast: false };
+}
+
+function pageChunk(kind: number, { bytes, starts }: Page): SealedChunk {
+  const head = Buffer.of(kind, 0, 0, 0, 0);
+  head.writeUInt32BE(starts.length - 1, 1);
+  return { bytes: Buffer.concat([head, bytes]), isLast: false };
+}
+
+type OtherFacts = Omit<TenantFacts, PackedKind>;
+
+/**
+ * Reads a snapshot from its chunks.
+ *
+ * @param perform performs work between two chunks
+ * @throws if a chunk is missing or malformed
+ */
+export async function readSnapshotChunks(
+  chunks: AsyncIterable<Buffer>,
+  perform: <Result>(work: Work<Result>) => Promise<Result>,
+): Promise<ModelSnapshot> {
+  const users = new PackedPages();
+  const devices = new PackedPages();
+  const texts = new SharedTexts();
+  const others: { readonly [Kind in keyof OtherFacts]: OtherFacts[Kind][number][] } = {
+    groups: [],
+    gateways: [],
+    resources: [],
+    rules: [],
+    policies: [],
+  };
+  let state: SnapshotState | undefined;
+  let isComplete = false;
+  for await (const chunk of chunks) {
+    switch (chunk[0]) {
+      case kinds.state:
+        state = JSON.parse(chunk.toString("utf8", 1)) as SnapshotState; // authenticated, so this server wrote it
+        break;
+      case kinds.users:
+        await perform(users.adding(chunk.subarray(pageHeadBytes), chunk.readUInt32BE(1)));
+        break;
+      case kinds.devices:
+        await perform(devices.adding(chunk.subarray(pageHeadBytes), chunk.readUInt32BE(1)));
+        break;
+      case kinds.others: {
+        const { kind, records } = JSON.parse(chunk.toString("utf8", 1)) as {
+          readonly kind: keyof OtherFacts;
+          readonly records: never[];
+        }; // as above
+        await perform(sharingTexts({ users: [], devices: [], ...noOthers, [kind]: records }, texts));
+        for (const record of records) others[kind].push(record);
+        break;
+      }
+      case kinds.end:
+        isComplete = true;
+        break;
+      default:
+        throw new Error(`a snapshot has a chunk of the unknown kind ${chunk[0]}`);
+    }
+  }
+  if (state === undefined || !isComplete) throw new Error("a snapshot is incomplete");
+  return {
+    state,
+    facts: {
+      users: await perform(PackedRecords.indexing(users, userFormat())),
+      devices: await perform(PackedRecords.indexing(devices, deviceFormat())),
+      others,
+    },
+  };
+}
+
+const noOthers: OtherFacts = { groups: [], gateways: [], resources: [], rules: [], policies: [] };

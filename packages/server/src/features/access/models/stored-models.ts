@@ -1,0 +1,107 @@
+import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
+import type { FactChange } from "@gatehouse/policy/model/facts";
+import type { Work } from "@gatehouse/policy/work";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Database } from "../../../platform/db/database.ts";
+import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { CachedModel } from "./cached-model.ts";
+import { readChangedFacts, readGatewayFacts } from "./facts.queries.ts";
+import { listingOthers } from "./model-facts.ts";
+import { PackedRecords } from "./packed/packed-records.ts";
+import type { ModelSnapshots } from "./snapshots/model-snapshots.ts";
+import { readSinceGeneration } from "./snapshots/snapshots.queries.ts";
+
+/** The outbox is retained for an hour, so that a snapshot of a tenant that changes is useful for this long. */
+const changedAfterMs = 20 * 60_000;
+/** Files are deleted after a day. */
+const unchangedAfterMs = 12 * 60 * 60_000;
+
+export interface StoredModelsOptions {
+  readonly snapshots: ModelSnapshots;
+  readonly database: Database;
+  readonly evaluator: Evaluator;
+  readonly clock: Clock;
+}
+
+/** Stores models as snapshots, and brings snapshots up to date. */
+export class StoredModels {
+  readonly #options: StoredModelsOptions;
+  /** The generation of each tenant's snapshot, and when it was stored by this process. */
+  readonly #stored = new Map<string, { readonly generation: number; readonly at: number }>();
+
+  constructor(options: StoredModelsOptions) {
+    this.#options = options;
+  }
+
+  /** @returns undefined if there is no snapshot, or if the database cannot tell all changes since */
+  async load(tenantId: string): Promise<CachedModel | undefined> {
+    const snapshot = await this.#options.snapshots.read(tenantId, (work) => this.#perform(tenantId, work));
+    if (snapshot === undefined) return undefined;
+    const { generation, chainHash } = snapshot.state;
+    const since = await this.#read(tenantId, (tx) => readSinceGeneration(tx, generation));
+    // After a restore from a backup, another state of the tenant may have the same generation.
+    const isOfThisPast = since !== undefined && since.generation >= generation && since.chainHash === chainHash;
+    if (!isOfThisPast) {
+      await this.#options.snapshots.delete(tenantId);
+      return undefined;
+    }
+    const stored = await this.#perform(tenantId, CachedModel.buildingPacked(generation, snapshot.facts));
+    if (since.changes > stored.mostChanges) return undefined;
+    // States of gateways are not part of the audit chain.
+    const [changed, gateways] = await this.#read(tenantId, (tx) =>
+      Promise.all([readChangedFacts(tx, generation), readGatewayFacts(tx)]),
+    );
+    const current = await this.#perform(tenantId, stored.following(changed));
+    if (current === undefined) return undefined;
+    // If the tenant changed since, the snapshot is replaced soon: the outbox may be cleared before the next start.
+    const isCurrent = current.generation === generation;
+    this.#stored.set(tenantId, {
+      generation,
+      at: isCurrent ? this.#options.clock.elapsedMs() : Number.NEGATIVE_INFINITY,
+    });
+    const changes = gateways.flatMap((facts): FactChange[] =>
+      haveSameFacts(facts, current.model.gateways.get(facts.id)) ? [] : [{ kind: "gateway", facts }],
+    );
+    return changes.length === 0 ? current : this.#perform(tenantId, current.changing(current.generation, changes));
+  }
+
+  /** Stores the models that changed since their snapshot, if it is time. */
+  async storeDue(models: Iterable<readonly [tenantId: string, model: CachedModel]>): Promise<void> {
+    for (const [tenantId, model] of models) if (this.#isDue(tenantId, model)) await this.#store(tenantId, model);
+    await this.#options.snapshots.clean();
+  }
+
+  async delete(tenantId: string): Promise<void> {
+    this.#stored.delete(tenantId);
+    await this.#options.snapshots.delete(tenantId);
+  }
+
+  #isDue(tenantId: string, { generation, model }: CachedModel): boolean {
+    if (model.users.size + model.devices.size < this.#options.snapshots.fewestRecords) return false;
+    const stored = this.#stored.get(tenantId);
+    if (stored === undefined) return true;
+    const ageMs = this.#options.clock.elapsedMs() - stored.at;
+    return ageMs > (stored.generation === generation ? unchangedAfterMs : changedAfterMs);
+  }
+
+  async #store(tenantId: string, { generation, model }: CachedModel): Promise<void> {
+    const since = await this.#read(tenantId, (tx) => readSinceGeneration(tx, generation));
+    if (since === undefined || since.generation < generation || since.chainHash === null) return;
+    const perform = <Result>(work: Work<Result>) => this.#perform(tenantId, work);
+    const [users, devices] = [await perform(model.users.merging()), await perform(model.devices.merging())];
+    if (!(users instanceof PackedRecords && devices instanceof PackedRecords)) return;
+    const others = await perform(listingOthers(model));
+    const state = { tenantId, generation, chainHash: since.chainHash };
+    await this.#options.snapshots.store({ state, facts: { users, devices, others } });
+    this.#stored.set(tenantId, { generation, at: this.#options.clock.elapsedMs() });
+  }
+
+  #perform<Result>(tenantId: string, work: Work<Result>): Promise<Result> {
+    return this.#options.evaluator.decide(tenantId, work);
+  }
+
+  #read<Result>(tenantId: string, work: (tx: TenantTx) => Promise<Result>): Promise<Result> {
+    return this.#options.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
+  }
+}
