@@ -20,10 +20,12 @@ import { SignedHeads } from "./platform/audit/signed-heads.ts";
 import { type Clock, systemClock } from "./platform/clock.ts";
 import type { CommandRunner } from "./platform/command.ts";
 import { nodeEventLoop } from "./platform/concurrency/fair-queue.ts";
+import { JointRuns } from "./platform/concurrency/joint-runs.ts";
 import { TenantPace } from "./platform/concurrency/tenant-pace.ts";
 import type { Database } from "./platform/db/database.ts";
 import type { EvaluationLimits } from "./platform/evaluation/evaluation-budgets.ts";
 import { Evaluator } from "./platform/evaluation/evaluator.ts";
+import { jointLimits } from "./platform/joint-commands.ts";
 import type { OrderThresholds } from "./platform/lists/list-order-cache.ts";
 import { PageReader } from "./platform/lists/page-reader.ts";
 import type { Log } from "./platform/log.ts";
@@ -251,6 +253,7 @@ function composeCore(
     pages,
     generations,
     snapshots: new SharedSnapshots(database),
+    creations: new JointRuns(jointLimits),
     models,
     evaluator,
     ledger: new Ledger({ models, clock, guard: accessTestGuard, evaluator, lateEffects }),

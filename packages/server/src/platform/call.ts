@@ -16,6 +16,7 @@ import { type CommandRunner, type CommandScope, runBatch, runCommand, type Secre
 import { type CommandBatch, runDry } from "./command-batch.ts";
 import type { Scope, Transaction } from "./db/database.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
+import { runCreation } from "./joint-commands.ts";
 import type { ListQuery } from "./list-query.ts";
 import type { CachedList } from "./lists/page-reader.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
@@ -475,6 +476,22 @@ export class Call<O extends Operation> {
   command(work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
     const { tenantId } = this;
     return this.commandIn({ kind: "tenant", tenantId }, tenantId, work);
+  }
+
+  /**
+   * Runs a command that creates records and changes no others, like `command`. Such commands of one tenant share
+   * transactions if they arrive together.
+   *
+   * @param count the number of records that the command creates
+   * @param work must announce what it creates
+   */
+  creation(count: number, work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
+    const { tenantId, origin, idempotency } = this;
+    const { runner, operation, batch } = this.#options;
+    if (batch !== undefined) return batch.perform(origin, work);
+    const changesAccess = operation.changesAccess === true;
+    const scope = { scope: { kind: "tenant", tenantId }, tenantId, origin, idempotency, changesAccess } as const;
+    return runCreation(runner, scope, count, work);
   }
 
   /** Runs a command while no other command of the tenant runs: for commands that read and write the whole tenant. */

@@ -5,10 +5,11 @@ import { appendToRecord, type StoredEntries, storeEarlyEntries } from "./audit/a
 import type { AuditKeys } from "./audit/audit-keys.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
 import type { HeadGuard } from "./audit/head-guard.ts";
-import { type Change, type Origin, type RecordedChange, requireReadableName } from "./change.ts";
+import { type Origin, type RecordedChange, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { CommandBatch } from "./command-batch.ts";
 import { allSettled } from "./concurrency/all-settled.ts";
+import type { JointRuns } from "./concurrency/joint-runs.ts";
 import type { TenantPace } from "./concurrency/tenant-pace.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
 import type { Evaluator } from "./evaluation/evaluator.ts";
@@ -28,6 +29,7 @@ import {
   type EvaluatedImpact,
   type EvaluateImpact,
 } from "./tenancy/access-ledger.ts";
+import { requireSameRecords } from "./tenancy/announced-records.ts";
 import type { GenerationReader } from "./tenancy/generation-reader.ts";
 import type { SharedSnapshots } from "./tenancy/shared-snapshots.ts";
 import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
@@ -73,6 +75,8 @@ export interface CommandRunner {
   readonly evaluator: Evaluator;
   /** Records the access impact of commands. */
   readonly ledger: AccessLedger;
+  /** The commands that create records, which share transactions. */
+  readonly creations: JointRuns<CreatingCommand, Outcome>;
   /** References between records. */
   readonly references: RecordReferences;
   readonly audit: { readonly keys: AuditKeys; readonly guard: HeadGuard; readonly streams: EventStreams };
@@ -100,6 +104,13 @@ export interface CommandScope {
   readonly changesAccess?: boolean;
   /** Whether the command stores a late effect, which its seal then covers. */
   readonly storesLateEffect?: boolean;
+}
+
+/** A command that creates records and changes no others. It announces them with its last statement. */
+export interface CreatingCommand {
+  readonly scope: CommandScope;
+  /** Can run more than once; changes nothing but the database. */
+  readonly work: (tx: CommandTx) => Promise<Outcome>;
 }
 
 /** A command's outcome, and whether it is the stored outcome of an earlier request. */
@@ -208,12 +219,12 @@ async function runRecorded(
     const tx = { tenantId, query: transaction.query };
     const recorded: RecordedChange[] = [];
     let announced:
-      | { readonly created: readonly CreatedRecord[]; readonly evaluation: Promise<EvaluateImpact> }
+      | { readonly created: readonly CreatedRecord[]; readonly evaluation: Promise<EvaluateImpact | undefined> }
       | undefined;
     const announce = (created: readonly CreatedRecord[]) => {
       const changes = created.map((change) => ({ ...change, after: {} }));
       if (impact === undefined || !concernsAccess(changes)) return;
-      const evaluation = impact.begin(tx, changes);
+      const evaluation = impact.begin(tx, [changes]).then(([evaluate]) => evaluate);
       // Awaited only if the work succeeds.
       evaluation.catch(() => undefined);
       announced = { created, evaluation };
@@ -234,7 +245,7 @@ async function runRecorded(
       if (impact === undefined) throw new Error(`${origin.operation} changes access without declaring changesAccess`);
       if (announced === undefined) return impact.evaluate(tx, changes, origin.reason);
       requireSameRecords(announced.created, changes);
-      return (await announced.evaluation)(origin.reason);
+      return (await announced.evaluation)?.(origin.reason);
     };
     if (recorded.length <= fewEntries) {
       effect = await evaluate();
@@ -264,13 +275,4 @@ async function runRecorded(
     runner.committed(entryCount);
   }
   return outcome;
-}
-
-/** @throws Error if a command announced other changes than it recorded: their effect would be wrong */
-function requireSameRecords(announced: readonly CreatedRecord[], recorded: readonly Change[]): void {
-  const keys = new Set(announced.map(({ type, id }) => `${type} ${id}`));
-  const known = recorded.filter(({ type, id, before }) => before === undefined && keys.has(`${type} ${id}`));
-  if (known.length !== recorded.length || keys.size !== recorded.length) {
-    throw new Error("a command recorded other changes than it announced");
-  }
 }

@@ -39,7 +39,7 @@ export async function createGroup(call: Call<typeof operations.createGroup>): Pr
     isSamlDefaultGroup = false,
     idpMapping = [],
   } = call.body;
-  return call.command(async (tx) => {
+  const perform = async (tx: CommandTx) => {
     const id = newId();
     await requireAssignable(tx, [{ pointer: "/roles", ids: roles, present: new Set() }], call.permissions);
     if (isSamlDefaultGroup) await releaseSamlDefault(call, tx, await queries.lockSamlDefaultGroup(tx));
@@ -53,7 +53,9 @@ export async function createGroup(call: Call<typeof operations.createGroup>): Pr
     const row = await resultAfter(stores, reads);
     tx.record({ type: "group", id, name, after: auditedGroup(row) });
     return created(groupView(row), row.version, `/tenants/groups/${id}`);
-  });
+  };
+  // A SAML default group takes the mark from another group.
+  return isSamlDefaultGroup ? call.command(perform) : call.creation(1, perform);
 }
 
 export async function updateGroup(call: Call<typeof operations.updateGroup>): Promise<Outcome> {

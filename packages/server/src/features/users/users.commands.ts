@@ -46,7 +46,7 @@ export async function createUsers(call: Call<typeof operations.createUsers>): Pr
       pointer: single ? "" : `/${index}`,
     }),
   );
-  return call.command(async (tx) => {
+  const perform = async (tx: CommandTx): Promise<Outcome> => {
     const rows = await inviteUsers(tx, call, invitations);
     const views = rows.map((row) => userView(row, call.now));
     for (const view of views) tx.record({ type: "user", id: view.id, name: view.email, after: view });
@@ -56,7 +56,10 @@ export async function createUsers(call: Call<typeof operations.createUsers>): Pr
     const [row] = rows;
     if (!single || view === undefined || row === undefined) return { kind: "record", body: views };
     return created(view, row.version, `/tenants/users/${view.id}`);
-  });
+  };
+  // A mail needs an enrolment link, which is recorded too.
+  const notifies = invitations.some(({ notify: wanted }) => wanted);
+  return notifies ? call.command(perform) : call.creation(invitations.length, perform);
 }
 
 export async function updateUserProfile(call: Call<typeof operations.updateUserProfile>): Promise<Outcome> {

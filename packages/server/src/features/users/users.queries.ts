@@ -228,6 +228,8 @@ export async function readUser(tx: TenantTx, id: string): Promise<WholeUserRow |
 
 /** The users that exist, in the order of the ids. */
 async function readUsers(tx: TenantTx, ids: readonly string[]): Promise<WholeUserRow[]> {
+  const [only] = ids;
+  if (only !== undefined && ids.length === 1) return tx.query(selectOne, tx.tenantId, only);
   const rows = await tx.query(selectWhole, tx.tenantId, ids);
   const byId = new Map(rows.map((row) => [row.user.id, row]));
   return ids.flatMap((id) => byId.get(id.toLowerCase()) ?? []);

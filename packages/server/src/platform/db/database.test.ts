@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { Socket } from "node:net";
+import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { waitLimitMs } from "../../../../../test/wait-limit.ts";
 import { DatabaseProxy } from "../../testing/faults/database-proxy.ts";
+import { createDatabase } from "../../testing/test-database.ts";
 import { until } from "../../testing/until.ts";
-import { Database, type Scope } from "./database.ts";
+import { applicationRole, Database, type Scope } from "./database.ts";
 import { statement, unprepared } from "./statement.ts";
 
 // A table that every scope can write to. Each test uses its own rows.
@@ -15,6 +17,14 @@ const insert = statement<never, [name: string]>(
 const select = statement<{ name: string }, [name: string]>(
   "database_test.select",
   "SELECT name FROM installation WHERE name = $1",
+);
+const insertFamily = statement<never, [first: number, count: number]>(
+  "database_test.insert_family",
+  `WITH parent AS (
+     INSERT INTO parents (tenant, id, key, a) SELECT md5('')::uuid, md5(id::text)::uuid, id::text, repeat('a', 400)
+     FROM generate_series($1::integer, $1 + $2 - 1) AS id RETURNING tenant, id
+   )
+   INSERT INTO children SELECT tenant, id FROM parent`,
 );
 const failing = unprepared<never, []>("SELECT 1 / 0");
 const contended = unprepared<never, []>("DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$");
@@ -283,4 +293,36 @@ test("a transaction writes to its connection once for each turn in which it asks
   } finally {
     await counting.close();
   }
+});
+
+test("a connection makes its plans again while tables grow, also those of foreign keys", async () => {
+  const own = await createDatabase();
+  const connection = { ...own.connection };
+  const owner = new pg.Client(connection);
+  await owner.connect();
+  // While the table has few rows, PostgreSQL finds a parent by the tenant alone, with the second index.
+  await owner.query(`CREATE TABLE parents (tenant uuid, id uuid, key text, a text, b text, c text, d text, e text, f text,
+      PRIMARY KEY (tenant, id), UNIQUE (tenant, key));
+    CREATE TABLE children (tenant uuid, id uuid, FOREIGN KEY (tenant, id) REFERENCES parents);
+    ALTER TABLE parents SET (autovacuum_enabled = off);
+    GRANT ALL ON parents, children TO ${applicationRole}`);
+  const growing = new Database({ connection, poolSize: 1 });
+  const [transactions, rows] = [30, 100];
+  for (let index = 0; index < transactions; index += 1) {
+    await growing.transaction(scope, (tx) => tx.query(insertFamily, index * rows, rows));
+  }
+  await growing.close();
+  const statistics = async () => {
+    const { rows: found } = await owner.query<{ inserted: string; read: string }>(
+      `SELECT n_tup_ins AS inserted, (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'parents') AS read
+       FROM pg_stat_user_tables WHERE relname = 'parents'`,
+    );
+    return { inserted: Number(found[0]?.inserted), read: Number(found[0]?.read) };
+  };
+  // The statistics of a connection arrive after it has ended.
+  await until("the statistics arrive", async () => (await statistics()).inserted === transactions * rows);
+  // With the first plan, each row would read all previous ones: about 4,600,000.
+  expect((await statistics()).read).toBeLessThan(1_000_000);
+  await owner.end();
+  await own.drop();
 });

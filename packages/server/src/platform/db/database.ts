@@ -237,7 +237,8 @@ export class Database {
     const beginning = begin(mode, scope);
     const { client, release } = await this.#connect(scope);
     writeTogether(client);
-    const begun = client.query(timed({ text: beginning }, this.#answerTimeoutMs));
+    const text = hasOldPlans(client) ? `${beginning}; DISCARD PLANS` : beginning;
+    const begun = client.query(timed({ text }, this.#answerTimeoutMs));
     const worked = this.#perform(client, work, finish, ending);
     return this.#finish(
       release,
@@ -392,6 +393,27 @@ function writeTogether(client: pg.PoolClient): void {
     gathering.delete(client);
     stream.uncork();
   });
+}
+
+/** The transactions of each connection, and the number after which its plans are made again. */
+const planAges = new WeakMap<pg.PoolClient, { transactions: number; renewedAfter: number }>();
+const firstRenewal = 8;
+const mostBetweenRenewals = 4_096;
+
+/**
+ * Counts a transaction of the connection. Returns whether its plans may be of tables that have grown much since.
+ *
+ * A connection keeps its plans, also those of foreign keys, until PostgreSQL has analyzed the tables again. For a table
+ * of a few rows, all indexes that begin with the tenant cost the same. A plan that was made then can read all rows of
+ * the tenant to find one. Plans are therefore made again after 8, 16, 32 … transactions.
+ */
+function hasOldPlans(client: pg.PoolClient): boolean {
+  const age = planAges.get(client) ?? { transactions: 0, renewedAfter: firstRenewal };
+  planAges.set(client, age);
+  age.transactions += 1;
+  if (age.transactions < age.renewedAfter) return false;
+  age.renewedAfter = Math.min(2 * age.transactions, age.transactions + mostBetweenRenewals);
+  return true;
 }
 
 /** Calls `work` at once and converts a synchronous exception to a rejection. */

@@ -27,12 +27,14 @@ export interface AccessImpact {
    */
   evaluate(tx: TenantTx, changes: readonly Change[], overrideReason: string | undefined): Promise<EvaluatedImpact>;
   /**
-   * Starts all queries of `evaluate` at once. The transaction must write nothing afterwards.
+   * Starts all queries of `evaluate` at once, for one or more commands that create records and change no others. The
+   * transaction must write nothing afterwards.
    *
-   * @param changes only their types and ids matter if they create records
-   * @returns the function that evaluates, and that refuses the command as `evaluate` does
+   * @param commands the changes of each command, in order. Only their types and ids matter.
+   * @returns for each command the function that evaluates, and that refuses the command as `evaluate` does. They must be
+   *   called in the order of the commands, each after the previous one has returned.
    */
-  begin(tx: TenantTx, changes: readonly Change[]): Promise<EvaluateImpact>;
+  begin(tx: TenantTx, commands: readonly (readonly Change[])[]): Promise<readonly EvaluateImpact[]>;
   /**
    * Reads the state before and after the changes of a transaction so far, like `evaluate`.
    *

@@ -1,18 +1,14 @@
 /** Records the facts that each command leaves, and who gains and loses access by it. */
 
 import type { BrokenAccessTest, EffectSummary } from "@gatehouse/contract/records/effect";
-import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { AccessDifference } from "@gatehouse/policy/effects/access-difference";
 import { comparingAccess } from "@gatehouse/policy/effects/compare-access";
-import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
-import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
-import { entryCost, recordCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
+import type { Work } from "@gatehouse/policy/work";
 import type { Change } from "../../../platform/change.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { allSettled } from "../../../platform/concurrency/all-settled.ts";
 import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import type {
-  AccessChange,
   AccessImpact,
   AccessLedger,
   EvaluatedImpact,
@@ -20,22 +16,13 @@ import type {
 } from "../../../platform/tenancy/access-ledger.ts";
 import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import { countEffectsAfter, readHistoryAfter, storeEarlyVersions, storeEffect } from "../history/history.queries.ts";
-import { changesOfHistory, versionsOf } from "../history/history.ts";
+import { countEffectsAfter, storeEarlyVersions, storeEffect } from "../history/history.queries.ts";
+import { versionsOf } from "../history/history.ts";
 import { storePendingEffect } from "../history/late-effects.queries.ts";
-import { type CachedModel, kindOfRows } from "../models/cached-model.ts";
-import {
-  type FactRows,
-  type NamedFacts,
-  type PolicyPosition,
-  readAllFacts,
-  readNamedFacts,
-  readPolicyOrder,
-} from "../models/facts.queries.ts";
-import { factsFinder, listing, listingFacts } from "../models/model-facts.ts";
+import type { CachedModel } from "../models/cached-model.ts";
 import type { ModelStore } from "../models/model-store.ts";
-import { namedByChanges } from "../models/named-facts.ts";
 import type { AccessGuard, JudgedTests, JudgeEffect } from "./access-guard.ts";
+import { type ModelChange, modelChange, preview, readChanges } from "./command-changes.ts";
 import { effectSummary } from "./effect-summary.ts";
 import type { LateEffects } from "./late-effects.ts";
 
@@ -63,36 +50,56 @@ export class Ledger implements AccessLedger {
   async open(tenantId: string): Promise<AccessImpact> {
     const base = await this.#options.models.current(tenantId);
     return {
-      evaluate: async (tx, changes, overrideReason) => (await this.#begin(tx, base, changes))(overrideReason),
-      begin: (tx, changes) => this.#begin(tx, base, changes),
+      evaluate: async (tx, changes, overrideReason) => {
+        const [evaluate] = await this.#begin(tx, base, [changes]);
+        return (evaluate as EvaluateImpact)(overrideReason); // one for each command
+      },
+      begin: (tx, commands) => this.#begin(tx, base, commands),
       preview: (tx, changes) => preview(tx, base, changes),
     };
   }
 
   /**
    * Starts all queries at once, after the lock. They see everything that was committed before, and no other command can
-   * commit before this one.
+   * commit before these.
    */
-  async #begin(tx: TenantTx, base: CachedModel, recorded: readonly Change[]): Promise<EvaluateImpact> {
-    const { guard } = this.#options;
-    const [previewed, written, judge] = await Promise.all([
-      preview(tx, base, recorded),
+  async #begin(
+    tx: TenantTx,
+    base: CachedModel,
+    commands: readonly (readonly Change[])[],
+  ): Promise<readonly EvaluateImpact[]> {
+    const { guard, evaluator, clock } = this.#options;
+    const [{ former, left }, written, judge] = await Promise.all([
+      readChanges(tx, base, commands),
       countEffectsAfter(tx, base.generation),
       guard.prepare(tx),
     ]);
-    const at = this.#options.clock.now();
-    return (overrideReason) => this.#evaluate(tx, { base, previewed, written, judge, at, overrideReason });
+    const at = clock.now();
+    // The model before the first command, then after each command that was evaluated.
+    let latest: CachedModel | undefined;
+    let isBaseCurrent = false;
+    return left.map((comparing) => async (overrideReason) => {
+      if (latest === undefined) {
+        latest = await evaluateWithin(tx, evaluator, former);
+        // Generations without an effect may have changed facts that are not in the history, such as the state of a
+        // gateway.
+        isBaseCurrent = written === latest.generation - base.generation;
+      }
+      const change = await evaluateWithin(tx, evaluator, modelChange(latest, comparing));
+      latest = change.after;
+      return this.#evaluate(tx, { change, isBaseCurrent, judge, at, overrideReason });
+    });
   }
 
   async #evaluate(
     tx: TenantTx,
-    { base, previewed, written, judge, at, overrideReason }: BegunEvaluation,
+    { change, isBaseCurrent, judge, at, overrideReason }: BegunEvaluation,
   ): Promise<EvaluatedImpact> {
     const { models, evaluator, lateEffects } = this.#options;
     const { tenantId } = tx;
     const { unitsBeforeCommit } = evaluator;
     const evaluate = <Result>(work: Work<Result>) => evaluateWithin(tx, evaluator, work);
-    const { before, after, changes } = await evaluate(previewed);
+    const { before, after, changes } = change;
     const { generation } = before;
     const compare = async () => {
       const comparison = new Comparison(comparingAccess(before.model, after.model, changes, anyCircumstances));
@@ -128,20 +135,17 @@ export class Ledger implements AccessLedger {
       },
       committed: () => {
         if ("stopped" in summarized) lateEffects.complete(tenantId, generation + 1, summarizing);
-        // Generations without an effect may have changed facts that are not in the history, such as the state of a
-        // gateway.
-        if (written === generation - base.generation) models.take(tx.tenantId, after);
+        if (isBaseCurrent) models.take(tx.tenantId, after);
       },
     };
   }
 }
 
-/** The results of the queries of an evaluation. */
+/** The change of a command, and the results of the queries for its evaluation. */
 interface BegunEvaluation {
-  readonly base: CachedModel;
-  readonly previewed: Work<ModelChange>;
-  /** The number of effects that were stored after the base. */
-  readonly written: number;
+  readonly change: ModelChange;
+  /** Whether the models contain all facts, and not only those of the history. */
+  readonly isBaseCurrent: boolean;
   readonly judge: JudgeEffect;
   /** When the generation was locked. */
   readonly at: Date;
@@ -196,111 +200,4 @@ async function evaluateWithin<Result>(tx: TenantTx, evaluator: Evaluator, work: 
     if ("result" in outcome) return outcome.result;
     await lockGeneration(tx);
   }
-}
-
-interface ModelChange extends AccessChange {
-  readonly before: CachedModel;
-  readonly after: CachedModel;
-}
-
-/**
- * Locks first: the queries after the lock see everything that was committed before.
- *
- * @returns computes the models, as work that can be suspended between some records
- */
-async function preview(tx: TenantTx, base: CachedModel, recorded: readonly Change[]): Promise<Work<ModelChange>> {
-  const [generation, past, left] = await Promise.all([
-    lockGeneration(tx),
-    readHistoryAfter(tx, base.generation),
-    readLeft(tx, recorded),
-  ]);
-  return (function* (): Work<ModelChange> {
-    const before =
-      generation === base.generation ? base : yield* base.changing(generation, yield* changesOfHistory(past));
-    const changes = yield* left(before);
-    return { before, after: yield* before.changing(generation + 1, changes), changes };
-  })();
-}
-
-/** Compares the facts that a command left with the previous facts. */
-type ComparingFacts = (before: CachedModel) => Work<readonly FactChange[]>;
-
-/** Starts the queries for the facts that a command left. */
-async function readLeft(tx: TenantTx, recorded: readonly Change[]): Promise<ComparingFacts> {
-  const named = namedByChanges(recorded);
-  if (named === undefined) {
-    const { facts } = await readAllFacts(tx);
-    return (before) => differencesToAll(before, facts);
-  }
-  const { reordered, regrouped, ...ids } = named;
-  const [facts, positions] = await Promise.all([readNamedFacts(tx, ids, regrouped), readPolicyOrder(tx, reordered)]);
-  return function* (before) {
-    return yield* withOrders(before, yield* differences(before, facts, ids), positions);
-  };
-}
-
-/** The differences of the records that a command named. */
-function* differences(before: CachedModel, facts: FactRows, ids: NamedFacts): Work<readonly FactChange[]> {
-  const find = factsFinder(before.model);
-  const gone: FactChange[] = [];
-  const changed: FactChange[] = [];
-  let unpaid = 0;
-  for (const [rows, kind] of Object.entries(kindOfRows) as [keyof FactRows, keyof FactsByKind][]) {
-    const present = new Set<string>();
-    for (const row of facts[rows]) {
-      present.add(row.id);
-      if (!haveSameFacts(row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of a kind are its facts
-      unpaid += recordCost;
-      if (unpaid < recordsAtOnce * recordCost) continue;
-      yield unpaid;
-      unpaid = 0;
-    }
-    for (const id of ids[rows]) {
-      if (!present.has(id) && find(kind, id) !== undefined) gone.push({ kind, gone: id });
-      unpaid += 2 * entryCost;
-      if (unpaid < recordsAtOnce * recordCost) continue;
-      yield unpaid;
-      unpaid = 0;
-    }
-  }
-  return [...gone, ...changed];
-}
-
-/** The differences of all records. */
-function* differencesToAll(before: CachedModel, facts: FactRows): Work<readonly FactChange[]> {
-  const former = yield* listingFacts(before.model);
-  const idsOf = (records: readonly { readonly id: string }[]) => listing(records, ({ id }) => id);
-  const ids: NamedFacts = {
-    users: yield* idsOf(former.users),
-    groups: yield* idsOf(former.groups),
-    devices: yield* idsOf(former.devices),
-    gateways: yield* idsOf(former.gateways),
-    resources: yield* idsOf(former.resources),
-    rules: yield* idsOf(former.rules),
-    policies: yield* idsOf(former.policies),
-  };
-  return yield* withOrders(before, yield* differences(before, facts, ids), facts.policies);
-}
-
-/** Stores the order of a type if new policies are not at the end, or if there is more than one. */
-function* withOrders(
-  before: CachedModel,
-  changes: readonly FactChange[],
-  positions: readonly PolicyPosition[],
-): Work<readonly FactChange[]> {
-  const ordered = yield* before.ordering(changes, positions);
-  const find = factsFinder(before.model);
-  const newOfType = new Map<PolicyType, number>();
-  for (const change of changes) {
-    if (change.kind !== "policy" || "gone" in change || find("policy", change.facts.id) !== undefined) continue;
-    newOfType.set(change.facts.type, (newOfType.get(change.facts.type) ?? 0) + 1);
-  }
-  const orders = [...newOfType].flatMap(([type, count]): FactChange[] => {
-    const isStored = ordered.some((change) => change.kind === "policy-order" && change.type === type);
-    if (count < 2 || isStored) return [];
-    return [
-      { kind: "policy-order", type, ids: positions.filter((position) => position.type === type).map(({ id }) => id) },
-    ];
-  });
-  return [...ordered, ...orders];
 }

@@ -1,0 +1,186 @@
+/** Reads the changes of commands: the models before and after each, and the facts that differ. */
+import type { PolicyType } from "@gatehouse/contract/records/policy";
+import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
+import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
+import { entryCost, recordCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
+import type { Change } from "../../../platform/change.ts";
+import type { AccessChange } from "../../../platform/tenancy/access-ledger.ts";
+import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
+import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { type HistoryRow, readHistoryAfter } from "../history/history.queries.ts";
+import { changesOfHistory } from "../history/history.ts";
+import { type CachedModel, kindOfRows } from "../models/cached-model.ts";
+import {
+  type FactRows,
+  type NamedFacts,
+  type PolicyPosition,
+  readAllFacts,
+  readNamedFacts,
+  readPolicyOrder,
+} from "../models/facts.queries.ts";
+import { factsFinder, listing, listingFacts } from "../models/model-facts.ts";
+import { type NamedByChanges, namedByChanges } from "../models/named-facts.ts";
+
+/** The models before and after a command. */
+export interface ModelChange extends AccessChange {
+  readonly before: CachedModel;
+  readonly after: CachedModel;
+}
+
+/** @returns computes the models, as work that can be suspended between some records */
+export async function preview(
+  tx: TenantTx,
+  base: CachedModel,
+  recorded: readonly Change[],
+): Promise<Work<ModelChange>> {
+  const { former, left } = await readChanges(tx, base, [recorded]);
+  const [comparing] = left;
+  return (function* (): Work<ModelChange> {
+    return yield* modelChange(yield* former, comparing as ComparingFacts); // one for each command
+  })();
+}
+
+/** Locks first: the queries after the lock see everything that was committed before. */
+export async function readChanges(
+  tx: TenantTx,
+  base: CachedModel,
+  commands: readonly (readonly Change[])[],
+): Promise<{ readonly former: Work<CachedModel>; readonly left: readonly ComparingFacts[] }> {
+  const [generation, past, left] = await Promise.all([
+    lockGeneration(tx),
+    readHistoryAfter(tx, base.generation),
+    readLeft(tx, commands),
+  ]);
+  return { former: formerModel(base, generation, past), left };
+}
+
+/** The model before the commands of the transaction. */
+function* formerModel(base: CachedModel, generation: number, past: readonly HistoryRow[]): Work<CachedModel> {
+  return generation === base.generation ? base : yield* base.changing(generation, yield* changesOfHistory(past));
+}
+
+export function* modelChange(before: CachedModel, comparing: ComparingFacts): Work<ModelChange> {
+  const changes = yield* comparing(before);
+  return { before, after: yield* before.changing(before.generation + 1, changes), changes };
+}
+
+/** Compares the facts that a command left with the previous facts. */
+export type ComparingFacts = (before: CachedModel) => Work<readonly FactChange[]>;
+
+/** Starts the queries for the facts that each command left. Several commands have created records only. */
+function readLeft(tx: TenantTx, commands: readonly (readonly Change[])[]): Promise<readonly ComparingFacts[]> {
+  const named = commands.map(namedByChanges);
+  if (named.length > 1 && named.every((names) => names !== undefined)) return readCreated(tx, named);
+  return Promise.all(commands.map((recorded) => readLeftBy(tx, recorded)));
+}
+
+interface Identified {
+  readonly id: string;
+}
+
+/** Starts one query for each kind of record that several commands created. */
+async function readCreated(tx: TenantTx, named: readonly NamedByChanges[]): Promise<readonly ComparingFacts[]> {
+  const facts = await readNamedFacts(
+    tx,
+    ofKinds((kind) => named.flatMap((names) => names[kind])),
+  );
+  const rowsById = new Map<string, Identified>();
+  const lists: readonly (readonly Identified[])[] = Object.values(facts);
+  for (const rows of lists) for (const row of rows) rowsById.set(row.id, row);
+  return named.map((names) => (before) => {
+    const own = ofKinds((kind) => names[kind].flatMap((id) => rowsById.get(id) ?? []));
+    return differences(before, own as unknown as FactRows, names); // rows of each kind, found by the ids of that kind
+  });
+}
+
+function ofKinds<Value>(ofKind: (kind: keyof FactRows) => Value): Readonly<Record<keyof FactRows, Value>> {
+  return {
+    users: ofKind("users"),
+    groups: ofKind("groups"),
+    devices: ofKind("devices"),
+    gateways: ofKind("gateways"),
+    resources: ofKind("resources"),
+    rules: ofKind("rules"),
+    policies: ofKind("policies"),
+  };
+}
+
+/** Starts the queries for the facts that a command left. */
+async function readLeftBy(tx: TenantTx, recorded: readonly Change[]): Promise<ComparingFacts> {
+  const named = namedByChanges(recorded);
+  if (named === undefined) {
+    const { facts } = await readAllFacts(tx);
+    return (before) => differencesToAll(before, facts);
+  }
+  const { reordered, regrouped, ...ids } = named;
+  const [facts, positions] = await Promise.all([readNamedFacts(tx, ids, regrouped), readPolicyOrder(tx, reordered)]);
+  return function* (before) {
+    return yield* withOrders(before, yield* differences(before, facts, ids), positions);
+  };
+}
+
+/** The differences of the records that a command named. */
+function* differences(before: CachedModel, facts: FactRows, ids: NamedFacts): Work<readonly FactChange[]> {
+  const find = factsFinder(before.model);
+  const gone: FactChange[] = [];
+  const changed: FactChange[] = [];
+  let unpaid = 0;
+  for (const [rows, kind] of Object.entries(kindOfRows) as [keyof FactRows, keyof FactsByKind][]) {
+    const present = new Set<string>();
+    for (const row of facts[rows]) {
+      present.add(row.id);
+      if (!haveSameFacts(row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of a kind are its facts
+      unpaid += recordCost;
+      if (unpaid < recordsAtOnce * recordCost) continue;
+      yield unpaid;
+      unpaid = 0;
+    }
+    for (const id of ids[rows]) {
+      if (!present.has(id) && find(kind, id) !== undefined) gone.push({ kind, gone: id });
+      unpaid += 2 * entryCost;
+      if (unpaid < recordsAtOnce * recordCost) continue;
+      yield unpaid;
+      unpaid = 0;
+    }
+  }
+  return [...gone, ...changed];
+}
+
+/** The differences of all records. */
+function* differencesToAll(before: CachedModel, facts: FactRows): Work<readonly FactChange[]> {
+  const former = yield* listingFacts(before.model);
+  const idsOf = (records: readonly { readonly id: string }[]) => listing(records, ({ id }) => id);
+  const ids: NamedFacts = {
+    users: yield* idsOf(former.users),
+    groups: yield* idsOf(former.groups),
+    devices: yield* idsOf(former.devices),
+    gateways: yield* idsOf(former.gateways),
+    resources: yield* idsOf(former.resources),
+    rules: yield* idsOf(former.rules),
+    policies: yield* idsOf(former.policies),
+  };
+  return yield* withOrders(before, yield* differences(before, facts, ids), facts.policies);
+}
+
+/** Stores the order of a type if new policies are not at the end, or if there is more than one. */
+function* withOrders(
+  before: CachedModel,
+  changes: readonly FactChange[],
+  positions: readonly PolicyPosition[],
+): Work<readonly FactChange[]> {
+  const ordered = yield* before.ordering(changes, positions);
+  const find = factsFinder(before.model);
+  const newOfType = new Map<PolicyType, number>();
+  for (const change of changes) {
+    if (change.kind !== "policy" || "gone" in change || find("policy", change.facts.id) !== undefined) continue;
+    newOfType.set(change.facts.type, (newOfType.get(change.facts.type) ?? 0) + 1);
+  }
+  const orders = [...newOfType].flatMap(([type, count]): FactChange[] => {
+    const isStored = ordered.some((change) => change.kind === "policy-order" && change.type === type);
+    if (count < 2 || isStored) return [];
+    return [
+      { kind: "policy-order", type, ids: positions.filter((position) => position.type === type).map(({ id }) => id) },
+    ];
+  });
+  return [...ordered, ...orders];
+}

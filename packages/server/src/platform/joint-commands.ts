@@ -1,0 +1,198 @@
+/**
+ * Commands of one tenant that create records, in one transaction (docs/decisions/0192). Each command has its own
+ * generation, audit entries, seal, outbox entry and access effect, as if it had committed alone. They share the locks,
+ * the queries for their effects and the commit.
+ */
+import { AsyncResource } from "node:async_hooks";
+import { finish as finishWork, type Work } from "@gatehouse/policy/work";
+import { AppError } from "./app-error.ts";
+import { appendToRecord, type StoredEntries, storeEarlyEntries } from "./audit/audit.queries.ts";
+import { type RecordedChange, requireReadableName } from "./change.ts";
+import { type CommandRunner, type CommandScope, type CreatingCommand, type Replayed, runCommand } from "./command.ts";
+import type { JointRunLimits } from "./concurrency/joint-runs.ts";
+import type { Transaction } from "./db/database.ts";
+import { newId } from "./ids.ts";
+import type { Outcome } from "./outcome.ts";
+import type { EvaluatedImpact } from "./tenancy/access-ledger.ts";
+import { requireSameRecords } from "./tenancy/announced-records.ts";
+import { holdTenant } from "./tenancy/tenant-lock.queries.ts";
+import type { CommandTx, CreatedRecord, TenantTx } from "./tenancy/tenant-tx.ts";
+
+/**
+ * A transaction of this size stays short: it holds the tenant's rows for its whole length. The facts of so many records
+ * are read by their ids.
+ */
+export const jointLimits: JointRunLimits = { items: 16, size: 400, waitMs: 1_000 };
+
+/** So few entries are serialized at once. */
+const fewEntries = 8;
+
+/**
+ * Runs a command that creates records and changes no others, like `runCommand`. Commands of one tenant and operation
+ * that arrive together share a transaction.
+ *
+ * @param count the number of records that the command creates
+ * @param work must announce what it creates
+ */
+export function runCreation(
+  runner: CommandRunner,
+  command: CommandScope,
+  count: number,
+  work: (tx: CommandTx) => Promise<Outcome>,
+): Promise<Outcome & Replayed> {
+  // Claiming a key waits for another request with the same key, which would hold up the other commands.
+  if (command.idempotency !== undefined) return runCommand(runner, command, work);
+  const { tenantId, origin } = command;
+  // Commands of one operation lock the same rows in the same order, so joint transactions of replicas do not deadlock.
+  const key = `${tenantId} ${origin.operation}`;
+  // Queries are attributed to the request that they serve.
+  return runner.creations.run(key, { scope: command, work: AsyncResource.bind(work) }, count, async (commands) => {
+    const alone = () => commands.map(({ scope, work: perform }) => runCommand(runner, scope, perform));
+    if (commands.length === 1) return alone();
+    try {
+      return (await runTogether(runner, tenantId, commands)).map((outcome) => Promise.resolve(outcome));
+    } catch (error) {
+      // They may have committed.
+      if (error instanceof AppError && error.code === "database_unavailable")
+        return commands.map(() => Promise.reject(error));
+      return alone();
+    }
+  });
+}
+
+/**
+ * Runs commands of one tenant in one transaction. Each sees the changes of the previous ones. All commit, or none does.
+ *
+ * @returns the outcomes, in the order of the commands
+ * @throws AppError database_unavailable: then it is unknown whether they committed; otherwise they did not
+ */
+async function runTogether(
+  runner: CommandRunner,
+  tenantId: string,
+  commands: readonly CreatingCommand[],
+): Promise<readonly Outcome[]> {
+  const impact = await runner.ledger.open(tenantId);
+  let effects: EvaluatedImpact[] = [];
+  let entryCount = 0;
+
+  const perform = async (transaction: Transaction): Promise<Sealing> => {
+    const tx = { tenantId, query: transaction.query };
+    const held = holdTenant(transaction, tenantId, false);
+    held.catch(() => undefined); // Awaited below, unless a command fails first.
+    const started = await startInTurn(tx, commands);
+    const beginning = impact.begin(
+      tx,
+      started.map(({ created }) => created.map((record) => ({ ...record, after: {} }))),
+    );
+    // Everything is awaited before an error ends the transaction: nothing may be sent afterwards.
+    const settled = await Promise.allSettled([held, beginning, ...started.map(({ outcome }) => outcome)]);
+    for (const result of settled) if (result.status === "rejected") throw result.reason;
+    const evaluations = await beginning;
+    effects = [];
+    for (const [index, { created, recorded, scope }] of started.entries()) {
+      requireSameRecords(
+        created,
+        recorded.map(({ change }) => change),
+      );
+      const effect = await evaluations[index]?.(scope.origin.reason);
+      if (effect !== undefined) effects.push(effect);
+    }
+    entryCount = started.reduce((sum, { recorded }) => sum + recorded.length, 0);
+    const serialize = <Result>(work: Work<Result>): Result | Promise<Result> =>
+      entryCount <= fewEntries ? finishWork(work) : runner.evaluator.decide(tenantId, work);
+    const earlier: Promise<unknown>[] = [];
+    let last: Part | undefined;
+    for (const [index, { scope, recorded }] of started.entries()) {
+      // The statements of a command follow those of the previous one.
+      if (last !== undefined) {
+        const sealed = seal(transaction, tenantId, last);
+        // Awaited at the end, with the commit.
+        sealed.catch(() => undefined);
+        earlier.push(sealed);
+      }
+      const entries = await storeEarlyEntries(tx, scope.origin, recorded, serialize);
+      last = { scope, entries, effect: effects[index] };
+    }
+    const outcomes = await Promise.all(
+      started.map(async ({ outcome, recorded }) => ({ ...(await outcome), event: recorded[0]?.id ?? "" })),
+    );
+    return { outcomes, earlier, last };
+  };
+
+  const finish = (transaction: Transaction, { earlier, last }: Sealing) =>
+    Promise.all([...earlier, last === undefined ? undefined : seal(transaction, tenantId, last)]);
+
+  const { outcomes } = await runner.database.transaction({ kind: "tenant", tenantId }, perform, finish);
+  for (const effect of effects) effect.committed();
+  runner.committed(entryCount);
+  return outcomes;
+}
+
+/** What remains to be stored of one command. */
+interface Part {
+  readonly scope: CommandScope;
+  readonly entries: StoredEntries;
+  readonly effect: EvaluatedImpact | undefined;
+}
+
+interface Sealing {
+  readonly outcomes: readonly Outcome[];
+  /** The statements that seal all commands but the last. */
+  readonly earlier: readonly Promise<unknown>[];
+  /** Sealed in the same write as COMMIT. */
+  readonly last: Part | undefined;
+}
+
+/** Sends the statements that store a command's effect, audit entries, seal and outbox entry. */
+function seal(transaction: Transaction, tenantId: string, { scope, entries, effect }: Part): Promise<unknown> {
+  return Promise.all([
+    effect?.write({ tenantId, query: transaction.query }),
+    appendToRecord(transaction, tenantId, scope.origin, entries, effect !== undefined),
+  ]);
+}
+
+interface StartedCommand {
+  readonly scope: CommandScope;
+  readonly created: readonly CreatedRecord[];
+  readonly recorded: readonly RecordedChange[];
+  readonly outcome: Promise<Outcome>;
+}
+
+/**
+ * Starts each command after the previous one has sent its last statement, so that their statements run as if one
+ * command followed the other.
+ *
+ * @throws after all started commands have ended, if one of them failed or announced nothing
+ */
+async function startInTurn(tx: TenantTx, commands: readonly CreatingCommand[]): Promise<readonly StartedCommand[]> {
+  const started: StartedCommand[] = [];
+  for (const { scope, work } of commands) {
+    const recorded: RecordedChange[] = [];
+    let announce: ((created: readonly CreatedRecord[]) => void) | undefined;
+    const announced = new Promise<readonly CreatedRecord[]>((resolve) => {
+      announce = resolve;
+    });
+    const outcome = work({
+      ...tx,
+      record: (change) => {
+        requireReadableName(change);
+        recorded.push({ id: newId(), origin: scope.origin, change });
+      },
+      announce: (created) => announce?.(created),
+      atEnd: () => {
+        throw new Error("a command that only creates records has no checks at its end");
+      },
+    });
+    const created = await Promise.race([announced, outcome.then(endedEarly, endedEarly)]);
+    started.push({ scope, created: created ?? [], recorded, outcome });
+    if (created !== undefined) continue;
+    const outcomes = await Promise.allSettled(started.map((command) => command.outcome));
+    for (const result of outcomes) if (result.status === "rejected") throw result.reason;
+    throw new Error(`${scope.origin.operation} announced nothing`);
+  }
+  return started;
+}
+
+function endedEarly(): undefined {
+  return undefined;
+}
