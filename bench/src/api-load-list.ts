@@ -15,7 +15,7 @@ export interface ApiLoad {
   readonly changing?: true;
   /** How long the load runs before it is measured, in seconds. 1 if absent. */
   readonly warmUpSeconds?: number;
-  /** Whether a change of the tenant precedes the load, so that nothing that is cached can be used. */
+  /** Whether a change of the tenant precedes the load, so that no cached answer can be used. */
   readonly afterChange?: true;
   /** Whether the server caches only a tenth of what the load reads. */
   readonly smallCache?: true;

@@ -1,6 +1,6 @@
 /**
- * The baseline: Fastify returns the same bytes from memory. It reads the bytes from standard input. It parses the JSON of
- * a POST request, and returns the same bytes.
+ * The baseline: Fastify returns the same bytes from memory. It reads them from standard input before it listens. For a
+ * POST request, it also parses the JSON of the body.
  */
 import { text } from "node:stream/consumers";
 import Fastify, { type FastifyReply, type FastifyRequest } from "fastify";

@@ -123,11 +123,11 @@ async function measureTests(): Promise<void> {
       measureWrite(tenant, { name: `${subjects}: ${name}`, most, settings, isRefused });
     await measure("a policy for one group", groupSeconds, { ...oneGroup, resources });
     await measure("a policy for everyone", everyoneSeconds, { ...everyone, resources });
-    // These concern all tests.
+    // The next changes concern all tests.
     const denial = { action: false, resources: tested };
     await measure("a denial of the tested resources for one group", groupSeconds, { ...oneGroup, ...denial });
     await measure("a denial of the tested resources for everyone", everyoneSeconds, { ...everyone, ...denial });
-    // A policy comes last, so the denial for everyone must not precede it.
+    // A new policy comes last in the order, after the denial for everyone. So deactivate the denial first.
     await tenant.call("PATCH", `/tenants/policies/${await newestPolicy(tenant)}/deactivate`);
     const permission = { resources: tested };
     await measure("access to the tested resources for one group", groupSeconds, { ...oneGroup, ...permission }, true);
@@ -159,7 +159,7 @@ async function measureWrite(tenant: BenchTenant, { name, most, settings, isRefus
 
 async function newestPolicy(tenant: BenchTenant): Promise<string> {
   const page = await tenant.call("GET", "/tenants/policies?sort=-createdAt&limit=1");
-  const { data } = JSON.parse(page) as { readonly data: readonly { readonly id: string }[] }; // by its contract
+  const { data } = JSON.parse(page) as { readonly data: readonly { readonly id: string }[] }; // per contract
   return data[0]?.id ?? "";
 }
 

@@ -25,7 +25,7 @@ const given = await text(process.stdin);
 const postgres =
   given === "" ? await startPostgres() : { connection: JSON.parse(given), pid: undefined, stop: async () => undefined };
 const connection = { ...postgres.connection, ssl: false };
-/** Where snapshots of models are stored. By default, none are. */
+/** The folder for snapshots of models. By default, no snapshots are stored. */
 const { BENCH_MODEL_SNAPSHOTS: snapshotFolder } = process.env;
 await migrate(connection);
 // A server does this before it listens.
@@ -55,7 +55,7 @@ const delays = monitorEventLoopDelay({ resolution: resolutionMs });
 delays.enable();
 const profiler = new Session();
 profiler.connect();
-/** Metering wakes the event loop every millisecond, so it starts with the first request for it. */
+/** Metering wakes the event loop every millisecond, so it starts with the first request for a measurement. */
 let stretches: (() => object) | undefined;
 /**
  * Answers with the longest block of the event loop since the last request, in milliseconds. `/profile/start` and

@@ -33,7 +33,7 @@ if ((await readFile(stamp, "utf8").catch(() => "")) !== from) {
     const { output } = await build({ ...config, build: { write: false, minify: false, cssMinify: false } });
     const codeSplitting = { groups: firstLoadGroups(output) };
     await build({ ...config, build: { outDir, rolldownOptions: { output: { codeSplitting } } } });
-    // The licence of the typeface goes wherever the typeface goes.
+    // Each copy of the typeface must include its licence.
     await copyFile(path.join(folder, "src/app/fonts/OFL.txt"), path.join(outDir, "assets/OFL.txt"));
     await compressAssets(path.join(outDir, "assets"));
     await writeFile(path.join(outDir, ".built-from"), from);

@@ -116,7 +116,7 @@ describe("under the served document", () => {
 describe("under a different document", () => {
   const readsUser = "/tenants/users/{id}";
 
-  /** Reads a user under a document with another schema of users. It has one path, because Prism reads each slowly. */
+  /** Reads a user under a document with another schema of users. It has only one path: Prism reads each path slowly. */
   async function readUser(describe: (user: { properties: object; required: readonly string[]; not?: object }) => void) {
     const document = JSON.parse(served);
     describe(document.components.schemas.User);

@@ -61,7 +61,7 @@ export interface ComposeOptions extends DatabaseSettings, AgentSettings, HttpSet
   readonly evaluationLimits?: EvaluationLimits;
   /** The memory that cached answers can use, in MiB. 0 disables the cache. */
   readonly cacheMebibytes?: number;
-  /** Where models of large tenants are stored, and the most bytes of all files. By default, none are stored. */
+  /** The folder for models of large tenants, and the maximum size of all files. By default, no models are stored. */
   readonly modelSnapshots?: { readonly folder: string; readonly maxBytes: number } | undefined;
   /** When the orders of lists are cached, if not by default. */
   readonly orderThresholds?: OrderThresholds;

@@ -70,7 +70,7 @@ export const settings = {
     "TCP port for plain HTTP, on which the ACME authority checks HTTP-01. Without it, TLS-ALPN-01 is used.",
   ),
   acmeCa: optional(file, "PEM file of the certificates that sign the ACME authority's own one, if it is private."),
-  dataDir: setting(folder, "./gatehouse-data", "Folder for the master key and the embedded PostgreSQL."),
+  dataDir: setting(folder, "./gatehouse-data", "Folder for the master key, embedded PostgreSQL and model snapshots."),
   agentsDir: setting(
     folder,
     "/usr/share/gatehouse/agents",
@@ -86,7 +86,7 @@ export const settings = {
   modelSnapshotSpace: setting(
     wholeNumber("number", 0, 1_048_576),
     "2048",
-    "Space in the data folder for encrypted snapshots, from which large tenants load faster, in MiB. 0 stores none.",
+    "Space for encrypted model snapshots, which load large tenants faster, in MiB. 0 stores none.",
   ),
   masterKey: secret(
     masterKey,

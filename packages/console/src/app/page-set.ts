@@ -26,7 +26,7 @@ export interface PageSet {
   readonly detail?: Loading;
   /** The dialog that `?new=1` opens on the list page, for the command palette. */
   readonly create?: { readonly title: string; readonly permission: Permission };
-  /** The dialogs that a parameter of the address opens on the page of a record, such as `?edit=1`. */
+  /** Dialogs on the page of a record that a query parameter opens, such as `?edit=1`. */
   readonly actions?: readonly { readonly title: string; readonly parameter: string; readonly permission: Permission }[];
   /** How the command palette finds records: by a field that the server filters, or by name in an unpaged list. */
   readonly find?:

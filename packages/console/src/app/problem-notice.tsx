@@ -34,7 +34,7 @@ function isUnavailable(error: unknown): error is UnexpectedResponseError {
   return error instanceof UnexpectedResponseError && error.status >= 500;
 }
 
-/** A document of a tenant can have hundreds. */
+/** The maximum number of listed errors. A configuration document can have hundreds. */
 const mostErrors = 10;
 
 interface ProblemNoticeProps {

@@ -61,7 +61,7 @@ describe("formats", () => {
 const withoutParts = (message: string): string =>
   message.replaceAll(/<(\w+)(?:\/>|>(.*?)<\/\1>)/gs, "$2").replaceAll(/\{\{\w+(, number)?\}\}/g, "");
 
-/** What remains of a message without its elements and placeholders has neither tags nor braces. */
+/** Removes complete elements and placeholders. The remaining text must contain neither tags nor braces. */
 const incomplete = /[<>{}]/;
 
 test("every message has no stray spaces, and only complete elements and placeholders", () => {

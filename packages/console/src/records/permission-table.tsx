@@ -52,7 +52,7 @@ export function PermissionTable(props: PermissionTableProps) {
     }
     return (
       <Checkbox
-        // The least size of a target, also beside the buttons that stay in view.
+        // The minimum size of a target, also next to the sticky buttons.
         size="md"
         aria-label={name}
         checked={checked}

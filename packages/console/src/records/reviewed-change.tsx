@@ -236,7 +236,7 @@ interface ReviewedButtonProps extends Omit<ReviewDialogProps, "close" | "label">
   readonly label: string;
   readonly size?: "xs" | "sm";
   readonly icon?: ReactNode;
-  /** The parameter of the address that opens the dialog, such as `deactivate`, for the command palette. */
+  /** The query parameter with which the command palette opens the dialog, such as `deactivate`. */
   readonly action?: string;
 }
 

@@ -92,7 +92,7 @@ export function* checkingExpectation(
   const target = targetOf(model, expectation.destination);
   if (target === undefined) return { ...nobody, missing: "destination" };
   const circumstances = knownCircumstances(expectation.circumstances);
-  // If everyone who is active has access, only some of them are evaluated.
+  // If every active user has access, evaluating some of them is enough.
   const isUniform =
     !isPart && expectation.expected === "denied" && target.open && allowsEveryone(model, target.resource);
   const suspects = isPart ? undefined : yield* suspectsOf(model, expectation, target);
@@ -119,9 +119,10 @@ export function* checkingExpectation(
 }
 
 /**
- * The users for whom an expectation about many may not hold, if the policies show it without an evaluation of each user.
+ * The users for whom an expectation about several users may not hold. The policies show this without an evaluation of
+ * each user.
  *
- * @returns undefined if it may not hold for any
+ * @returns undefined if the expectation may not hold for any user
  */
 function* suspectsOf(
   model: Model,
@@ -139,7 +140,7 @@ function* suspectsOf(
 
 type MultiUserSubject = { readonly kind: "everyone" } | { readonly kind: "group" | "user"; readonly id: string };
 
-/** The users of a group, or of any, among some. */
+/** The users with these ids, without users outside the group if the subject is a group. */
 function usersAmong(model: Model, subject: MultiUserSubject, ids: Iterable<string>): CompiledUser[] {
   const users: CompiledUser[] = [];
   for (const id of ids) {
@@ -152,13 +153,13 @@ function usersAmong(model: Model, subject: MultiUserSubject, ids: Iterable<strin
 
 type Counts = readonly [all: number, active: number];
 
-/** The numbers of principals among all users, as long as users and devices stay the same. */
+/** Cached counts of principals. They are valid while the tables of users and devices are the same. */
 const counted = new WeakMap<
   Model["users"],
   { readonly devices: Model["devices"]; readonly counts: Map<string, Counts> }
 >();
 
-/** Counts the principals that an expectation is about, as work that can be suspended between some users. */
+/** Counts the principals that an expectation is about, as work that can be suspended between users. */
 function* countingPrincipals(
   model: Model,
   expectation: AccessExpectation,

@@ -5,7 +5,7 @@ import { afterSide, beforeSide, bothSides, maskOf, type Sides } from "./level-st
 import { conditionAt, type PolicyChain, ruleScope } from "./policy-chain.ts";
 import type { RuleCertainties } from "./rule-certainties.ts";
 
-/** The `#rowOf` an entry that sets the same bits for all subjects of the user. */
+/** The value in `#rowOf` for an entry that sets the same bits for all subjects of the user. */
 const noRow = -1;
 
 /** The subject of an evaluation that concerns all subjects of the user. */

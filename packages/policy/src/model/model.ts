@@ -43,7 +43,7 @@ export function* compiling(facts: TenantFacts): Work<Model> {
   return yield* compilingAround({ users, devices }, facts);
 }
 
-/** Compiles a model around complete tables of users and devices, of which a tenant can have more than fit in objects. */
+/** Compiles a model around tables of users and devices, which can be too large to be objects. */
 export function* compilingAround(
   { users, devices }: Pick<Model, "users" | "devices">,
   facts: Omit<TenantFacts, "users" | "devices">,
@@ -137,7 +137,7 @@ function* withChangesOfKind(model: Model, changes: readonly FactChange[]): Work<
   }
 }
 
-/** Each change of a policy copies the list of its type, so the lists are compiled again after more changes. */
+/** After more changes, the lists are compiled again, because each change of a policy copies the list of its type. */
 const maxPolicyChanges = 1_000;
 
 function* recompilingPolicies({ policies }: Model, changes: readonly FactChange[]): Work<Model["policies"]> {

@@ -66,7 +66,7 @@ export function observeRequests(
     if (request.headers.upgrade !== undefined) response.once("upgraded", () => end(request, reply, "answered"));
   };
 
-  // One function for all requests, because a function for each would outlive it and cost garbage collection.
+  // One function for all requests: a function for each request would outlive the request and burden garbage collection.
   function endAborted(this: ObservedResponse): void {
     const reply = this[observedReply];
     if (reply !== undefined) end(reply.request, reply, "aborted");

@@ -26,8 +26,8 @@ export interface RateLimitOptions {
 }
 
 /**
- * Nothing here waits: almost every request is limited, and waiting for nothing would cost more than counting. Replicas
- * share their counts in the background.
+ * Counts synchronously: almost every request is counted, and a promise would cost more than the count. Replicas share
+ * their counts in the background.
  */
 export class RateLimits {
   readonly #requests: RateLimit | undefined;

@@ -109,7 +109,7 @@ export interface CommandScope {
 /** A command that creates records and changes no others. It announces them with its last statement. */
 export interface CreatingCommand {
   readonly scope: CommandScope;
-  /** Can run more than once; changes nothing but the database. */
+  /** May run more than once, so it must change only the database. */
   readonly work: (tx: CommandTx) => Promise<Outcome>;
 }
 
@@ -165,7 +165,7 @@ export function runBatch(
   );
 }
 
-/** So few entries are serialized at once, after the evaluation. More entries are stored during the evaluation. */
+/** Up to this number, entries are serialized after the evaluation. More entries are stored during the evaluation. */
 const fewEntries = 8;
 
 interface Recording {

@@ -5,7 +5,7 @@ const idBytes = 16;
 /** Random bytes for the next ids. Each request for random bytes takes longer than the rest of an id. */
 const randomBytes = Buffer.alloc(256 * idBytes);
 let usedBytes = randomBytes.length;
-/** The time of the latest id, and its number in that millisecond, which begins anywhere in the lower half of 32 bits. */
+/** The time of the latest id, and its number in that millisecond. The number starts at random, below 2^31. */
 let latestMs = 0;
 let number = 0;
 

@@ -24,7 +24,7 @@ import type { CommandTx, CreatedRecord, TenantTx } from "./tenancy/tenant-tx.ts"
  */
 export const jointLimits: JointRunLimits = { items: 16, size: 400, waitMs: 1_000 };
 
-/** So few entries are serialized at once. */
+/** Up to this number, entries are serialized at once. */
 const fewEntries = 8;
 
 /**

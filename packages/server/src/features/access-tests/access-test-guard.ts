@@ -25,8 +25,8 @@ export const accessTestGuard: AccessGuard = {
       const brokenDenials = await evaluate(brokenTests(denials, before.model, after.model, changes));
       const checking = brokenTests(permissions, before.model, after.model, changes);
       const inTime = await effect.evaluateInTime(checking);
-      // Only a change that gives access is refused. If this one breaks no denial and gives nobody more access, the tests
-      // that expect access are only listed.
+      // Only a change that gives access is refused. If this change breaks no denial and gives nobody more access, the
+      // tests that expect access cannot refuse it, so they may be evaluated after the commit.
       if (!("result" in inTime) && brokenDenials.length === 0 && !(await givesAccess(effect, []))) {
         return { broken: [], late: listing(checking) };
       }

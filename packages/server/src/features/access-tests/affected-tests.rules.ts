@@ -25,7 +25,7 @@ interface Scope {
 
 /** @param changes all changes from `before` to `after` */
 export function* affectedTests(before: Model, after: Model, changes: readonly FactChange[]): Work<AffectedTests> {
-  /** Their answers to any test may change. */
+  /** Users for whom the answer to any test may change. */
   const users = new Set<string>();
   const resources = new Set<string>();
   const types = new Set<PolicyType>();
@@ -64,7 +64,7 @@ export function* affectedTests(before: Model, after: Model, changes: readonly Fa
         break;
     }
   }
-  // Addresses of a changed resource may now belong to another resource or to none, and the other way round.
+  // An address of a changed resource may now belong to another resource or to none, and vice versa.
   const scopes: Scope[] = [{ users: "anyone", types, resources, addresses: resources.size > 0 }];
   if (policies.size + rules.size > 0) {
     for (const model of [before, after]) yield* addingScopes(model, policies, rules, scopes);
@@ -90,7 +90,7 @@ export function* affectedTests(before: Model, after: Model, changes: readonly Fa
   };
 }
 
-/** Adds the scope of each active policy that is changed, or whose rule is. */
+/** Adds the scope of each active policy that changed or whose rule changed. */
 function* addingScopes(
   model: Model,
   ids: ReadonlySet<string>,

@@ -7,7 +7,7 @@ import type { StoredQuestion, TestQuestion } from "./access-tests.queries.ts";
 import { type AffectedTests, affectedTests } from "./affected-tests.rules.ts";
 import { expectationOf } from "./evaluate-tests.ts";
 
-/** The cost of finding out whether a test is affected, without the users. */
+/** The cost of determining whether a test is affected, except for selecting users, in rule-cost units. */
 const affectedTestCost = 10;
 /** The cost of selecting a user, in rule-cost units. */
 const affectedUserCost = 12;

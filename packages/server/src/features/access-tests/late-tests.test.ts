@@ -12,7 +12,7 @@ let late: TestServer;
 let usual: TestServer;
 let tenant: TestTenant;
 let network: Awaited<ReturnType<typeof createAccessNetwork>>;
-/** A policy that allows everyone to use the wiki, and an enforced test that everyone can. */
+/** A policy that allows everyone to reach the wiki. `allowed` is an enforced test that expects this. */
 let policyId: string;
 let allowed: { readonly id: string; readonly name: string };
 
@@ -80,7 +80,7 @@ test("a write that only removes access lists the tests that it broke after the c
   const reply = await deactivate();
   const effect = await computed(reply);
   expect(effect.brokenTests).toMatchObject([allowed]);
-  // The same as in time.
+  // The result equals that of an evaluation before the commit.
   await tenant.client.must.post(`/tenants/policies/${policyId}/reactivate`);
   const inTime = await tenant.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
   expect((await effectOf(inTime)).brokenTests).toEqual(effect.brokenTests);
@@ -91,7 +91,7 @@ test("a write that gives access is refused before the commit, whichever test it 
   const { ann, bob } = network;
   const own = await enforce({ subject: { type: "user", id: ann.id }, expected: "allowed" });
   const moved = { users: [bob.id] };
-  // Only removes access.
+  // This write only removes access.
   const narrowed = await slowly().patch(`/tenants/policies/${policyId}`, { allUsers: false, users: [ann.id] });
   expect((await computed(narrowed)).brokenTests).toMatchObject([allowed]);
   const refused = await slowly().patch(`/tenants/policies/${policyId}`, moved);

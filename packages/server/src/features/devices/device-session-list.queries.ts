@@ -45,7 +45,7 @@ function stateAt(now: Date): string {
 
 /**
  * SQL for whether the device has a session, so that its state is not null. Most devices are active, which is much
- * cheaper to find out than the end of the session.
+ * cheaper to determine than the end of the session.
  */
 const isListed = `(item.enrolment_key_id IS NULL AND item.user_id IS NOT NULL AND (
     (item.active AND ${ofUser("person.status")} <> 'inactive') IS TRUE

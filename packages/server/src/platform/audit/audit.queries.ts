@@ -167,7 +167,7 @@ export class EntrySerializer {
     return { json: `[${rows.join(",")}]`, count: rows.length };
   }
 
-  /** All entries, of which the last chunk is to be stored. */
+  /** Returns the entries; only the last chunk must still be stored. */
   stored(last: Chunk): StoredEntries {
     return { last, total: this.#done, hashes: this.#hashes, changes: `[${this.#changes.join(",")}]` };
   }

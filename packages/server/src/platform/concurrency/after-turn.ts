@@ -1,11 +1,11 @@
-/** Something that holds a value only until the end of the turn of the event loop. */
+/** Holds a value only until the end of the turn of the event loop. */
 interface TurnHolder {
   forget(): void;
 }
 
 const holders: TurnHolder[] = [];
 
-/** Calls `forget` when everything that is ready in this turn of the event loop was done. */
+/** Calls `forget` after the callbacks that are ready in this turn of the event loop. */
 export function forgetAfterTurn(holder: TurnHolder): void {
   if (holders.push(holder) > 1) return;
   setImmediate(() => {

@@ -16,17 +16,17 @@ interface Running<Item, Result> {
 type Perform<Item, Result> = (items: readonly Item[]) => Promise<readonly Promise<Result>[]>;
 
 export interface JointRunLimits {
-  /** The most items of one run. */
+  /** The maximum number of items of one run. */
   readonly items: number;
   /** The largest sum of the sizes of one run's items. A larger item runs alone. */
   readonly size: number;
-  /** If a run takes longer, the items that wait for it run alone, in milliseconds. */
+  /** The time in milliseconds after which the items that wait for a run each run alone. */
   readonly waitMs: number;
 }
 
 /**
  * Runs items of one key one after the other. Items that arrive while another run is under way wait, and then run
- * together. A single item runs at once, so nothing waits for company.
+ * together. A single item runs at once: no item waits for others to arrive.
  */
 export class JointRuns<Item, Result> {
   readonly #limits: JointRunLimits;
@@ -52,7 +52,7 @@ export class JointRuns<Item, Result> {
     return new Promise<Result>((resolve) => running.waiting.add({ item, size, resolve }));
   }
 
-  /** Runs the items that wait, until none is left. */
+  /** Runs waiting items until none is left. */
   async #continue(key: string, running: Running<Item, Result>, perform: Perform<Item, Result>): Promise<void> {
     while (running.waiting.size > 0) {
       const taken = this.#take(running.waiting);
@@ -65,7 +65,7 @@ export class JointRuns<Item, Result> {
     this.#keys.delete(key);
   }
 
-  /** Lets the items that wait run alone if a run takes too long. */
+  /** Runs each waiting item alone if the current run takes too long. */
   async #timed<T>(running: Running<Item, Result>, perform: Perform<Item, Result>, run: Promise<T>): Promise<T> {
     const timer = setTimeout(() => {
       running.isSlow = true;

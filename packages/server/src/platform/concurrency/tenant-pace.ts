@@ -1,12 +1,12 @@
 import type { EventLoop } from "./fair-queue.ts";
 
-/** The charged time that a tenant may use without a pause, per time that passes. Two connections in use count twice. */
+/** The charged time that a tenant may use per elapsed time without a pause. Two connections in use count twice. */
 const allowedShare = 0.5;
 
-/** A tenant pauses only for a debt of at least this size, in milliseconds: timers are not more precise. */
+/** The minimum debt for a pause, in milliseconds: timers are not more precise. */
 const leastDebtMs = 5;
 
-/** The most debt. It bounds the pause of a request to two seconds. */
+/** The maximum debt, in milliseconds. It bounds the pause of a request to two seconds. */
 const mostDebtMs = 1_000;
 
 /** How long a tenant counts as active after a request, in milliseconds. */
@@ -44,10 +44,11 @@ interface Account {
 
 /**
  * Slows down the tenant that keeps a replica busy. Tenants are charged for the time in which they use database
- * connections and evaluate access. While the event loop is busy and other tenants are active, new requests of a tenant
- * that uses more than the mean pause until half of the time has passed that the tenant was charged for.
+ * connections and evaluate access. A charge adds to the tenant's debt, which decreases by `allowedShare` of the elapsed
+ * time. While the event loop is busy and other tenants are active, a tenant that uses more than the mean slows down: its
+ * new requests pause until it has no debt.
  *
- * Answers from the cache cost nothing, so they never pause the tenant.
+ * Cached answers cost nothing, so they never slow down the tenant.
  */
 export class TenantPace {
   readonly #loop: Pick<EventLoop, "nowMs" | "activeMs" | "after">;
@@ -71,7 +72,7 @@ export class TenantPace {
   }
 
   /**
-   * Notes a request. Call it once for each request, before its work.
+   * Records a request. Call this method once for each request, before its work.
    *
    * @returns a promise to await before the work; undefined if the request need not pause
    */
@@ -84,7 +85,7 @@ export class TenantPace {
     const isAlone = this.#activeTenants - Number(account.isActive) === 0;
     if (isAlone) return undefined;
     const pauseMs = account.debtMs / allowedShare;
-    // The next request waits for the work of this one too.
+    // The next request also waits for the expected work of this request.
     const expectedMs = Math.min(account.meanMs, mostDebtMs - account.debtMs);
     account.debtMs += expectedMs;
     return new Promise((resolve) => {

@@ -1,8 +1,8 @@
-/** The statements that may be unanswered: PostgreSQL executes one while the next one is prepared. */
+/** The maximum number of unanswered statements: PostgreSQL executes one while the next one is prepared. */
 const mostUnanswered = 2;
 
 /**
- * Sends statements before the previous ones are answered, but only a few at a time: not all of their rows are in memory.
+ * Sends statements before the previous ones are answered, but only a few at a time, so that not all rows are in memory.
  *
  * @param prepare calls `sent` with the answer of each statement that it sent; `sent` waits until it can send another
  * @throws the error of the first statement that failed, or that of `prepare`, after all statements were answered

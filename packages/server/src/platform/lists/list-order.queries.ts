@@ -15,13 +15,13 @@ interface OrderPiece {
   readonly lowers: boolean;
 }
 
-/** The most bytes of a row, so that no row takes long to parse. */
+/** The maximum size of a row in bytes, so that no row takes long to parse. */
 const pieceBytes = 65_536;
 const letters = "abcdefghijklmnopqrstuvwxyz";
 
 /**
- * PostgreSQL aggregates the rows of a sorted sub-query in their order. Any sorting or grouping of 100,000 rows besides
- * that takes several times as long as reading them from an index.
+ * PostgreSQL aggregates the rows of a sorted sub-query in their order. Any other sorting or grouping of 100,000 rows
+ * takes several times as long as reading them from an index.
  */
 function orderStatement(
   source: ListSource,

@@ -19,7 +19,7 @@ interface NameChunk {
 /** Separates names. No readable name contains it. */
 export const nameSeparator = "\u0001";
 const separatorByte = 1;
-/** Names that are searched at once. Few enough that a chunk does not block the event loop. */
+/** The number of names that are searched at once. A chunk must not block the event loop. */
 const namesPerChunk = 4_096;
 
 export class ListOrder {
@@ -61,7 +61,7 @@ export class ListOrder {
       start = end + 1;
       await pause();
     }
-    // Too many separators.
+    // A name contains the separator.
     if (count > 0 && start !== names.length + 1) return undefined;
     return new ListOrder(generation, ids, chunks);
   }

@@ -98,8 +98,8 @@ export function masterKeyThatOpens({ current, second }: MasterKeys, check: Buffe
 /**
  * Derives the key of one file.
  *
- * @param subject of the file, such as the id of its tenant
- * @param salt random, so that no two files have the same key
+ * @param subject the owner of the contents, such as a tenant's id
+ * @param salt random bytes, so that no two files have the same key
  */
 export function deriveFileKey(masterKey: Buffer, subject: string, salt: Buffer): Buffer {
   return Buffer.from(hkdfSync("sha256", masterKey, salt, `gatehouse/file/v1/${subject}`, keyBytes));

@@ -62,7 +62,7 @@ function mayBeExplained(evaluation: Partial<Question> | null, defaults: Partial<
   return (evaluation?.context ?? defaults.context)?.explain === true;
 }
 
-/** The cost of some ten decisions. It is reported together, since reporting it costs time too. */
+/** The cost of about ten decisions, which is reported at once because each report takes time. */
 const reportedUnits = 500;
 
 /**

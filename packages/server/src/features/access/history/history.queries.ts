@@ -27,7 +27,7 @@ export interface NewEffect {
   /** When the generation was locked. */
   readonly at: Date;
   readonly summary: EffectSummary;
-  /** The versions of the facts that the generation made and that are not stored yet, by `storeEarlyVersions`. */
+  /** The versions of facts of this generation that `storeEarlyVersions` has not stored. */
   readonly versions: string;
 }
 

@@ -7,7 +7,7 @@ import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 export interface PendingEffect {
   readonly tenantId: string;
   readonly generation: number;
-  /** When its command ran. */
+  /** The time of the command. */
   readonly since: string;
 }
 

@@ -12,7 +12,7 @@ import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 export interface EffectToJudge extends AccessChange {
   /** Evaluates in slices. */
   evaluate<Result>(work: Work<Result>): Promise<Result>;
-  /** Evaluates as much of a work as is done before the commit if possible. The caller can continue a stopped work. */
+  /** Evaluates work within the limit for work before the commit. The caller can continue work that was stopped. */
   evaluateInTime<Result>(work: Work<Result>): Promise<Outcome<Result>>;
   /** The access gained and lost. Computing it can take seconds. */
   difference(): Promise<AccessDifference>;
@@ -23,7 +23,7 @@ export interface EffectToJudge extends AccessChange {
 /** The access tests that an effect breaks. They are stored with it. */
 export interface JudgedTests {
   readonly broken: readonly BrokenAccessTest[];
-  /** Finds further broken tests. It is performed after the commit, so none of them can refuse the command. */
+  /** Finds further broken tests after the commit, so these tests cannot refuse the command. */
   readonly late?: Work<readonly BrokenAccessTest[]> | undefined;
 }
 

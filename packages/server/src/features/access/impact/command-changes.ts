@@ -40,7 +40,7 @@ export async function preview(
   })();
 }
 
-/** Locks first: the queries after the lock see everything that was committed before. */
+/** Locks first, so that later queries see everything that was committed before. */
 export async function readChanges(
   tx: TenantTx,
   base: CachedModel,
@@ -64,10 +64,10 @@ export function* modelChange(before: CachedModel, comparing: ComparingFacts): Wo
   return { before, after: yield* before.changing(before.generation + 1, changes), changes };
 }
 
-/** Compares the facts that a command left with the previous facts. */
+/** Compares the facts after a command with the previous facts. */
 export type ComparingFacts = (before: CachedModel) => Work<readonly FactChange[]>;
 
-/** Starts the queries for the facts that each command left. Several commands have created records only. */
+/** Starts the queries for the facts after each command. If there are several commands, they only created records. */
 function readLeft(tx: TenantTx, commands: readonly (readonly Change[])[]): Promise<readonly ComparingFacts[]> {
   const named = commands.map(namedByChanges);
   if (named.length > 1 && named.every((names) => names !== undefined)) return readCreated(tx, named);
@@ -105,7 +105,7 @@ function ofKinds<Value>(ofKind: (kind: keyof FactRows) => Value): Readonly<Recor
   };
 }
 
-/** Starts the queries for the facts that a command left. */
+/** Starts the queries for the facts after a command. */
 async function readLeftBy(tx: TenantTx, recorded: readonly Change[]): Promise<ComparingFacts> {
   const named = namedByChanges(recorded);
   if (named === undefined) {

@@ -12,9 +12,9 @@ import { PackedRecords } from "./packed/packed-records.ts";
 import type { ModelSnapshots } from "./snapshots/model-snapshots.ts";
 import { readSinceGeneration } from "./snapshots/snapshots.queries.ts";
 
-/** The outbox is retained for an hour, so that a snapshot of a tenant that changes is useful for this long. */
+/** Must be well below an hour: a snapshot is useless once the outbox no longer contains the next change. */
 const changedAfterMs = 20 * 60_000;
-/** Files are deleted after a day. */
+/** Must be well below a day, after which files are deleted. */
 const unchangedAfterMs = 12 * 60 * 60_000;
 
 export interface StoredModelsOptions {
@@ -24,7 +24,7 @@ export interface StoredModelsOptions {
   readonly clock: Clock;
 }
 
-/** Stores models as snapshots, and brings snapshots up to date. */
+/** Stores models as snapshots, and applies later changes to loaded snapshots. */
 export class StoredModels {
   readonly #options: StoredModelsOptions;
   /** The generation of each tenant's snapshot, and when it was stored by this process. */
@@ -34,7 +34,7 @@ export class StoredModels {
     this.#options = options;
   }
 
-  /** @returns undefined if there is no snapshot, or if the database cannot tell all changes since */
+  /** @returns undefined if there is no snapshot, or if the outbox no longer contains all changes since */
   async load(tenantId: string): Promise<CachedModel | undefined> {
     const snapshot = await this.#options.snapshots.read(tenantId, (work) => this.#perform(tenantId, work));
     if (snapshot === undefined) return undefined;
@@ -66,7 +66,7 @@ export class StoredModels {
     return changes.length === 0 ? current : this.#perform(tenantId, current.changing(current.generation, changes));
   }
 
-  /** Stores the models that changed since their snapshot, if it is time. */
+  /** Stores each model whose snapshot is missing or due to be replaced. */
   async storeDue(models: Iterable<readonly [tenantId: string, model: CachedModel]>): Promise<void> {
     for (const [tenantId, model] of models) if (this.#isDue(tenantId, model)) await this.#store(tenantId, model);
     await this.#options.snapshots.clean();

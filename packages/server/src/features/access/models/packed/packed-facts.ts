@@ -16,7 +16,7 @@ export interface ModelFacts {
 type UserRow = readonly [
   texts: readonly [id: string, email: string, firstName: string, lastName: string, status: UserFacts["status"]],
   attributes: UserFacts["attributes"],
-  /** Separated by spaces, in no order. */
+  /** Separated by spaces, in no particular order. */
   groups: string,
 ];
 

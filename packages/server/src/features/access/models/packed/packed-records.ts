@@ -19,7 +19,7 @@ export interface Page {
   readonly starts: Uint32Array;
 }
 
-/** The rows that a reference can tell apart within a page. */
+/** The maximum number of rows of a page, so that a reference identifies each row. */
 const maxRowsOfPage = 8_192;
 /** The characters before the id in a row: `[["`. */
 const idStart = 3;
@@ -113,7 +113,7 @@ export class PackedRecords<Value> implements Records<Value> {
     return this.size <= this.#recent.capacity;
   }
 
-  /** The pages, for a snapshot. */
+  /** The pages, which a snapshot stores. */
   get pages(): readonly Page[] {
     return this.#pages;
   }
@@ -239,7 +239,7 @@ export class PackedRecords<Value> implements Records<Value> {
 /** The cost of converting a record to a row, or of copying a row. */
 const encodedCost = 4 * entryCost;
 const addedAtOnce = 1_000;
-/** The part of a character's copy that a byte of a page costs. */
+/** The cost of copying a byte of a page, relative to copying a character of a text. */
 const copiesOfPage = 0.02;
 
 function referenceTo(page: number, row: number): number {

@@ -1,8 +1,8 @@
 import { entriesAtOnce, entryCost, type Work } from "@gatehouse/policy/work";
 
-/** A bounded cache. If it is full, the values that were not used since it was last half as full are dropped. */
+/** A cache of two generations. If the recent generation is full, it becomes the earlier one, which is dropped. */
 export class RecentValues<Value> {
-  /** The number of values that are never dropped if there are no others. */
+  /** The maximum number of values of one generation. A cache with at most this number of keys drops none. */
   readonly capacity: number;
   #recent = new Map<string, Value>();
   #earlier = new Map<string, Value>();

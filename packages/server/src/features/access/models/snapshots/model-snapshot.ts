@@ -7,11 +7,11 @@ import { PackedPages, PackedRecords, type Page } from "../packed/packed-records.
 import { SharedTexts, sharingTexts } from "../packed/shared-texts.ts";
 import type { SealedChunk } from "./sealed-file.ts";
 
-/** The state of a tenant that a snapshot shows. */
+/** The state of the tenant in a snapshot. */
 export interface SnapshotState {
   readonly tenantId: string;
   readonly generation: number;
-  /** The hash of the audit chain at this generation. It shows that the database did not go back in time since. */
+  /** The hash of the audit chain at this generation. It detects a database that was restored since. */
   readonly chainHash: string;
 }
 
@@ -22,9 +22,9 @@ export interface ModelSnapshot {
 
 /** The first byte of a chunk. */
 const kinds = { state: 0, users: 1, devices: 2, others: 3, end: 4 } as const;
-/** The kind of a page, and the number of its rows. */
+/** The bytes before the rows of a page: its kind, and the number of rows. */
 const pageHeadBytes = 5;
-/** The records of a chunk. A chunk takes a few milliseconds to parse. */
+/** The maximum number of records in a chunk, which takes a few milliseconds to parse. */
 const recordsOfChunk = 500;
 
 /** The chunks of a snapshot, in order. */

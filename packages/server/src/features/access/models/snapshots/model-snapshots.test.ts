@@ -104,7 +104,7 @@ test("a snapshot with all later changes is the model from the database, also whi
           const late = await loaded.current(own.id);
           expect(late.generation).toBeGreaterThanOrEqual(early.generation);
           expect(contentOf(late)).toEqual(contentOf(await newStore(null).current(own.id)));
-          // After a generation without outbox entries, as gateways cause here, the snapshot is not used.
+          // Gateways cause generations without outbox entries here. After such a generation, the snapshot is not used.
           used += loaded.loadsFromSnapshots + (await reload(own)).loadsFromSnapshots;
         }
       },
@@ -130,7 +130,7 @@ describe("a snapshot", () => {
     await storeSnapshot();
     await deleteOutbox(server, tenant.id);
     expect(await wasUsed()).toBe(true);
-    // The outbox does not tell all changes since.
+    // The outbox no longer contains all changes since the snapshot.
     await storeSnapshot();
     await makeId("group", tenant.client);
     await deleteOutbox(server, tenant.id);

@@ -11,9 +11,9 @@ export interface ModelSnapshotsOptions {
   /** Created when the first snapshot is stored. */
   readonly folder: string;
   readonly masterKey: Buffer;
-  /** The most bytes of all files. */
+  /** The maximum total size of all files. */
   readonly maxBytes: number;
-  /** The fewest users and devices of a tenant that is worth a snapshot. */
+  /** The minimum number of users and devices for which a snapshot is stored. */
   readonly fewestRecords?: number | undefined;
   readonly log: Log;
 }
@@ -23,7 +23,7 @@ type Perform = <Result>(work: Work<Result>) => Promise<Result>;
 /** Loading a smaller tenant from the database takes a second or two. */
 const defaultFewestRecords = 20_000;
 const ending = ".model";
-/** A snapshot that is older is of no use: the outbox was cleared long ago, or the tenant is not used. */
+/** An older snapshot is useless: the outbox was cleared long ago, or nobody uses the tenant. */
 const maxAgeMs = 24 * 60 * 60_000;
 
 export class ModelSnapshots {
@@ -42,7 +42,7 @@ export class ModelSnapshots {
     try {
       const snapshot = await readSnapshotChunks(readSealedFile(file, masterKey, tenantId), perform);
       if (snapshot.state.tenantId === tenantId) {
-        // A snapshot in use is not old.
+        // `clean` must not delete a snapshot that is in use.
         const now = new Date();
         await utimes(file, now, now);
         return snapshot;
@@ -57,9 +57,9 @@ export class ModelSnapshots {
   }
 
   /**
-   * Replaces the snapshot of a tenant. Deletes the oldest snapshots of others if all would need too much space.
+   * Replaces the snapshot of a tenant. Deletes the oldest snapshots of other tenants if all need too much space.
    *
-   * @returns false if it alone needs too much
+   * @returns false if this snapshot alone needs too much space
    */
   async store(snapshot: ModelSnapshot): Promise<boolean> {
     const { folder, masterKey, maxBytes } = this.#options;

@@ -1,18 +1,18 @@
 /**
  * Files of encrypted chunks (AES-256-GCM). Each file has its own key, which is derived from the master key, a random
- * salt and the file's subject. A chunk authenticates its number, and the last one that it is the last. A file that was
+ * salt and the file's subject. Each chunk authenticates its number, and whether it is the last one. A file that was
  * changed, shortened, extended, or copied from another subject or installation cannot be read.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { deriveFileKey } from "../../../../platform/secrets/master-key.ts";
 
-/** Changed with the format of the contents. */
+/** Must be changed if the format of the contents changes. */
 const magic = Buffer.from("gatehouse-model-1\n");
 const saltBytes = 32;
 const tagBytes = 16;
 const lengthBytes = 4;
-/** The most bytes of a chunk. */
+/** The maximum size of a chunk. */
 const maxChunkBytes = 64 * 1_048_576;
 
 export interface SealedChunk {
@@ -20,7 +20,7 @@ export interface SealedChunk {
   readonly isLast: boolean;
 }
 
-/** Writes a file that only this user can read. */
+/** Writes a file that only the user of this process can read. */
 export class SealedFileWriter {
   readonly #file: FileHandle;
   readonly #key: Buffer;
@@ -69,7 +69,7 @@ export class SealedFileWriter {
 /**
  * Reads the chunks of a file.
  *
- * @throws if the file is not what a writer with this key and subject wrote completely
+ * @throws if the file is incomplete, was changed, or was written with another key or subject
  */
 export async function* readSealedFile(
   path: string,

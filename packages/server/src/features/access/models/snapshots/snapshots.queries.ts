@@ -7,7 +7,7 @@ export interface SinceGeneration {
   readonly generation: number;
   /** The hash of the audit chain at the earlier generation, in hexadecimal. Null if its seals were pruned. */
   readonly chainHash: string | null;
-  /** The changes of records since then that the outbox still contains. */
+  /** The number of record changes since then that the outbox still contains. */
   readonly changes: number;
 }
 
