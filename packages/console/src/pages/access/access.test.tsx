@@ -82,7 +82,7 @@ describe("whether someone can reach a resource", () => {
     panel.getByText(t("access.missing.source.groups", { names: "Engineering" }));
   });
 
-  test("shows conditions in words, and the time that they read in their time zone", async () => {
+  test("shows conditions in words, and the evaluated time in their time zone", async () => {
     const text = 'now.getHours("Europe/Berlin") < 20';
     const late = sample("RuleCondition", {
       text,

@@ -22,7 +22,7 @@ async function openForm() {
 
 const create = (user: UserEvent) => click(user, t("common.create"));
 
-test("the list shows conditions in words, and the text of rules that have none", async () => {
+test("the list shows conditions in words, and other rules as text", async () => {
   const rules = ['source.country in ["DE", "IE"]', 'user.email.endsWith("@example.com")'];
   mockApi.answer(
     "get",

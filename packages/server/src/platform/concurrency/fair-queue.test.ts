@@ -123,7 +123,7 @@ test("leaves others twice its own time, if they need it", () => {
   for (const pause of loop.pauses.slice(3)) expect(pause).toBeGreaterThanOrEqual(2);
 });
 
-test("pauses a few times only after others were active once", () => {
+test("after a single activity of others, pauses only a few times", () => {
   loop.othersMs = 1;
   void queue.run("a", work("a", 2_000));
   loop.turn();

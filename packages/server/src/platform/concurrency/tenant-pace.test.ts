@@ -103,7 +103,7 @@ test("requests that arrive together start one after the other", () => {
   });
 });
 
-test("the debt ends with time, and idle tenants are forgotten", async () => {
+test("a debt decreases over time, and idle tenants are forgotten", async () => {
   attack(400);
   loop.pass(1_000);
   void pace.turn("neighbour");

@@ -32,7 +32,7 @@ test("two statements are sent before the first one is answered", async () => {
   expect(sentCount).toBe(4);
 });
 
-test("the first error ends the sending, and later errors are consequences", async () => {
+test("after an error, no further statement is sent, and the first error is thrown", async () => {
   let sentCount = 0;
   const sending = sendAhead(async (sent) => {
     for (const message of ["first", "aborted", "never"]) {
