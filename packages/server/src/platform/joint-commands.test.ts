@@ -42,7 +42,7 @@ const users = "/tenants/users";
 /** Sends requests at the same time. All but the first arrive while a transaction of the tenant runs. */
 const together = <Reply>(requests: readonly (() => Promise<Reply>)[]) => Promise.all(requests.map((send) => send()));
 
-/** For each command of the tenant: its generation, its transaction, and its audit entries. */
+/** The generation, the transaction and the audit entries of each command of the tenant. */
 async function commandsOf(tenantId: string) {
   const { rows } = await owner.query<{ generation: string; transaction: string; entries: string; effects: string }>(
     `SELECT generation, transaction_id::text AS transaction,

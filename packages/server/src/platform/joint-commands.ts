@@ -128,7 +128,7 @@ async function runTogether(
   return outcomes;
 }
 
-/** What remains to be stored of one command. */
+/** The parts of one command that are still to be stored. */
 interface Part {
   readonly scope: CommandScope;
   readonly entries: StoredEntries;
