@@ -15,7 +15,7 @@ const othersMs = 0.2;
 
 /**
  * The time for which others count as active after their last activity, in milliseconds: about two pauses. Others that
- * are active less often lose one slice at most each time, and need no pauses.
+ * are active less often wait for one slice at most each time, and need no pauses.
  */
 const recentMs = 10;
 
