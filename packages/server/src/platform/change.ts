@@ -2,7 +2,7 @@ import type { TargetType } from "@gatehouse/contract/event-types";
 import type { ActorType } from "@gatehouse/contract/records/event";
 import { AppError, bodyField } from "./app-error.ts";
 
-/** A change to one record, as the audit entry and the outbox tell it. */
+/** A change to one record, as stored in the audit entry and the outbox. */
 export interface Change {
   /** The noun, singular: `resource`, `api-key`. */
   readonly type: TargetType;

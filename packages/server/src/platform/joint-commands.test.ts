@@ -146,22 +146,37 @@ test("the ledger refuses one creation and not the others", async () => {
   await expectIntactRecord();
 });
 
-test("creations are not repeated if it is unknown whether they committed", async () => {
+/** A runner whose second transaction commits or rolls back, and then fails with this error. */
+function failingSecond(error: AppError, ending: "transaction" | "dryRun"): CommandRunner {
   const { database } = server.runner;
-  let committed = 0;
-  const breaking: Pick<Database, "transaction"> = {
+  let count = 0;
+  const failing: Pick<Database, "transaction"> = {
     async transaction(...parameters) {
-      const result = await database.transaction(...parameters);
-      committed += 1;
-      if (committed === 2) throw new AppError("database_unavailable");
-      return result;
+      count += 1;
+      if (count !== 2) return database.transaction(...parameters);
+      const [scope, work] = parameters;
+      await (ending === "dryRun" ? database.dryRun(scope, work) : database.transaction(...parameters));
+      throw error;
     },
   };
   // Commands use nothing else of the database.
-  const runner = { ...server.runner, database: breaking as Database };
+  return { ...server.runner, database: failing as Database };
+}
+
+test("creations are not repeated if it is unknown whether they committed", async () => {
+  const runner = failingSecond(new AppError("database_unavailable"), "transaction");
   const results = await Promise.allSettled(Array.from({ length: 4 }, () => create(runner)));
   expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected", "rejected"]);
   expect((await commandsOf(tenant.id)).length).toBe(1 + 4);
+});
+
+test("creations run alone if their transaction deadlocks again and again", async () => {
+  const cause = new pg.DatabaseError("deadlock detected", 0, "error");
+  cause.code = "40P01";
+  const runner = failingSecond(new AppError("database_unavailable", { cause }), "dryRun");
+  await Promise.all(Array.from({ length: 4 }, () => create(runner)));
+  expect((await commandsOf(tenant.id)).length).toBe(1 + 4);
+  await expectIntactRecord();
 });
 
 test("concurrent requests with one Idempotency-Key create one record", async () => {

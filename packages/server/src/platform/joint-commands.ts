@@ -11,6 +11,7 @@ import { type RecordedChange, requireReadableName } from "./change.ts";
 import { type CommandRunner, type CommandScope, type CreatingCommand, type Replayed, runCommand } from "./command.ts";
 import type { JointRunLimits } from "./concurrency/joint-runs.ts";
 import type { Transaction } from "./db/database.ts";
+import { isSerializationFailure } from "./db/database-errors.ts";
 import { newId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
 import type { EvaluatedImpact } from "./tenancy/access-ledger.ts";
@@ -52,19 +53,21 @@ export function runCreation(
     try {
       return (await runTogether(runner, tenantId, commands)).map((outcome) => Promise.resolve(outcome));
     } catch (error) {
-      // They may have committed.
-      if (error instanceof AppError && error.code === "database_unavailable")
-        return commands.map(() => Promise.reject(error));
-      return alone();
+      return mayHaveCommitted(error) ? commands.map(() => Promise.reject(error)) : alone();
     }
   });
+}
+
+/** A broken connection can hide a commit. A transaction that only failed to serialize was rolled back. */
+function mayHaveCommitted(error: unknown): boolean {
+  return error instanceof AppError && error.code === "database_unavailable" && !isSerializationFailure(error.cause);
 }
 
 /**
  * Runs commands of one tenant in one transaction. Each sees the changes of the previous ones. All commit, or none does.
  *
  * @returns the outcomes, in the order of the commands
- * @throws AppError database_unavailable: then it is unknown whether they committed; otherwise they did not
+ * @throws AppError database_unavailable, if they may have committed or failed to serialize too often
  */
 async function runTogether(
   runner: CommandRunner,

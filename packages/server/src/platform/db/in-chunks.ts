@@ -29,3 +29,12 @@ export async function writeInChunks<Row>(
   await flush();
   return returned;
 }
+
+/**
+ * Whether `writeInChunks` writes these rows with one statement, which it sends at once. Otherwise each statement waits
+ * for the previous one.
+ */
+export function fitOneChunk(rows: readonly object[]): boolean {
+  if (rows.length > largestChunk.rows) return false;
+  return rows.reduce((characters, row) => characters + JSON.stringify(row).length, 0) < largestChunk.characters;
+}

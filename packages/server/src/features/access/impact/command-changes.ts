@@ -71,7 +71,7 @@ export type ComparingFacts = (before: CachedModel) => Work<readonly FactChange[]
 function readLeft(tx: TenantTx, commands: readonly (readonly Change[])[]): Promise<readonly ComparingFacts[]> {
   const named = commands.map(namedByChanges);
   if (named.length > 1 && named.every((names) => names !== undefined)) return readCreated(tx, named);
-  return Promise.all(commands.map((recorded) => readLeftBy(tx, recorded)));
+  return Promise.all(named.map((names) => readLeftBy(tx, names)));
 }
 
 interface Identified {
@@ -105,9 +105,8 @@ function ofKinds<Value>(ofKind: (kind: keyof FactRows) => Value): Readonly<Recor
   };
 }
 
-/** Starts the queries for the facts after a command. */
-async function readLeftBy(tx: TenantTx, recorded: readonly Change[]): Promise<ComparingFacts> {
-  const named = namedByChanges(recorded);
+/** Starts the queries for the facts that a command left. Reads all facts if the command does not name them. */
+async function readLeftBy(tx: TenantTx, named: NamedByChanges | undefined): Promise<ComparingFacts> {
   if (named === undefined) {
     const { facts } = await readAllFacts(tx);
     return (before) => differencesToAll(before, facts);

@@ -1,16 +1,18 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { sharedTestServer, type TestClient, type TestServer } from "../../../testing/test-server.ts";
+import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
 const unknownId = "01980000-0000-7000-8000-000000000000";
 
 let server: TestServer;
+let tenant: TestTenant;
 let client: TestClient;
 
 beforeAll(async () => {
   server = await sharedTestServer();
 });
 beforeEach(async () => {
-  client = (await server.newTenant()).client;
+  tenant = await server.newTenant();
+  client = tenant.client;
 });
 
 const invitations = (count: number) =>
@@ -108,6 +110,22 @@ describe("a batch of invitations", () => {
     expect(made.status, made.text).toBe(201);
     for (const user of made.body) expect((await client.get(`/tenants/users/${user.id}`)).body).toEqual(user);
   });
+
+  test.each([["equal"], ["different"]])(
+    "with many, %s attributes has an effect that covers all users",
+    async (kind) => {
+      const batch = invitations(100).map((invitation, index) => {
+        const text = "x".repeat(250);
+        const fields = Array.from({ length: 39 }, (_, field) => [`field${field}`, text] as const);
+        return { ...invitation, attributes: { ...Object.fromEntries(fields), number: kind === "equal" ? 0 : index } };
+      });
+      const made = await client.post("/tenants/users", batch);
+      expect(made.status, made.text.slice(0, 1_000)).toBe(201);
+      expect(made.body).toHaveLength(100);
+      const { model } = await server.runner.models.current(tenant.id);
+      expect(model.users.size).toBe(101);
+    },
+  );
 
   test("with one invitation answers with an array", async () => {
     const made = await client.post("/tenants/users", invitations(1));

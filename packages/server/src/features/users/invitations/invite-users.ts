@@ -1,8 +1,9 @@
-/** Invites any number of users, all or none, with a fixed number of statements. */
+/** Invites any number of users, all or none, with few statements. */
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import { AppError, bodyField } from "../../../platform/app-error.ts";
 import type { Granted } from "../../../platform/authorization/granted.ts";
+import { fitOneChunk } from "../../../platform/db/in-chunks.ts";
 import { resultAfter } from "../../../platform/db/result-after.ts";
 import { newId } from "../../../platform/ids.ts";
 import type { CommandTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -65,8 +66,9 @@ export async function inviteUsers(
     roleIds: canonicalIds(roleIds),
   }));
   await refuseGroupsBeyond(tx, [...new Set(users.flatMap((user) => user.groupIds))], call.permissions);
-  // All are sent at once, with the queries for the effect.
+  // All are sent at once, with the queries for the effect. These must see the users of all statements.
   const stores = queries.insertUsers(tx, call.granted, users, call.now);
+  if (!fitOneChunk(users)) await stores;
   const reads = queries.readNewUsers(tx, users);
   // A mail needs an enrolment link, which the command records too.
   if (!invitations.some(({ notify }) => notify)) tx.announce(users.map(({ id }) => ({ type: "user", id })));
