@@ -23,6 +23,7 @@ import { nodeEventLoop } from "./platform/concurrency/fair-queue.ts";
 import { JointRuns } from "./platform/concurrency/joint-runs.ts";
 import { TenantPace } from "./platform/concurrency/tenant-pace.ts";
 import type { Database } from "./platform/db/database.ts";
+import { newestMigration } from "./platform/db/migrations.ts";
 import type { EvaluationLimits } from "./platform/evaluation/evaluation-budgets.ts";
 import { Evaluator } from "./platform/evaluation/evaluator.ts";
 import { jointLimits } from "./platform/joint-commands.ts";
@@ -225,8 +226,11 @@ function composeCore(
     generations,
     clock,
     evaluator,
-    snapshots: modelSnapshots === undefined ? undefined : new ModelSnapshots({ ...modelSnapshots, masterKey, log }),
-    failed: (err) => log.warn({ err }, "failed to delete a model snapshot"),
+    snapshots:
+      modelSnapshots === undefined
+        ? undefined
+        : new ModelSnapshots({ ...modelSnapshots, masterKey, schemaVersion: newestMigration(), log }),
+    failed: (err, tenantId) => log.warn({ tenantId, err }, "failed to store a model snapshot; will retry"),
   });
   const lateEffects = new LateEffects({
     runner: () => runner,

@@ -2,7 +2,7 @@
 import pg from "pg";
 import type { AcmeName } from "../platform/acme/acme.queries.ts";
 import { applicationRole, type Connection } from "../platform/db/database.ts";
-import { knownMigrations } from "../platform/db/migrations.ts";
+import { newestMigration } from "../platform/db/migrations.ts";
 import { type Finding, ok, problem, reasonOf, skipped, warning } from "./finding.ts";
 
 const timeoutMs = 5_000;
@@ -102,7 +102,7 @@ async function checkSchema(client: pg.Client, { migrated }: Facts): Promise<Find
   if (!migrated) return ok("schema", "The database is empty; the next start creates the schema.");
   const { rows } = await client.query<{ version: number }>("SELECT max(version) AS version FROM schema_migrations");
   const version = Number(rows[0]?.version ?? 0);
-  const expected = Math.max(...knownMigrations().map((each) => each.version));
+  const expected = newestMigration();
   if (version > expected) {
     const remedy = "Install the version of Gatehouse that migrated the database, or restore a backup.";
     return problem("schema", `The schema has version ${version}, this program knows ${expected}.`, remedy);

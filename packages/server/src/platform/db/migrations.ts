@@ -39,6 +39,11 @@ export function knownMigrations(): readonly Migration[] {
     });
 }
 
+/** The number of the newest migration. */
+export function newestMigration(): number {
+  return Math.max(...knownMigrations().map(({ version }) => version));
+}
+
 /**
  * Migrates the database to this version's schema, each migration in its own transaction. Safe to call at every start,
  * and on several replicas at once. Numbers may have gaps.

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { newId } from "../ids.ts";
 import type { Database } from "./database.ts";
-import { knownMigrations } from "./migrations.ts";
+import { newestMigration } from "./migrations.ts";
 import { statement } from "./statement.ts";
 
 const selectNewest = statement<{ version: number | null }, []>(
@@ -23,7 +23,7 @@ const deleteProbe = statement<never, [id: string]>("readiness.delete_probe", "DE
 /** The size of a probe in bytes: more than the free space of a page. */
 const probeBytes = 64 * 1024;
 
-const expected = Math.max(...knownMigrations().map(({ version }) => version));
+const expected = newestMigration();
 
 /**
  * @throws if the database does not answer or cannot be written, or if its migrations differ from this program's: fewer

@@ -98,7 +98,7 @@ export function masterKeyThatOpens({ current, second }: MasterKeys, check: Buffe
 /**
  * Derives the key of one file.
  *
- * @param subject the owner of the contents, such as a tenant's id
+ * @param subject the owner and kind of the contents
  * @param salt random bytes, so that no two files have the same key
  */
 export function deriveFileKey(masterKey: Buffer, subject: string, salt: Buffer): Buffer {

@@ -34,8 +34,8 @@ export interface ModelStoreOptions {
   readonly evaluator: Evaluator;
   /** Stores large models in files. */
   readonly snapshots?: ModelSnapshots | undefined;
-  /** Receives the error of a snapshot that could not be stored or deleted. */
-  readonly failed?: ((error: unknown) => void) | undefined;
+  /** Receives the error of a snapshot that could not be stored. */
+  readonly failed?: ((error: unknown, tenantId: string) => void) | undefined;
   /** The most records of a kind that one statement reads. */
   readonly pageSize?: number | undefined;
 }
@@ -119,7 +119,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   changed({ tenantId, changes }: OutboxEntry): void {
     if (!changes.some(({ type, change }) => type === "tenant" && change === "deleted")) return;
     this.#entries.delete(tenantId);
-    this.#stored?.delete(tenantId).catch((error: unknown) => this.#options.failed?.(error));
+    void this.#stored?.delete(tenantId);
   }
 
   /** Drops all models. After a restore from a backup, generations may have started over. */

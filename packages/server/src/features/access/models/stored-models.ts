@@ -4,6 +4,7 @@ import type { Work } from "@gatehouse/policy/work";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Database } from "../../../platform/db/database.ts";
 import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
+import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { CachedModel } from "./cached-model.ts";
 import { readChangedFacts, readGatewayFacts } from "./facts.queries.ts";
@@ -22,6 +23,8 @@ export interface StoredModelsOptions {
   readonly database: Database;
   readonly evaluator: Evaluator;
   readonly clock: Clock;
+  /** Receives the error of a snapshot that could not be stored. */
+  readonly failed?: ((error: unknown, tenantId: string) => void) | undefined;
 }
 
 /** Stores models as snapshots, and applies later changes to loaded snapshots. */
@@ -68,7 +71,11 @@ export class StoredModels {
 
   /** Stores each model whose snapshot is missing or due to be replaced. */
   async storeDue(models: Iterable<readonly [tenantId: string, model: CachedModel]>): Promise<void> {
-    for (const [tenantId, model] of models) if (this.#isDue(tenantId, model)) await this.#store(tenantId, model);
+    for (const [tenantId, model] of models) {
+      if (!this.#isDue(tenantId, model)) continue;
+      // A snapshot that cannot be stored must not prevent those of other tenants.
+      await this.#store(tenantId, model).catch((error: unknown) => this.#options.failed?.(error, tenantId));
+    }
     await this.#options.snapshots.clean();
   }
 
@@ -95,6 +102,8 @@ export class StoredModels {
     const state = { tenantId, generation, chainHash: since.chainHash };
     await this.#options.snapshots.store({ state, facts: { users, devices, others } });
     this.#stored.set(tenantId, { generation, at: this.#options.clock.elapsedMs() });
+    // If the tenant was deleted meanwhile, its file may have been deleted before it was stored.
+    if ((await this.#read(tenantId, readGeneration)) === undefined) await this.delete(tenantId);
   }
 
   #perform<Result>(tenantId: string, work: Work<Result>): Promise<Result> {

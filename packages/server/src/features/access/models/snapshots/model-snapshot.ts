@@ -26,28 +26,51 @@ const kinds = { state: 0, users: 1, devices: 2, others: 3, end: 4 } as const;
 const pageHeadBytes = 5;
 /** The maximum number of records in a chunk, which takes a few milliseconds to parse. */
 const recordsOfChunk = 500;
+/**
+ * The bytes after which the next record begins a new chunk. A page or a list of policies can have hundreds of MiB, which
+ * would take long to encrypt at once.
+ */
+const chunkBytes = 4 * 1_048_576;
 
 /** The chunks of a snapshot, in order. */
 export function* snapshotChunks({ state, facts: { users, devices, others } }: ModelSnapshot): Iterable<SealedChunk> {
-  yield jsonChunk(kinds.state, state);
-  for (const page of users.pages) yield pageChunk(kinds.users, page);
-  for (const page of devices.pages) yield pageChunk(kinds.devices, page);
-  for (const [kind, records] of Object.entries(others)) {
-    for (let start = 0; start < records.length; start += recordsOfChunk) {
-      yield jsonChunk(kinds.others, { kind, records: records.slice(start, start + recordsOfChunk) });
-    }
-  }
+  yield textChunk(kinds.state, JSON.stringify(state));
+  for (const page of users.pages) yield* pageChunks(kinds.users, page);
+  for (const page of devices.pages) yield* pageChunks(kinds.devices, page);
+  for (const [kind, records] of Object.entries(others)) yield* recordChunks(kind, records);
   yield { bytes: Buffer.of(kinds.end), isLast: true };
 }
 
-function jsonChunk(kind: number, content: object): SealedChunk {
-  return { bytes: Buffer.concat([Buffer.of(kind), Buffer.from(JSON.stringify(content))]), isLast: false };
+function* recordChunks(kind: string, records: readonly object[]): Iterable<SealedChunk> {
+  let texts: string[] = [];
+  let length = 0;
+  for (const [index, record] of records.entries()) {
+    const text = JSON.stringify(record);
+    length += text.length;
+    texts.push(text);
+    if (texts.length < recordsOfChunk && length < chunkBytes && index < records.length - 1) continue;
+    yield textChunk(kinds.others, `{"kind":"${kind}","records":[${texts.join()}]}`);
+    texts = [];
+    length = 0;
+  }
 }
 
-function pageChunk(kind: number, { bytes, starts }: Page): SealedChunk {
-  const head = Buffer.of(kind, 0, 0, 0, 0);
-  head.writeUInt32BE(starts.length - 1, 1);
-  return { bytes: Buffer.concat([head, bytes]), isLast: false };
+function textChunk(kind: number, text: string): SealedChunk {
+  return { bytes: Buffer.concat([Buffer.of(kind), Buffer.from(text)]), isLast: false };
+}
+
+function* pageChunks(kind: number, { bytes, starts }: Page): Iterable<SealedChunk> {
+  const rows = starts.length - 1;
+  const startOf = (row: number) => starts[row] ?? 0;
+  for (let first = 0; first < rows; ) {
+    let next = first + 1;
+    while (next < rows && startOf(next + 1) - startOf(first) <= chunkBytes) next += 1;
+    const head = Buffer.of(kind, 0, 0, 0, 0);
+    head.writeUInt32BE(next - first, 1);
+    // Without the line feed after the last row.
+    yield { bytes: Buffer.concat([head, bytes.subarray(startOf(first), startOf(next) - 1)]), isLast: false };
+    first = next;
+  }
 }
 
 type OtherFacts = Omit<TenantFacts, PackedKind>;

@@ -1,9 +1,9 @@
-import { copyFile, mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { finish } from "@gatehouse/policy/work";
 import fc from "fast-check";
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../../../platform/clock.ts";
 import { Administrator, administeredKinds, administratorStep } from "../../../../testing/administrator.ts";
 import { deleteOutbox } from "../../../../testing/network-rows.queries.ts";
@@ -31,10 +31,13 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const newSnapshots = (options: { masterKey?: Buffer; maxBytes?: number; fewestRecords?: number } = {}) =>
+const newSnapshots = (
+  options: { masterKey?: Buffer; schemaVersion?: number; maxBytes?: number; fewestRecords?: number } = {},
+) =>
   new ModelSnapshots({
     folder: path.join(folder, "models"),
     masterKey: testMasterKey,
+    schemaVersion: 2,
     maxBytes: 1_000_000,
     fewestRecords: 0,
     log: testLog,
@@ -180,6 +183,11 @@ describe("a snapshot", () => {
     expect(await wasUsed()).toBe(false);
   });
 
+  test("is ignored by a version with another schema, whose migrations may have changed facts", async () => {
+    await storeSnapshot(tenant, newSnapshots({ schemaVersion: 1 }));
+    expect(await wasUsed()).toBe(false);
+  });
+
   test("is ignored if the audit chain at its generation is another, or if its generation is in the future", async () => {
     const snapshots = newSnapshots();
     await storeSnapshot();
@@ -204,6 +212,40 @@ describe("a snapshot", () => {
       changes: [{ type: "tenant", id: other.id, change: "deleted" }],
     });
     await expect.poll(() => readdir(path.join(folder, "models"))).toEqual([]);
+  });
+
+  test("is deleted if its tenant is deleted while it is stored", async () => {
+    const other = await server.newTenant();
+    const snapshots = newSnapshots();
+    const store = newStore(snapshots);
+    await store.current(other.id);
+    const storeFile = snapshots.store.bind(snapshots);
+    vi.spyOn(snapshots, "store").mockImplementation(async (snapshot) => {
+      await server.operator.must.delete(`/operator/tenants/${other.id}`);
+      return storeFile(snapshot);
+    });
+    await store.storeSnapshots();
+    await expect(stat(fileOf(other.id))).rejects.toThrow("ENOENT");
+  });
+
+  test("prevents neither loading its tenant nor storing others if its file can be neither read nor replaced", async () => {
+    const others = [await server.newTenant(), await server.newTenant()];
+    const [unusable, other] = others.map(({ id }) => fileOf(id));
+    await mkdir(path.join(unusable ?? "", "folder"), { recursive: true });
+    const store = newStore();
+    for (const { id } of others) expect((await store.current(id)).generation).toBeGreaterThan(0);
+    await store.storeSnapshots();
+    expect((await stat(other ?? "")).size).toBeGreaterThan(0);
+  });
+
+  test("can be stored by several processes in the same folder at once", async () => {
+    const snapshots = newSnapshots();
+    await storeSnapshot(tenant, snapshots);
+    const snapshot = await snapshots.read(tenant.id, async (work) => finish(work));
+    if (snapshot === undefined) throw new Error("the snapshot is missing");
+    await Promise.all([snapshots, newSnapshots(), newSnapshots()].map((each) => each.store(snapshot)));
+    expect(await readdir(path.join(folder, "models"))).toEqual([`${tenant.id}.model`]);
+    expect(await wasUsed()).toBe(true);
   });
 
   test("is stored only for large tenants", async () => {

@@ -1,4 +1,5 @@
 /** Snapshots of large tenants' models, in files. A restarted server loads a file, and reads only what changed since. */
+import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import path from "node:path";
 import type { Work } from "@gatehouse/policy/work";
@@ -11,6 +12,8 @@ export interface ModelSnapshotsOptions {
   /** Created when the first snapshot is stored. */
   readonly folder: string;
   readonly masterKey: Buffer;
+  /** The number of the newest migration, because a migration may change facts. */
+  readonly schemaVersion: number;
   /** The maximum total size of all files. */
   readonly maxBytes: number;
   /** The minimum number of users and devices for which a snapshot is stored. */
@@ -35,16 +38,19 @@ export class ModelSnapshots {
     this.fewestRecords = options.fewestRecords ?? defaultFewestRecords;
   }
 
-  /** The snapshot of a tenant. Undefined if there is none, or if its file is not valid; such a file is deleted. */
+  /**
+   * The snapshot of a tenant. Undefined if there is none, or if its file is not valid; such a file is deleted. Never
+   * rejects: without a snapshot, the model can be loaded from the database.
+   */
   async read(tenantId: string, perform: Perform): Promise<ModelSnapshot | undefined> {
     const { masterKey, log } = this.#options;
     const file = this.#pathOf(tenantId);
     try {
-      const snapshot = await readSnapshotChunks(readSealedFile(file, masterKey, tenantId), perform);
+      const snapshot = await readSnapshotChunks(readSealedFile(file, masterKey, this.#subjectOf(tenantId)), perform);
       if (snapshot.state.tenantId === tenantId) {
-        // `clean` must not delete a snapshot that is in use.
+        // `clean` must not delete a snapshot that is in use. If its time cannot be set, it is deleted after a day.
         const now = new Date();
-        await utimes(file, now, now);
+        await utimes(file, now, now).catch(() => undefined);
         return snapshot;
       }
       log.warn({ tenantId }, "ignored the model snapshot of another tenant");
@@ -66,25 +72,29 @@ export class ModelSnapshots {
     const { tenantId } = snapshot.state;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const file = this.#pathOf(tenantId);
-    const unfinished = `${file}.${process.pid}`;
-    await rm(unfinished, { force: true });
-    const writer = await SealedFileWriter.create(unfinished, masterKey, tenantId);
+    // Processes in different containers can have the same id, so the id would not be unique in a shared folder.
+    const unfinished = `${file}.${randomUUID()}`;
     try {
-      for (const chunk of snapshotChunks(snapshot)) {
-        await writer.add(chunk);
-        if (writer.size > maxBytes) return false;
+      const writer = await SealedFileWriter.create(unfinished, masterKey, this.#subjectOf(tenantId));
+      try {
+        for (const chunk of snapshotChunks(snapshot)) {
+          await writer.add(chunk);
+          if (writer.size > maxBytes) return false;
+        }
+      } finally {
+        await writer.close();
       }
       await rename(unfinished, file);
     } finally {
-      await writer.close();
-      await rm(unfinished, { force: true });
+      await this.#remove(unfinished);
     }
     await this.clean(file);
     return true;
   }
 
+  /** Deletes the snapshot of a tenant. Never rejects: a failure is logged. */
   async delete(tenantId: string): Promise<void> {
-    await rm(this.#pathOf(tenantId), { force: true });
+    await this.#remove(this.#pathOf(tenantId));
   }
 
   /**
@@ -111,8 +121,18 @@ export class ModelSnapshots {
     for (const { file, size, mtimeMs } of files.sort((a, b) => b.mtimeMs - a.mtimeMs)) {
       bytes += size;
       const isExpendable = bytes > maxBytes || Date.now() - mtimeMs > maxAgeMs;
-      if (file !== kept && isExpendable) await rm(file, { force: true });
+      if (file !== kept && isExpendable) await this.#remove(file);
     }
+  }
+
+  async #remove(file: string): Promise<void> {
+    await rm(file, { force: true }).catch((error: unknown) =>
+      this.#options.log.warn({ file, err: error }, "failed to delete a model snapshot"),
+    );
+  }
+
+  #subjectOf(tenantId: string): string {
+    return `model ${tenantId} ${this.#options.schemaVersion}`;
   }
 
   #pathOf(tenantId: string): string {

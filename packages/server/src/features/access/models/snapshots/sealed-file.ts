@@ -38,8 +38,13 @@ export class SealedFileWriter {
     const salt = randomBytes(saltBytes);
     const file = await open(path, "wx", 0o600);
     const writer = new SealedFileWriter(file, deriveFileKey(masterKey, subject, salt));
-    await writer.#write(magic, salt);
-    return writer;
+    try {
+      await writer.#write(magic, salt);
+      return writer;
+    } catch (error) {
+      await writer.close();
+      throw error;
+    }
   }
 
   async add({ bytes, isLast }: SealedChunk): Promise<void> {

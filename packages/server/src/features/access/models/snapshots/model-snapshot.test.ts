@@ -1,0 +1,44 @@
+import { randomUUID } from "node:crypto";
+import { CompiledUser } from "@gatehouse/policy/model/compiled-user";
+import type { GroupFacts, UserFacts } from "@gatehouse/policy/model/facts";
+import { finish } from "@gatehouse/policy/work";
+import { expect, test } from "vitest";
+import { deviceFormat, userFormat } from "../packed/packed-facts.ts";
+import { PackedPages, PackedRecords } from "../packed/packed-records.ts";
+import { readSnapshotChunks, snapshotChunks } from "./model-snapshot.ts";
+
+test("chunks stay small if records are large, and contain all records in order", async () => {
+  const text = "x".repeat(1_500_000);
+  const users: UserFacts[] = Array.from({ length: 7 }, (_, index) => ({
+    id: randomUUID(),
+    email: `user-${index}@example.com`,
+    firstName: "",
+    lastName: "",
+    status: "active",
+    attributes: { text },
+    groups: [],
+  }));
+  const groups: GroupFacts[] = users.map(({ id }) => ({ id, name: text }));
+  const format = userFormat();
+  const rows = users.map((facts) => format.encode(new CompiledUser(facts)));
+  const pages = new PackedPages();
+  finish(pages.adding(Buffer.from(rows.join("\n")), rows.length));
+  const others = { groups, gateways: [], resources: [], rules: [], policies: [] };
+  const facts = {
+    users: finish(PackedRecords.indexing(pages, format)),
+    devices: finish(PackedRecords.indexing(new PackedPages(), deviceFormat())),
+    others,
+  };
+  const state = { tenantId: randomUUID(), generation: 1, chainHash: "" };
+  const chunks = [...snapshotChunks({ state, facts })].map(({ bytes }) => bytes);
+  expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThan(5 * 1_048_576);
+
+  async function* stored() {
+    yield* chunks;
+  }
+  const read = await readSnapshotChunks(stored(), async (work) => finish(work));
+  expect([...read.facts.users].map(([id, user]) => [id, user.facts.email])).toEqual(
+    users.map(({ id, email }) => [id, email]),
+  );
+  expect(read.facts.others.groups.map(({ id }) => id)).toEqual(groups.map(({ id }) => id));
+});
