@@ -122,6 +122,7 @@ export const deleteUser = operation({
   changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
+  errors: ["grants_exceed_caller"],
 });
 
 export const deactivateUser = operation({
@@ -136,6 +137,7 @@ export const deactivateUser = operation({
   changesAccess: true,
   parameters: { id: "string" },
   success: { status: 200, kind: "record", body: User },
+  errors: ["grants_exceed_caller"],
 });
 
 export const reactivateUser = operation({
@@ -148,7 +150,7 @@ export const reactivateUser = operation({
   changesAccess: true,
   parameters: { id: "string" },
   success: { status: 201, kind: "record", body: User },
-  errors: ["user_not_deactivated"],
+  errors: ["user_not_deactivated", "grants_exceed_caller"],
 });
 
 export const inviteUser = operation({

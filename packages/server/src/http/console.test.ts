@@ -50,6 +50,16 @@ describe("a server with a built console", () => {
     expect(second.headers["content-security-policy"]).not.toBe(policy);
   });
 
+  test.each([
+    ["/console/assets/%00", {}, 404],
+    ["/console/assets/", {}, 404],
+    ["/console/assets/page-1a2b.js", { "if-match": '"other"' }, 412],
+    ["/console/assets/page-1a2b.js", { range: "bytes=999-" }, 400],
+  ])("refuses %s with %j without an internal error", async (url, headers, status) => {
+    const reply = await get(url, headers);
+    expect(reply.statusCode).toBe(status);
+  });
+
   test("lets clients cache assets permanently, and compresses them for clients that support it", async () => {
     const plain = await get("/console/assets/page-1a2b.js");
     expect(plain.body).toBe("plain");

@@ -3,6 +3,7 @@
  * (docs/decisions/0113-command-line-sign-in.md). They belong to the sign-in of Gatehouse's own programs and are not
  * part of the contract.
  */
+import { shortText } from "@gatehouse/contract/schema";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Type, { type TObject } from "typebox";
 import { AppError } from "../platform/app-error.ts";
@@ -25,13 +26,13 @@ const formType = "application/x-www-form-urlencoded";
 /** Longer than any request of a program. */
 const bodyLimit = 4_096;
 
-const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
+const text = (maxLength: number) => Type.Unsafe<string>({ ...shortText(maxLength), minLength: 1 });
 const client = { client_id: text(100) };
 /** The device that is to be enrolled. */
 const device = {
-  os: Type.Optional(Type.String({ maxLength: 120 })),
-  os_version: Type.Optional(Type.String({ maxLength: 120 })),
-  app_version: Type.Optional(Type.String({ maxLength: 120 })),
+  os: Type.Optional(shortText(120)),
+  os_version: Type.Optional(shortText(120)),
+  app_version: Type.Optional(shortText(120)),
   hardware_id: text(200),
   public_key: Type.String({ pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$" }),
 };

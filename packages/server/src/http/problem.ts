@@ -17,6 +17,15 @@ const frameworkErrors: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_BAD_URL: "invalid_parameter",
 };
 
+/** The statuses with which the plugin of static files refuses a request. */
+const staticFileErrors: Readonly<Record<number, ErrorCode>> = {
+  400: "no_such_operation",
+  403: "no_such_operation",
+  404: "no_such_operation",
+  412: "precondition_failed",
+  416: "invalid_parameter",
+};
+
 const unstorable = "The request contains a character that cannot be stored, such as NUL.";
 
 function asAppError(error: unknown, request: FastifyRequest): AppError {
@@ -26,8 +35,13 @@ function asAppError(error: unknown, request: FastifyRequest): AppError {
   if (request.raw.destroyed && !request.raw.complete) return new AppError("request_timeout", { cause: error });
   if (isDatabaseUnavailable(error)) return databaseUnavailable(error);
   if (isUnstorableText(error)) return new AppError("invalid_parameter", { detail: unstorable, cause: error });
-  const { code, message } = error as Partial<FastifyError>; // an unknown object; both fields are checked below
-  const known = typeof code === "string" ? frameworkErrors[code] : undefined;
+  const { code, message, statusCode } = error as Partial<FastifyError>; // an unknown object; checked below
+  const known =
+    typeof code === "string"
+      ? frameworkErrors[code]
+      : request.operation === undefined && typeof statusCode === "number"
+        ? staticFileErrors[statusCode]
+        : undefined;
   if (known === undefined) return new AppError("internal_error", { cause: error });
   if (known === "unsupported_media_type") return mediaTypeError(new AppError(known, { cause: error }), request);
   const detail =

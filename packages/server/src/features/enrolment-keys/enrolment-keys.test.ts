@@ -164,6 +164,9 @@ describe("an enrolment key", () => {
       error: "invalid_request",
       error_description: expect.stringContaining("Another device has the public key"),
     });
+    for (const name of ["hardware_id", "app_version"]) {
+      expect((await enrol(key.key, { [name]: "a\u001b[2Jb" })).body.error, name).toBe("invalid_request");
+    }
     expect((await enrol(key.key)).status).toBe(200);
     expect((await enrol(key.key)).body.error_description).toContain("The limit is 1.");
     expect((await enrol(key.key, { machine: "a\u202eb" })).body.error).toBe("invalid_request");

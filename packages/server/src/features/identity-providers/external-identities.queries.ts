@@ -23,7 +23,11 @@ const selectLinked = statement<LinkedUser, [tenantId: string, providerId: string
 );
 const selectByEmail = statement<LinkedUser, [tenantId: string, email: string]>(
   "external_identities.lock_user_by_email",
-  `SELECT ${user} FROM users AS item WHERE item.tenant_id = $1 AND item.email_key = lower($2) FOR UPDATE`,
+  // The collation C limits lower() to letters of ASCII. Otherwise the Kelvin sign would equal the letter k, and
+  // the account of another address would be linked.
+  `SELECT ${user} FROM users AS item
+   WHERE item.tenant_id = $1 AND item.email_key = lower($2)
+     AND lower(item.email COLLATE "C") = lower($2 COLLATE "C") FOR UPDATE`,
 );
 const insert = statement<
   never,

@@ -224,6 +224,18 @@ describe("a sign-in", () => {
     expect(refused.body).not.toContain("ada@example.com");
   });
 
+  test("links an address in other letters of ASCII, and none whose letters only become ASCII in lower case", async () => {
+    await user("kati@example.com");
+    const { signInUrl } = await enabledProvider({ firstSignIn: "INVITED", linkVerifiedEmail: true });
+    // The Kelvin sign and the capital i with a dot have the lower cases k and i.
+    for (const email of ["\u212aati@example.com", "kat\u0130@example.com"]) {
+      hostile.deviations = { userInfo: (info) => ({ ...info, email }) };
+      expect((await visit(signInUrl)).statusCode, email).toBe(401);
+    }
+    hostile.deviations = { userInfo: (info) => ({ ...info, email: "KATI@Example.com" }) };
+    expect((await visit(signInUrl)).statusCode).toBe(200);
+  });
+
   test.each([
     ["without the cookie of the browser that began it", () => ""],
     ["with a changed cookie", (cookie: string) => `${cookie.slice(0, -4)}AAAA`],

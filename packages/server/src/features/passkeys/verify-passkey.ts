@@ -172,5 +172,7 @@ const maxReasonLength = 200;
 
 /** The library's messages quote parts of the response, which can be long. */
 function reasonOf(error: unknown): string {
-  return (error instanceof Error ? error.message : "the response is malformed").slice(0, maxReasonLength);
+  const reason = error instanceof Error ? error.message : "the response is malformed";
+  // The log of sign-ins cannot store the NUL character.
+  return reason.slice(0, maxReasonLength).replaceAll("\0", " ");
 }

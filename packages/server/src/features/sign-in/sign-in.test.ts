@@ -104,6 +104,7 @@ describe("signing in with a passkey", () => {
   const hostile: readonly (readonly [string, Deviations])[] = [
     ["a page of another origin", { origin: "https://gatehouse.example.net" }],
     ["a page of another port", { origin: "http://localhost:9090" }],
+    ["an origin that the log cannot store", { origin: "http://localhost\0" }],
     ["another relying party", { rpId: "example.net" }],
     ["another challenge", { challenge: Buffer.alloc(32, 1).toString("base64url") }],
     ["a registration", { type: "webauthn.create" }],

@@ -211,6 +211,46 @@ describe("deleteUser", () => {
   });
 });
 
+describe("callers with fewer permissions than the user", () => {
+  const refused = { status: 403, body: { code: "grants_exceed_caller" } };
+  let support: TestClient;
+  beforeEach(async () => {
+    support = server.client((await client.must.post("/tenants/api-keys", { name: "Help", role: "SUPPORT" })).body.key);
+  });
+
+  test("neither deactivate nor delete the owner", async () => {
+    const [{ id }] = (await client.get("/tenants/users")).body.data;
+    expect(await support.patch(`/tenants/users/${id}/deactivate`)).toMatchObject(refused);
+    expect(await support.delete(`/tenants/users/${id}`)).toMatchObject(refused);
+    const change = { method: "DELETE", path: `/tenants/users/${id}` };
+    expect(await support.post("/tenants/changes", { changes: [change] })).toMatchObject(refused);
+    expect((await client.get(`/tenants/users/${id}`)).body.status).toBe("active");
+  });
+
+  test("may deactivate an administrator, but not reactivate one", async () => {
+    const roles = (await client.get("/tenants/roles")).body;
+    const { id: role } = roles.find(({ type }: { type: string }) => type === "ADMIN");
+    const { id } = (await client.must.post("/tenants/users", { email: "ann@example.com", roles: [role] })).body;
+    const deactivated = await support.patch(`/tenants/users/${id}/deactivate`);
+    expect(deactivated.status).toBe(200);
+    expect(await support.post(`/tenants/users/${id}/reactivate`)).toMatchObject(refused);
+    const revert = `/tenants/events/${deactivated.headers["gatehouse-event"]}/revert`;
+    const reader = server.client(
+      (await client.must.post("/tenants/api-keys", { name: "R", permissions: ["events:read", "users:write"] })).body
+        .key,
+    );
+    expect(await reader.post(revert)).toMatchObject(refused);
+    expect((await client.post(`/tenants/users/${id}/reactivate`)).status).toBe(201);
+  });
+
+  test("may deactivate, reactivate and delete a user who holds no permissions", async () => {
+    const { id } = await newUser();
+    expect((await support.patch(`/tenants/users/${id}/deactivate`)).status).toBe(200);
+    expect((await support.post(`/tenants/users/${id}/reactivate`)).status).toBe(201);
+    expect((await support.delete(`/tenants/users/${id}`)).status).toBe(204);
+  });
+});
+
 describe("all operations on a single user", () => {
   const each: [string, (path: string, headers?: Record<string, string>) => ReturnType<TestClient["get"]>][] = [
     ["updateUserProfile", (path, headers) => client.put(path, { firstName: "Ann" }, headers)],
