@@ -1,4 +1,6 @@
-/** How long the console takes to react to input: the time from an event to the next frame, by the browser's own clock. */
+/**
+ * How long the console takes to react to input: the time from an event to the next frame, by the browser's own clock.
+ */
 import type { Page } from "playwright-core";
 
 /** Runs in each page, and records the longest event. Events below 16 ms, a frame, are not reported by the browser. */

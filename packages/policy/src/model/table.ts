@@ -9,8 +9,8 @@ export interface Records<Value> {
   get(key: string): Value | undefined;
   [Symbol.iterator](): Iterator<readonly [key: string, value: Value]>;
   /**
-   * The records after changes, as work that can be suspended between some records. A changed record keeps its place, and
-   * a new one comes last. Without this function, the records are copied to a map.
+   * The records after changes, as work that can be suspended between some records. A changed record keeps its place,
+   * and a new one comes last. Without this function, the records are copied to a map.
    *
    * @param changes new values by key; undefined removes the key
    */

@@ -169,8 +169,9 @@ const shown: Readonly<Record<PolicyList, string>> = {
 };
 
 // One index look-up for each policy and each name in it. As joins, PostgreSQL would choose nested loops over whole
-// tables when it underestimates them: a tenant that was just filled is not in its statistics. For the same reason, lists
-// take the tenant from the policy: for a parameter, PostgreSQL may choose an index that has all policies of the tenant.
+// tables when it underestimates them: a tenant that was just filled is not in its statistics. For the same reason,
+// lists take the tenant from the policy: for a parameter, PostgreSQL may choose an index that has all policies of the
+// tenant.
 const selectLists = policyLists
   .map((list) => {
     const { table, column } = listTables[list];

@@ -157,8 +157,9 @@ const selectForChange = statement<ResourceRow, [tenantId: string, id: string]>(
   `SELECT ${columns} FROM resources AS item WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE`,
 );
 // One index look-up for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole
-// tables when it underestimates them: a tenant that was just filled is not in its statistics. For the same reason, parts
-// take the tenant from their record: for a parameter, PostgreSQL may choose an index that has all records of the tenant.
+// tables when it underestimates them: a tenant that was just filled is not in its statistics. For the same reason,
+// parts take the tenant from their record: for a parameter, PostgreSQL may choose an index that has all records of the
+// tenant.
 const selectAll = statement<ResourceSettingsRow, [tenantId: string]>(
   "resources.read_all",
   `SELECT item.id, item.name, item.type, item.description, item.load_balancing_mode AS "loadBalancingMode",

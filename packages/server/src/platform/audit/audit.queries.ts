@@ -174,8 +174,8 @@ export class EntrySerializer {
 }
 
 /**
- * Stores all entries but those of the last chunk, while the next ones are serialized. Locks the generation first, so the
- * transaction must not wait for other locks afterwards.
+ * Stores all entries but those of the last chunk, while the next ones are serialized. Locks the generation first, so
+ * the transaction must not wait for other locks afterwards.
  *
  * @param origin the author and the request; the entries have operation and reason
  * @param perform performs work in slices

@@ -45,8 +45,8 @@ interface Account {
 /**
  * Slows down the tenant that keeps a replica busy. Tenants are charged for the time in which they use database
  * connections and evaluate access. A charge adds to the tenant's debt, which decreases by `allowedShare` of the elapsed
- * time. While the event loop is busy and other tenants are active, a tenant that uses more than the mean slows down: its
- * new requests pause until it has no debt.
+ * time. While the event loop is busy and other tenants are active, a tenant that uses more than the mean slows down:
+ * its new requests pause until it has no debt.
  *
  * Cached answers cost nothing, so they never slow down the tenant.
  */

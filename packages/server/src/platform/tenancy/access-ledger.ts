@@ -31,8 +31,8 @@ export interface AccessImpact {
    * transaction must write nothing afterwards.
    *
    * @param commands the changes of each command, in order. Only their types and ids matter.
-   * @returns for each command the function that evaluates, and that refuses the command as `evaluate` does. They must be
-   *   called in the order of the commands, each after the previous one has returned.
+   * @returns for each command the function that evaluates, and that refuses the command as `evaluate` does. They must
+   *   be called in the order of the commands, each after the previous one has returned.
    */
   begin(tx: TenantTx, commands: readonly (readonly Change[])[]): Promise<readonly EvaluateImpact[]>;
   /**

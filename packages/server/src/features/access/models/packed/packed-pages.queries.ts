@@ -22,8 +22,8 @@ const hasSessionLimits = `(SELECT EXISTS (
   ) OR EXISTS (SELECT FROM groups WHERE tenant_id = $1 AND device_session_lifetime IS NOT NULL))`;
 
 /**
- * SQL for the rows of a page, in the formats of `packed-facts.ts`. `array_to_json` of several texts is much cheaper than
- * a conversion of each.
+ * SQL for the rows of a page, in the formats of `packed-facts.ts`. `array_to_json` of several texts is much cheaper
+ * than a conversion of each.
  */
 const selections: Readonly<Record<PackedKind, (page: string) => string>> = {
   users: (page) => `SELECT item.id,

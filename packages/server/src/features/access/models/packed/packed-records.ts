@@ -66,7 +66,9 @@ export class PackedRecords<Value> implements Records<Value> {
   readonly size: number;
   readonly #pages: readonly Page[];
   readonly #format: RowFormat<Value>;
-  /** A hash table of references to rows. A reference is the number of the page and of the row in it; 0 is a free slot. */
+  /**
+   * A hash table of references to rows. A reference is the number of the page and of the row in it; 0 is a free slot.
+   */
   readonly #slots: Uint32Array;
   readonly #recent: RecentValues<Value>;
 

@@ -27,8 +27,8 @@ const pageHeadBytes = 5;
 /** The maximum number of records in a chunk, which takes a few milliseconds to parse. */
 const recordsOfChunk = 500;
 /**
- * The bytes after which the next record begins a new chunk. A page or a list of policies can have hundreds of MiB, which
- * would take long to encrypt at once.
+ * The bytes after which the next record begins a new chunk. A page or a list of policies can have hundreds of MiB,
+ * which would take long to encrypt at once.
  */
 const chunkBytes = 4 * 1_048_576;
 
