@@ -51,7 +51,8 @@ export function mountLinks(app: FastifyInstance, limits: RateLimits, sockets: re
   // Handles all requests that ask for another protocol, before Node handles them itself.
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const previous = responses.get(socket);
-    if (previous === undefined || previous.writableFinished) {
+    // A response that was written at once has no event "finish" yet, and is still attached to the connection.
+    if (previous === undefined || (previous.writableFinished && previous.socket === null)) {
       handleUpgrade(request, socket, head);
       return;
     }
