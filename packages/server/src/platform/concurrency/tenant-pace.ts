@@ -19,7 +19,7 @@ const memoryMs = 1_000;
 const busyShare = 0.7;
 
 /** Only a tenant whose usage exceeds the mean by this factor pauses: equal tenants differ by chance. */
-const tolerance = 1.25;
+const tolerance = 1.4;
 
 /** The time between two surveys of all tenants, in milliseconds. */
 const surveyMs = 20;
