@@ -26,6 +26,7 @@ const { quick } = options;
 const parts = options.only.split(",");
 const large = { ...sizes, users: 1_000_000, devices: 1_500_000, resources: 100_000 };
 const tests = quick ? 100 : 1_000;
+const changesAfterSnapshot = 200;
 const targets = { loadSeconds: 15, snapshotSeconds: 5, mebibytes: 1_500, groupSeconds: 1, everyoneSeconds: 10 };
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -95,8 +96,6 @@ async function measureModel(): Promise<void> {
   });
 }
 
-const changesAfterSnapshot = 200;
-
 async function measureTests(): Promise<void> {
   const facts = addPolicies(makeDirectory(), 2_000, 0.2);
   // Nobody may reach the tested resources, which no policy names.
@@ -112,7 +111,7 @@ async function measureTests(): Promise<void> {
     await seedFacts(postgres.connection, tenant.id, { ...facts, policies });
     await insertTests(tenant.id, tested);
     const resources = facts.resources.slice(tests, tests + 10).map(({ id }) => id);
-    const [group] = facts.groups;
+    const [group, otherGroup] = facts.groups;
     await tenant.call("POST", "/access/v1/evaluation", JSON.stringify(evaluationOf(makeQuestions(facts, 1)[0])));
     const all = count([...facts.users, ...facts.devices]);
     const subjects = `${tests.toLocaleString("en")} enforced access tests, ${all} subjects`;
@@ -130,7 +129,9 @@ async function measureTests(): Promise<void> {
     // A new policy comes last in the order, after the denial for everyone. So deactivate the denial first.
     await tenant.call("PATCH", `/tenants/policies/${await newestPolicy(tenant)}/deactivate`);
     const permission = { resources: tested };
-    await measure("access to the tested resources for one group", groupSeconds, { ...oneGroup, ...permission }, true);
+    // The first denial still concerns its group.
+    const forOtherGroup = { groups: [otherGroup?.id], ...permission };
+    await measure("access to the tested resources for another group", groupSeconds, forOtherGroup, true);
     await measure("access to the tested resources for everyone", everyoneSeconds, { ...everyone, ...permission }, true);
   });
 }
