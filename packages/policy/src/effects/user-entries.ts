@@ -271,7 +271,7 @@ export class UserEntries {
 
   #resultOf(condition: number, index: number): number {
     const principal = this.#principals[index];
-    if (principal === undefined) throw new RangeError(`There is no principal ${index}.`);
+    if (principal === undefined) throw new RangeError(`Principal ${index} does not exist.`);
     const { rule, resource } = conditionAt(this.#chain, condition);
     const certainty = this.#certainties.of(rule, principal.model, principal, resource);
     this.#spent += this.#certainties.takeSpent();

@@ -37,7 +37,7 @@ export class StoredModels {
     this.#options = options;
   }
 
-  /** @returns undefined if there is no snapshot, or if the outbox no longer contains all changes since */
+  /** @returns undefined if there is no snapshot, or if the outbox no longer contains all changes since the snapshot */
   async load(tenantId: string): Promise<CachedModel | undefined> {
     const snapshot = await this.#options.snapshots.read(tenantId, (work) => this.#perform(tenantId, work));
     if (snapshot === undefined) return undefined;

@@ -231,7 +231,7 @@ export class PackedRecords<Value> implements Records<Value> {
 
   #locate(reference: number): { readonly bytes: Buffer; readonly start: number; readonly end: number } {
     const page = this.#pages[pageOf(reference)];
-    if (page === undefined) throw new RangeError(`there is no page of row ${reference}`);
+    if (page === undefined) throw new RangeError(`No page contains row ${reference}.`);
     const row = (reference - 1) % maxRowsOfPage;
     // The line feed between two rows belongs to neither.
     return { bytes: page.bytes, start: page.starts[row] ?? 0, end: (page.starts[row + 1] ?? 1) - 1 };
