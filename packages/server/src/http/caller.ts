@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "../platform/app-error.ts";
-import type { KeyLimits } from "../platform/call.ts";
+import type { KeyLimits } from "../platform/authorization/key-limits.ts";
 import type { Actor } from "../platform/change.ts";
 import { sessionTokenOf } from "./session-cookie.ts";
 

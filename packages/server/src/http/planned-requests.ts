@@ -1,5 +1,6 @@
 /** Finds the operations of requests inside a request, and validates those requests as if they had been sent. */
-import type { FoundRequest, RequestFinder, RequestTarget } from "../platform/call.ts";
+import type { FoundRequest, RequestFinder } from "../platform/call.ts";
+import type { RequestTarget } from "../platform/inner-request.ts";
 import { isSmall } from "../platform/json-slices.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import type { Route } from "./route.ts";

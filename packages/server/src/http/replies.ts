@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { FastifyReply } from "fastify";
-import { entityTag } from "../platform/call.ts";
+import { entityTag } from "../platform/entity-tag.ts";
 import type { Outcome, StreamOutcome } from "../platform/outcome.ts";
 import type { PreparedAnswer } from "../platform/prepared-answer.ts";
 import { chooseEncoding, compress, leastCompressedBytes } from "./compression.ts";

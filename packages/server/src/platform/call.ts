@@ -1,5 +1,4 @@
 /** An authenticated request to an operation: its caller, its parameters, and the transactions that it can run. */
-import { createHash } from "node:crypto";
 import {
   type BodyOf,
   type FlagsOf,
@@ -11,11 +10,14 @@ import type { Permission } from "@gatehouse/contract/permissions";
 import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "./app-error.ts";
 import { authorize, type Granted } from "./authorization/granted.ts";
+import type { KeyLimits } from "./authorization/key-limits.ts";
 import type { Actor, Origin } from "./change.ts";
 import { type CommandRunner, type CommandScope, runBatch, runCommand, type Secrets } from "./command.ts";
 import { type CommandBatch, runDry } from "./command-batch.ts";
 import type { Scope, Transaction } from "./db/database.ts";
+import { requireTag } from "./entity-tag.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
+import type { CheckedRequest, RequestTarget } from "./inner-request.ts";
 import { runCreation } from "./joint-commands.ts";
 import type { ListQuery } from "./list-query.ts";
 import type { CachedList } from "./lists/page-reader.ts";
@@ -23,25 +25,12 @@ import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { ResolveTxt } from "./outbound/resolve-txt.ts";
 import type { Outcome } from "./outcome.ts";
 import { type HoldSecret, PreparedAnswer } from "./prepared-answer.ts";
+import { questionOf } from "./question.ts";
 import type { RecordReferences } from "./record-references.ts";
 import type { AccessImpact } from "./tenancy/access-ledger.ts";
 import { readTenantState } from "./tenancy/generation.queries.ts";
 import type { TenantModel } from "./tenancy/tenant-models.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
-
-/** The limits of a caller's key in addition to its permissions. */
-export interface KeyLimits {
-  /** ISO 8601; null for a key that never expires. */
-  readonly expiresAt: string | null;
-  /** Addresses and CIDRs that the key can be used from; empty for any address. */
-  readonly sourceIps: readonly string[];
-}
-
-/** The method and the path of a request as a client would send them. */
-export interface RequestTarget {
-  readonly method: string;
-  readonly path: string;
-}
 
 /** Finds the operations of requests inside a request. */
 export interface RequestFinder {
@@ -60,13 +49,6 @@ export interface FoundRequest {
   check(body: unknown): Work<CheckedRequest>;
   /** @throws AppError like the request itself */
   perform(call: Call<Operation>): Promise<Outcome>;
-}
-
-/** A validated request inside a request. */
-export interface CheckedRequest {
-  readonly parameters: Readonly<Record<string, string>>;
-  readonly body: unknown;
-  readonly ifMatch?: string | undefined;
 }
 
 export interface CallOptions<O extends Operation> {
@@ -341,9 +323,7 @@ export class Call<O extends Operation> {
     };
     // Only the batch's own transaction sees its earlier changes.
     if (batch !== undefined) return { kind: "prepared", answer: (await assemble()).answer };
-    const current = () => runner.generations.state(this.tenantId);
-    const answer = await runner.answers.answer({ key: this.#question, now: this.now, current, load: assemble });
-    return { kind: "prepared", answer };
+    return this.#cached(assemble);
   }
 
   /**
@@ -368,9 +348,7 @@ export class Call<O extends Operation> {
       const { state, answer, isJoined } = await pages.page(this.tenantId, list, query);
       return { state, answer, until: Number.POSITIVE_INFINITY, isCheap: isJoined };
     };
-    const current = () => runner.generations.state(this.tenantId);
-    const answer = await runner.answers.answer({ key: this.#question, now: this.now, current, load });
-    return { kind: "prepared", answer };
+    return this.#cached(load);
   }
 
   /**
@@ -396,17 +374,18 @@ export class Call<O extends Operation> {
       if (read === undefined) throw new AppError("not_found");
       return { state: read.state, answer: read.answer, until: Number.POSITIVE_INFINITY, isCheap: true };
     };
-    const current = () => runner.generations.state(this.tenantId);
-    const answer = await runner.answers.answer({ key: this.#question, now: this.now, current, load });
-    return { kind: "prepared", answer };
+    return this.#cached(load);
   }
 
-  /** Identifies everything that the answer to a read depends on, except for the state of the tenant and the time. */
-  get #question(): string {
-    const { operation, parameters, listQuery, query, permissions } = this.#options;
-    const { limit, offset, after, sort = [], filters = [] } = listQuery ?? {};
-    const asked = [Object.values(parameters), limit, offset, after, sort, filters, Object.entries(query)];
-    return `${this.tenantId} ${operation.id} ${fingerprintOf(permissions)} ${JSON.stringify(asked)}`;
+  /** Answers from the cache, or loads and caches the answer. */
+  async #cached(load: Parameters<CommandRunner["answers"]["answer"]>[0]["load"]): Promise<Outcome> {
+    const { tenantId, now } = this;
+    const { answers, generations } = this.#options.runner;
+    const current = () => generations.state(tenantId);
+    return {
+      kind: "prepared",
+      answer: await answers.answer({ key: questionOf(tenantId, this.#options), now, current, load }),
+    };
   }
 
   /**
@@ -522,7 +501,7 @@ export class Call<O extends Operation> {
    * @throws AppError precondition_failed
    */
   requireVersion(version: number): void {
-    this.#requireTag(version, "the record's ETag");
+    requireTag(this.#options.ifMatch, version, "the record's ETag");
   }
 
   /**
@@ -531,36 +510,6 @@ export class Call<O extends Operation> {
    * @throws AppError precondition_failed
    */
   requireGeneration(generation: number): void {
-    this.#requireTag(generation, "the tenant's generation");
+    requireTag(this.#options.ifMatch, generation, "the tenant's generation");
   }
-
-  #requireTag(version: number, what: string): void {
-    const { ifMatch } = this.#options;
-    if (ifMatch === undefined || ifMatch.trim() === "*") return;
-    const current = entityTag(version);
-    // Strong comparison (RFC 9110, section 13.1.1): a weak tag matches nothing.
-    if (ifMatch.split(",").some((tag) => tag.trim() === current)) return;
-    throw new AppError("precondition_failed", {
-      detail: `If-Match is ${ifMatch.slice(0, 200)}, but ${what} is now ${current}.`,
-    });
-  }
-}
-
-const fingerprints = new WeakMap<ReadonlySet<Permission>, string>();
-
-/** Equal for equal sets of permissions. */
-function fingerprintOf(permissions: ReadonlySet<Permission>): string {
-  let fingerprint = fingerprints.get(permissions);
-  if (fingerprint === undefined) {
-    fingerprint = createHash("sha256")
-      .update([...permissions].sort().join(" "))
-      .digest("base64url");
-    fingerprints.set(permissions, fingerprint);
-  }
-  return fingerprint;
-}
-
-/** The ETag of a record's version. */
-export function entityTag(version: number): string {
-  return `"${version}"`;
 }

@@ -1,7 +1,7 @@
 import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import { type Permission, permissions, type RoleType, rolePermissions } from "@gatehouse/contract/permissions";
 import type { ProblemField } from "@gatehouse/contract/problem";
-import type { KeyLimits } from "../../platform/call.ts";
+import type { KeyLimits } from "../../platform/authorization/key-limits.ts";
 
 /** The grants of a key: its permissions and its limits. */
 export interface KeyGrants extends KeyLimits {

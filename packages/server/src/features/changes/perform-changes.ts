@@ -2,8 +2,9 @@
 import type { Operation } from "@gatehouse/contract/operation";
 import type { ChangeResult } from "@gatehouse/contract/records/change-set";
 import { AppError, bodyField } from "../../platform/app-error.ts";
-import { type Call, entityTag } from "../../platform/call.ts";
+import type { Call } from "../../platform/call.ts";
 import type { CommandBatch, PerformedCommand } from "../../platform/command-batch.ts";
+import { entityTag } from "../../platform/entity-tag.ts";
 import type { Outcome } from "../../platform/outcome.ts";
 import { replaceStrings } from "./change-references.ts";
 import { type PreparedChange, refusalAt } from "./prepare-changes.ts";

@@ -6,8 +6,9 @@ import type { Change } from "@gatehouse/contract/records/change-set";
 import type { Work } from "@gatehouse/policy/work";
 import { AppError, bodyField, reportedFields } from "../../platform/app-error.ts";
 import { authorize } from "../../platform/authorization/granted.ts";
-import type { Call, CheckedRequest, FoundRequest } from "../../platform/call.ts";
+import type { Call, FoundRequest } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
+import type { CheckedRequest } from "../../platform/inner-request.ts";
 import { isSmall, jsonParts } from "../../platform/json-slices.ts";
 import { replaceInBody, replaceInPath } from "./change-references.ts";
 

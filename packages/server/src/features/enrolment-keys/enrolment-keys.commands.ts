@@ -1,6 +1,7 @@
 import type * as operations from "@gatehouse/contract/operations/enrolment-keys.operations";
 import { AppError, bodyField } from "../../platform/app-error.ts";
-import type { Call, KeyLimits } from "../../platform/call.ts";
+import type { KeyLimits } from "../../platform/authorization/key-limits.ts";
+import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
 import { generateToken, hashToken, tokenPrefixes, visiblePrefix } from "../../platform/secrets/tokens.ts";

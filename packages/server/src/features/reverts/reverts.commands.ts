@@ -1,8 +1,9 @@
 import type { revertEvent as operation } from "@gatehouse/contract/operations/reverts.operations";
 import type { Revert, RevertScope } from "@gatehouse/contract/records/revert";
 import { AppError } from "../../platform/app-error.ts";
-import type { Call, RequestTarget } from "../../platform/call.ts";
+import type { Call } from "../../platform/call.ts";
 import type { CommandBatch } from "../../platform/command-batch.ts";
+import type { RequestTarget } from "../../platform/inner-request.ts";
 import { type Outcome, record } from "../../platform/outcome.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
 import { readAccessPreview } from "../previews/previews.api.ts";
