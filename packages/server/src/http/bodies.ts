@@ -71,10 +71,13 @@ export function readBodies(app: FastifyInstance, evaluator: Evaluator): void {
     if (text === "") return done(null, undefined);
     if (isNestedTooDeeply(text)) throw new AppError("invalid_json", { detail: nestedTooDeeply });
     request.bodyText = text;
-    void parse(request, text, (error, value) => {
-      if (error === null) done(null, value);
-      else done(new AppError("invalid_json", { cause: error, detail: syntaxErrorText(text) }), undefined);
-    });
+    let value: unknown;
+    try {
+      value = mayBeRefused.test(text) ? parseText(text) : JSON.parse(text);
+    } catch (error) {
+      return done(new AppError("invalid_json", { cause: error, detail: syntaxErrorText(text) }), undefined);
+    }
+    done(null, value);
   });
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
     if (body.length === 0) done(null, undefined);
@@ -102,21 +105,34 @@ function syntaxErrorText(text: string): string {
   return token === undefined ? `${problem}.` : `${problem}: unexpected ${JSON.stringify(token)}.`;
 }
 
+/**
+ * A text without a match needs no search for the names that the parser refuses. The search takes a quarter of the time
+ * of parsing. The parser also skips a byte order mark.
+ */
+const mayBeRefused = /^\uFEFF|__proto__|constructor|\\u/;
+
 function isNestedTooDeeply(json: string): boolean {
   let depth = 0;
-  let inText = false;
   for (let index = 0; index < json.length; index += 1) {
     const code = json.charCodeAt(index);
-    if (inText) {
-      if (code === backslash) index += 1;
-      else if (code === quote) inText = false;
-    } else if (code === quote) inText = true;
+    if (code === quote) index = endOfString(json, index);
     else if (code === openBrace || code === openBracket) {
       depth += 1;
       if (depth > maxNesting) return true;
     } else if (code === closeBrace || code === closeBracket) depth -= 1;
   }
   return false;
+}
+
+/** The index of the quotation mark that ends a string, or of the end of an incomplete text. */
+function endOfString(json: string, start: number): number {
+  // Native searches are faster than a loop over the characters.
+  for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (json.charCodeAt(end - 1 - escapes) === backslash) escapes += 1;
+    if (escapes % 2 === 0) return end;
+  }
+  return json.length;
 }
 
 const { quote, backslash, openBrace, closeBrace, openBracket, closeBracket } = character;
