@@ -1,13 +1,14 @@
 /**
  * A tenant with a million users, and a tenant with a thousand enforced access tests.
  *
- *     npm run bench:large-tenant [-- --quick] [--only=model,tests]
+ *     npm run bench:large-tenant [-- --quick] [--only=model,tests] [--profile=FOLDER]
  *
  * `model` measures the time of the first decision after a start, for which the server loads the tenant's model from the
  * database or from a snapshot, and the server's memory. `tests` measures writes that must pass all enforced access
- * tests. The facts of a million users need about 4 GiB in this process.
+ * tests, and with `--profile` the server writes a CPU profile of each write. The facts of a million users need about
+ * 4 GiB in this process.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -20,9 +21,13 @@ import { seedFacts } from "./seed-facts.ts";
 import { reportTarget } from "./targets.ts";
 
 const { values: options } = parseArgs({
-  options: { quick: { type: "boolean", default: false }, only: { type: "string", default: "model,tests" } },
+  options: {
+    quick: { type: "boolean", default: false },
+    only: { type: "string", default: "model,tests" },
+    profile: { type: "string" },
+  },
 });
-const { quick } = options;
+const { quick, profile: profileFolder } = options;
 const parts = options.only.split(",");
 const large = { ...sizes, users: 1_000_000, devices: 1_500_000, resources: 100_000 };
 const tests = quick ? 100 : 1_000;
@@ -106,7 +111,7 @@ async function measureTests(): Promise<void> {
     allResources: false,
     resources: policy.resources.filter((id) => !isTested.has(id)),
   }));
-  await withServer(async (announcement) => {
+  await withServer(async (announcement, _memory, processorSeconds) => {
     const tenant = await makeBenchTenant(announcement, "Tests");
     await seedFacts(postgres.connection, tenant.id, { ...facts, policies });
     await insertTests(tenant.id, tested);
@@ -118,8 +123,16 @@ async function measureTests(): Promise<void> {
     const { groupSeconds, everyoneSeconds } = targets;
     const oneGroup = { groups: [group?.id] };
     const everyone = { allUsers: true };
-    const measure = (name: string, most: number, settings: object, isRefused = false) =>
-      measureWrite(tenant, { name: `${subjects}: ${name}`, most, settings, isRefused });
+    const measure = async (name: string, most: number, settings: object, isRefused = false) => {
+      if (profileFolder !== undefined) await fetch(`${announcement.blocks}/profile/start`);
+      const before = processorSeconds() ?? Number.NaN;
+      await measureWrite(tenant, { name: `${subjects}: ${name}`, most, settings, isRefused });
+      const seconds = (processorSeconds() ?? Number.NaN) - before;
+      print(`${name}: ${seconds.toFixed(2)} s of the server's processor time`);
+      if (profileFolder === undefined) return;
+      const profile = await (await fetch(`${announcement.blocks}/profile/stop`)).text();
+      await writeFile(path.join(profileFolder, `${name.replaceAll(/\W+/g, "-")}.cpuprofile`), profile);
+    };
     await measure("a policy for one group", groupSeconds, { ...oneGroup, resources });
     await measure("a policy for everyone", everyoneSeconds, { ...everyone, resources });
     // The next changes concern all tests.
@@ -187,13 +200,14 @@ async function withServer<Result>(
   work: (
     announcement: ServerAnnouncement,
     memory: () => { readonly now: number; readonly highest: number } | undefined,
+    processorSeconds: () => number | undefined,
   ) => Promise<Result>,
 ): Promise<Result> {
   const server = await startChild<ServerAnnouncement>("./server-process.js", JSON.stringify(postgres.connection), [
     "--max-old-space-size=6144",
   ]);
   try {
-    return await work(server.announcement, server.memory);
+    return await work(server.announcement, server.memory, server.processorSeconds);
   } finally {
     await server.stop();
   }

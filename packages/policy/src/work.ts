@@ -13,6 +13,37 @@ export function finish<Result>(work: Work<Result>): Result {
   }
 }
 
+/** Work that several callers need. Each of them continues it where another one stopped. */
+export class SharedWork<Result> {
+  readonly #work: Work<Result>;
+  #outcome: { readonly result: Result } | { readonly error: unknown } | undefined;
+
+  constructor(work: Work<Result>) {
+    this.#work = work;
+  }
+
+  get isOver(): boolean {
+    return this.#outcome !== undefined;
+  }
+
+  /** Continues the work up to its result. */
+  *finishing(): Work<Result> {
+    while (this.#outcome === undefined) {
+      let step: IteratorResult<number, Result>;
+      try {
+        step = this.#work.next();
+      } catch (error) {
+        this.#outcome = { error };
+        break;
+      }
+      if (step.done === true) this.#outcome = { result: step.value };
+      else yield step.value;
+    }
+    if ("error" in this.#outcome) throw this.#outcome.error;
+    return this.#outcome.result;
+  }
+}
+
 // Costs that do not depend on rules, in rule-cost units.
 
 /** A decision without its policies. */

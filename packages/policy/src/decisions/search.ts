@@ -86,7 +86,7 @@ function namedUsers(model: Model, policies: readonly CompiledPolicy[]): Readonly
   const ids = new Set<string>();
   for (const { facts } of policies) {
     for (const id of facts.users) ids.add(id);
-    for (const group of facts.groups) for (const user of members.get(group) ?? []) ids.add(user.facts.id);
+    for (const group of facts.groups) for (const id of members.idsOf(group)) ids.add(id);
   }
   return ids;
 }
@@ -94,7 +94,6 @@ function namedUsers(model: Model, policies: readonly CompiledPolicy[]): Readonly
 function namedDevices(model: Model, policies: readonly CompiledPolicy[]): ReadonlySet<string> {
   const devices = devicesByUser(model.devices);
   const ids = new Set(policies.flatMap(({ facts }) => facts.devices));
-  for (const userId of namedUsers(model, policies))
-    for (const { facts } of devices.get(userId) ?? []) ids.add(facts.id);
+  for (const userId of namedUsers(model, policies)) for (const id of devices.idsOf(userId)) ids.add(id);
   return ids;
 }

@@ -102,10 +102,12 @@ export function* evaluatingAccess(
     let certainty = sourceCertainty(policy, circumstances);
     if (certainty === "no") continue;
     if (policy.facts.action) {
-      context ??= contextOf(model, principal, resource, circumstances, overrides);
       const rule = policy.ruleIn(model.rules);
-      if (rule?.facts.type === "CUSTOM") spent += estimatedCost(rule, context);
-      certainty = least(certainty, ruleCertainty(model, policy, context, circumstances));
+      if (rule?.facts.type === "CUSTOM") {
+        context ??= contextOf(model, principal, resource, circumstances, overrides);
+        spent += estimatedCost(rule, context);
+        certainty = least(certainty, certaintyOf(rule, context, circumstances.open));
+      } else if (rule?.facts.type !== "ALLOW") continue;
       if (certainty === "no") continue;
     }
     if (mayAllow(policy)) allowing ??= policy;
@@ -141,16 +143,6 @@ export function sourceCertainty(policy: CompiledPolicy, { open, sourceIp }: Know
   if (!policy.hasSourceIps) return "yes";
   if (open.sourceIp) return "perhaps";
   return policy.appliesToSourceIp(sourceIp) ? "yes" : "no";
-}
-
-function ruleCertainty(
-  { rules }: Model,
-  policy: CompiledPolicy,
-  context: RuleContext,
-  { open }: KnownCircumstances,
-): Certainty {
-  const rule = policy.ruleIn(rules);
-  return rule === undefined ? "no" : certaintyOf(rule, context, open);
 }
 
 function least(one: Certainty, other: Certainty): Certainty {

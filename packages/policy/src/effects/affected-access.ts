@@ -184,10 +184,10 @@ function* changedUsers(before: Model, after: Model, changes: readonly FactChange
 }
 
 function* addMembers(users: Scope, model: Model, groupId: string): Work<void> {
-  const members = (yield* indexingUsers(model.users)).get(groupId) ?? [];
+  const members = (yield* indexingUsers(model.users)).idsOf(groupId);
   for (let start = 0; start < members.length; start += entriesAtOnce) {
     const some = members.slice(start, start + entriesAtOnce);
-    users.add(some.map(({ facts }) => facts.id));
+    users.add(some);
     yield some.length * entryCost;
   }
 }

@@ -66,6 +66,9 @@ export interface BrokenExpectation {
 
 export const maxBroken = 20;
 
+/** The cost of selecting one of the users who are evaluated, in rule-cost units. */
+const amongCost = 2 * entryCost;
+
 /**
  * Checks whether subjects reach a destination as expected. "denied" holds if the level of each subject is "never", and
  * "allowed" if it is "always". Inactive and pending users and inactive devices may reach nothing, so "allowed" is not
@@ -95,6 +98,7 @@ export function* checkingExpectation(
   // If every active user has access, evaluating some of them is enough.
   const isUniform =
     !isPart && expectation.expected === "denied" && target.open && allowsEveryone(model, target.resource);
+  if (isPart) yield among.size * amongCost;
   const suspects = isPart ? undefined : yield* suspectsOf(model, expectation, target);
   const broken: BrokenExpectation[] = [];
   let asked = 0;
@@ -187,7 +191,7 @@ function* countingPrincipals(
     }
     const isActive = facts.status === "active";
     if (expected === "allowed" && !isActive) continue;
-    const withDevice = owned?.get(facts.id)?.filter((own) => own.facts.active).length ?? 0;
+    const withDevice = owned?.get(facts.id).filter((own) => own.facts.active).length ?? 0;
     const count = withDevice + (expected === "denied" || withDevice === 0 ? 1 : 0);
     all += count;
     if (isActive) active += count;
@@ -210,7 +214,7 @@ function usersOf(model: Model, { subject }: AccessExpectation): Iterable<Compile
     case "everyone":
       return model.users.values();
     case "group":
-      return model.groups.get(subject.id) === undefined ? undefined : (usersByGroup(model.users).get(subject.id) ?? []);
+      return model.groups.get(subject.id) === undefined ? undefined : usersByGroup(model.users).get(subject.id);
     case "user": {
       const user = model.users.get(subject.id);
       return user === undefined ? undefined : [user];
@@ -272,13 +276,13 @@ function syntheticDevice(posture: Properties): { readonly facts: DeviceFacts; re
   return { facts, forRules: new CompiledDevice(facts).forRules };
 }
 
-interface Target {
+export interface Target {
   readonly resource: CompiledResource | undefined;
   readonly open: boolean;
 }
 
 /** @returns undefined for a missing resource or an invalid address */
-function targetOf(model: Model, destination: ExpectedDestination): Target | undefined {
+export function targetOf(model: Model, destination: ExpectedDestination): Target | undefined {
   if (destination.kind === "address") {
     const { resource, denied } = resolveDestination(model, destination);
     return denied === "invalid_address" ? undefined : { resource, open: denied === undefined };

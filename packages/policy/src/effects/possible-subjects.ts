@@ -91,8 +91,8 @@ export function* addingUsersOf(
   if (groups.size > 0) {
     const members = yield* indexingUsers(model.users);
     for (const id of groups) {
-      for (const { facts } of members.get(id) ?? []) {
-        found.add(facts.id);
+      for (const userId of members.idsOf(id)) {
+        found.add(userId);
         unpaid += 1;
         if (unpaid < entriesAtOnce) continue;
         yield unpaid * entryCost;

@@ -69,7 +69,7 @@ export class PossibleSources {
     const known = this.#groups.get(groupId);
     if (known !== undefined) return known;
     const { groups, users } = this.#model;
-    const members = groups.get(groupId) === undefined ? [] : (usersByGroup(users).get(groupId) ?? []);
+    const members = groups.get(groupId) === undefined ? [] : usersByGroup(users).get(groupId);
     const found = members.some(({ facts }) => facts.status === "active");
     this.#groups.set(groupId, found);
     return found;

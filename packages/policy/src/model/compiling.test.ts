@@ -3,7 +3,7 @@ import { finish, recordCost, referenceCost, type Work } from "../work.ts";
 import { AddressDirectory } from "./address-directory.ts";
 import { CompiledUser } from "./compiled-user.ts";
 import type { FactChange, PolicyFacts, TenantFacts } from "./facts.ts";
-import { usersByGroup } from "./members.ts";
+import { indexingUsers, usersByGroup } from "./members.ts";
 import { compile, compiling, type Model, update, updating } from "./model.ts";
 import { PolicyList } from "./policy-list.ts";
 import { type Records, Table } from "./table.ts";
@@ -125,8 +125,35 @@ test("an index of members is the same if the table creates users when they are a
   const created = usersByGroup(Table.ofRecords(records));
   const retained = usersByGroup(Table.of(users.map((user) => [user.id, new CompiledUser(user)] as const)));
   for (const group of [...groups, "g4"]) {
-    expect(created.get(group)?.map((user) => user.facts)).toEqual(retained.get(group)?.map((user) => user.facts));
+    expect(created.get(group).map((user) => user.facts)).toEqual(retained.get(group).map((user) => user.facts));
+    expect(created.idsOf(group)).toEqual(retained.idsOf(group));
   }
+});
+
+test("an index of members contains changed, new and no removed users, and is built once for few changes", () => {
+  const userOf = (index: number, groups: readonly string[]) => {
+    const user = facts.users[index];
+    if (user === undefined) throw new Error("the tenant has too few users");
+    return new CompiledUser({ ...user, groups });
+  };
+  const entry = (user: CompiledUser) => [user.facts.id, user] as const;
+  const before = Table.of([0, 1, 2, 3].map((index) => entry(userOf(index, ["g1"]))));
+  finish(indexingUsers(before));
+  const gone = facts.users[3]?.id ?? "";
+  const after = before.with([entry(userOf(1, ["g2"])), entry(userOf(4, ["g1", "g2"])), [gone, undefined]]);
+  const index = usersByGroup(after);
+  expect(index.idsOf("g1")).toEqual([0, 2, 4].map((place) => facts.users[place]?.id));
+  expect(index.get("g2").map((user) => user.facts.id)).toEqual([1, 4].map((place) => facts.users[place]?.id));
+  expect(usersByGroup(before).get("g1")).toHaveLength(4);
+});
+
+test("two callers share the work of an index", () => {
+  const users = Table.of(facts.users.map((user) => [user.id, new CompiledUser({ ...user, groups: ["g1"] })] as const));
+  const first = indexingUsers(users);
+  first.next();
+  const costs = [...indexingUsers(users)];
+  expect([...first].length).toBeLessThanOrEqual(2);
+  expect(costs.length).toBeGreaterThan(facts.users.length / 500);
 });
 
 test("a table is merged in short steps, and keeps the order of its entries", () => {

@@ -1,43 +1,29 @@
-import { entriesAtOnce, entryCost, finish, type Work } from "../work.ts";
+/** Users by group, and devices by user. */
+import { entriesAtOnce, entryCost, finish, SharedWork, type Work } from "../work.ts";
 import type { CompiledDevice } from "./compiled-device.ts";
 import type { CompiledUser } from "./compiled-user.ts";
-import type { Table } from "./table.ts";
+import type { Records, Table } from "./table.ts";
 
-/** Values by the id to which they belong. */
+/** Values by the id to which they are linked. */
 export interface Index<Value> {
-  get(id: string): readonly Value[] | undefined;
+  get(id: string): readonly Value[];
+  /** The ids of these values. */
+  idsOf(id: string): readonly string[];
 }
 
-const cachedMembers = new WeakMap<Table<CompiledUser>, Index<CompiledUser>>();
-const cachedDevices = new WeakMap<Table<CompiledDevice>, Index<CompiledDevice>>();
-
-/** The users in each group, by group id. Cached as long as the users stay the same. */
+/** The users in each group, by group id. */
 export function usersByGroup(users: Table<CompiledUser>): Index<CompiledUser> {
   return finish(indexingUsers(users));
 }
 
 /** Indexes like `usersByGroup`, as work that can be suspended between some users. */
 export function indexingUsers(users: Table<CompiledUser>): Work<Index<CompiledUser>> {
-  return cachedIndex(
-    cachedMembers,
-    users,
-    (user) => [...new Set(user.facts.groups)],
-    ({ facts }) => facts.id,
-  );
+  return indexing(users, userLinks);
 }
 
-/** The devices of each user, by user id. Cached as long as the devices stay the same. */
+/** The devices of each user, by user id. */
 export function devicesByUser(devices: Table<CompiledDevice>): Index<CompiledDevice> {
-  return finish(indexingDevices(devices));
-}
-
-function indexingDevices(devices: Table<CompiledDevice>): Work<Index<CompiledDevice>> {
-  return cachedIndex(
-    cachedDevices,
-    devices,
-    ({ userId }) => (userId === null ? [] : [userId]),
-    ({ facts }) => facts.id,
-  );
+  return finish(indexing(devices, deviceLinks));
 }
 
 /** The number of users from which an index is cheaper than a scan over all devices. */
@@ -52,75 +38,152 @@ export function* devicesOfUsers(
   devices: Table<CompiledDevice>,
   userIds: ReadonlySet<string> | undefined,
 ): Work<Index<CompiledDevice>> {
-  const known = cachedDevices.get(devices);
-  if (known !== undefined) return known;
-  if (userIds === undefined || userIds.size >= fewUsers) return yield* indexingDevices(devices);
-  const owned = new Map<string, CompiledDevice[]>();
-  if (userIds.size === 0) return owned;
-  let unpaid = 0;
-  for (const device of devices.values()) {
-    unpaid += 1;
-    if (unpaid === entriesAtOnce) {
-      yield unpaid * entryCost;
-      unpaid = 0;
-    }
-    if (device.userId === null || !userIds.has(device.userId)) continue;
-    const own = owned.get(device.userId);
-    if (own === undefined) owned.set(device.userId, [device]);
-    else own.push(device);
-  }
-  return owned;
+  const isScanned = userIds !== undefined && userIds.size < fewUsers && !deviceLinks.indexes.has(devices.base);
+  if (!isScanned) return yield* indexing(devices, deviceLinks);
+  const items = userIds.size === 0 ? new Map() : yield* collecting(devices.base, deviceLinks, userIds);
+  return yield* withChanges(items, devices, deviceLinks);
 }
 
-function* cachedIndex<Value>(
-  cache: WeakMap<Table<Value>, Index<Value>>,
-  table: Table<Value>,
-  keysOf: (value: Value) => readonly string[],
-  idOf: (value: Value) => string,
-): Work<Index<Value>> {
-  const known = cache.get(table);
+/** The links of values of one kind, and the indexes by these links. */
+interface Links<Value> {
+  idOf(value: Value): string;
+  linkedOf(value: Value): readonly string[];
+  /** Indexes of the bases of tables. Tables with few different records share them. */
+  readonly indexes: WeakMap<Records<Value>, SharedWork<Items<Value>>>;
+  readonly cached: WeakMap<Table<Value>, Index<Value>>;
+}
+
+/** Values by the ids to which they are linked, or the ids of values that are created when they are asked for. */
+type Items<Value> = ReadonlyMap<string, readonly Value[] | readonly string[]>;
+
+const userLinks: Links<CompiledUser> = {
+  idOf: ({ facts }) => facts.id,
+  linkedOf: ({ facts }) => [...new Set(facts.groups)],
+  indexes: new WeakMap(),
+  cached: new WeakMap(),
+};
+
+const deviceLinks: Links<CompiledDevice> = {
+  idOf: ({ facts }) => facts.id,
+  linkedOf: ({ userId }) => (userId === null ? [] : [userId]),
+  indexes: new WeakMap(),
+  cached: new WeakMap(),
+};
+
+function* indexing<Value>(table: Table<Value>, links: Links<Value>): Work<Index<Value>> {
+  const known = links.cached.get(table);
   if (known !== undefined) return known;
-  const index = table.retainsValues
-    ? yield* indexing(table, keysOf, (value) => value)
-    : new IndexOfIds(yield* indexing(table, keysOf, idOf), table);
-  cache.set(table, index);
+  let work = links.indexes.get(table.base);
+  if (work === undefined) {
+    work = new SharedWork(collecting(table.base, links));
+    links.indexes.set(table.base, work);
+  }
+  const index = yield* withChanges(yield* work.finishing(), table, links);
+  links.cached.set(table, index);
   return index;
 }
 
-function* indexing<Value, Item>(
-  table: Table<Value>,
-  keysOf: (value: Value) => readonly string[],
-  itemOf: (value: Value) => Item,
-): Work<ReadonlyMap<string, readonly Item[]>> {
-  const index = new Map<string, Item[]>();
+/** @param only the ids by which values are collected; by default all */
+function* collecting<Value>(base: Records<Value>, links: Links<Value>, only?: ReadonlySet<string>): Work<Items<Value>> {
+  const items = new Map<string, (Value | string)[]>();
+  const entries = base.links?.() ?? linksOf(base, links);
   let unpaid = 0;
-  for (const value of table.values()) {
-    const keys = keysOf(value);
-    const item = itemOf(value);
-    for (const key of keys) {
-      const items = index.get(key);
-      if (items === undefined) index.set(key, [item]);
-      else items.push(item);
+  for (const [item, linked] of entries) {
+    for (const id of linked) {
+      if (only?.has(id) === false) continue;
+      const list = items.get(id);
+      if (list === undefined) items.set(id, [item]);
+      else list.push(item);
     }
-    unpaid += 1 + keys.length;
+    unpaid += 1 + linked.length;
     if (unpaid < entriesAtOnce) continue;
     yield unpaid * entryCost;
     unpaid = 0;
   }
-  return index;
+  yield unpaid * entryCost;
+  return items as Items<Value>; // all items are ids, or all are values
 }
 
-/** An index that does not retain the values: a table may create them when they are asked for. */
-class IndexOfIds<Value> implements Index<Value> {
-  readonly #ids: ReadonlyMap<string, readonly string[]>;
+function* linksOf<Value>(
+  base: Records<Value>,
+  { linkedOf }: Links<Value>,
+): Iterable<readonly [item: Value | string, linked: readonly string[]]> {
+  const { retainsValues = true } = base;
+  for (const [id, value] of base) yield [retainsValues ? value : id, linkedOf(value)];
+}
+
+/** The index of a table, from that of its base. */
+function* withChanges<Value>(items: Items<Value>, table: Table<Value>, links: Links<Value>): Work<Index<Value>> {
+  const changed = new Map<string, Value[]>();
+  let unpaid = 0;
+  for (const value of table.changed.values()) {
+    for (const id of value === undefined ? [] : links.linkedOf(value)) {
+      const list = changed.get(id);
+      if (list === undefined)
+        changed.set(id, [value as Value]); // not undefined, as checked above
+      else list.push(value as Value);
+    }
+    unpaid += 1;
+    if (unpaid < entriesAtOnce) continue;
+    yield unpaid * entryCost;
+    unpaid = 0;
+  }
+  yield unpaid * entryCost;
+  return new TableIndex(items, changed, table, links);
+}
+
+class TableIndex<Value> implements Index<Value> {
+  readonly #items: Items<Value>;
+  readonly #changed: ReadonlyMap<string, readonly Value[]>;
   readonly #table: Table<Value>;
+  readonly #links: Links<Value>;
+  /** Lists of values that were asked for. Empty if the table does not retain its values. */
+  readonly #found = new Map<string, readonly Value[]>();
 
-  constructor(ids: ReadonlyMap<string, readonly string[]>, table: Table<Value>) {
-    this.#ids = ids;
+  constructor(
+    items: Items<Value>,
+    changed: ReadonlyMap<string, readonly Value[]>,
+    table: Table<Value>,
+    links: Links<Value>,
+  ) {
+    this.#items = items;
+    this.#changed = changed;
     this.#table = table;
+    this.#links = links;
   }
 
-  get(id: string): readonly Value[] | undefined {
-    return this.#ids.get(id)?.flatMap((each) => this.#table.get(each) ?? []);
+  get(id: string): readonly Value[] {
+    const items = this.#items.get(id) ?? [];
+    if (this.#table.changed.size === 0 && areValues(items)) return items;
+    const known = this.#found.get(id);
+    if (known !== undefined) return known;
+    const values = [...this.#unchanged(items), ...(this.#changed.get(id) ?? [])];
+    if (this.#table.retainsValues) this.#found.set(id, values);
+    return values;
   }
+
+  idsOf(id: string): readonly string[] {
+    const items = this.#items.get(id) ?? [];
+    if (this.#table.changed.size === 0 && !areValues(items)) return items;
+    const { idOf } = this.#links;
+    const ids = areValues(items) ? items.map(idOf) : items;
+    const changed = this.#changed.get(id) ?? [];
+    return [...ids.filter((each) => !this.#table.changed.has(each)), ...changed.map(idOf)];
+  }
+
+  *#unchanged(items: readonly Value[] | readonly string[]): Iterable<Value> {
+    const { changed, base } = this.#table;
+    for (const item of items) {
+      if (typeof item !== "string") {
+        if (!changed.has(this.#links.idOf(item))) yield item;
+      } else if (!changed.has(item)) {
+        const value = base.get(item);
+        if (value !== undefined) yield value;
+      }
+    }
+  }
+}
+
+function areValues<Value>(items: readonly Value[] | readonly string[]): items is readonly Value[] {
+  return typeof items[0] !== "string";
 }

@@ -9,6 +9,11 @@ export interface Records<Value> {
   get(key: string): Value | undefined;
   [Symbol.iterator](): Iterator<readonly [key: string, value: Value]>;
   /**
+   * The keys of all records, each with the ids by which the value is indexed: a user's groups, or a device's user.
+   * Records have this function if it is cheaper than creating their values.
+   */
+  links?(): Iterable<readonly [key: string, linked: readonly string[]]>;
+  /**
    * The records after changes, as work that can be suspended between some records. A changed record keeps its place,
    * and a new one comes last. Without this function, the records are copied to a map.
    *
@@ -24,15 +29,16 @@ export interface Records<Value> {
 export class Table<Value> {
   static readonly empty: Table<never> = new Table(new Map<string, never>(), new Map<string, never>(), 0);
 
-  readonly #base: Records<Value>;
+  /** The records before the latest changes. Tables share them until there are many changes. */
+  readonly base: Records<Value>;
   /** Differences to the base. Undefined marks a removed key. */
-  readonly #changed: ReadonlyMap<string, Value | undefined>;
+  readonly changed: ReadonlyMap<string, Value | undefined>;
   readonly size: number;
   readonly generation = nextGeneration();
 
   private constructor(base: Records<Value>, changed: ReadonlyMap<string, Value | undefined>, size: number) {
-    this.#base = base;
-    this.#changed = changed;
+    this.base = base;
+    this.changed = changed;
     this.size = size;
   }
 
@@ -52,15 +58,15 @@ export class Table<Value> {
 
   /** False if most values are created when they are asked for, so that nothing else should retain all of them. */
   get retainsValues(): boolean {
-    return this.#base.retainsValues ?? true;
+    return this.base.retainsValues ?? true;
   }
 
   get(key: string): Value | undefined {
-    if (this.#changed.size > 0) {
-      const changed = this.#changed.get(key);
-      if (changed !== undefined || this.#changed.has(key)) return changed;
+    if (this.changed.size > 0) {
+      const changed = this.changed.get(key);
+      if (changed !== undefined || this.changed.has(key)) return changed;
     }
-    return this.#base.get(key);
+    return this.base.get(key);
   }
 
   /** @param changes new values by key; undefined removes the key */
@@ -70,11 +76,11 @@ export class Table<Value> {
 
   /** Like `with`, as work that can be suspended between some entries. */
   *changing(changes: Iterable<readonly [key: string, value: Value | undefined]>): Work<Table<Value>> {
-    const changed = new Map(this.#changed);
+    const changed = new Map(this.changed);
     let { size } = this;
     let unpaid = changed.size;
     for (const [key, value] of changes) {
-      const before = changed.has(key) ? changed.get(key) : this.#base.get(key);
+      const before = changed.has(key) ? changed.get(key) : this.base.get(key);
       size += (value === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
       changed.set(key, value);
       unpaid += 1;
@@ -83,20 +89,20 @@ export class Table<Value> {
       unpaid = 0;
     }
     // After this many changes, merge the overlay into a new base. The copy then costs little per change.
-    if (changed.size <= Math.max(64, Math.sqrt(this.#base.size) * 10)) return new Table(this.#base, changed, size);
-    const base = yield* this.#base.changing?.(changed) ?? merging(this.#base, changed);
+    if (changed.size <= Math.max(64, Math.sqrt(this.base.size) * 10)) return new Table(this.base, changed, size);
+    const base = yield* this.base.changing?.(changed) ?? merging(this.base, changed);
     return new Table(base, new Map(), size);
   }
 
   /** All present records, as work that can be suspended between some of them. */
   *merging(): Work<Records<Value>> {
-    if (this.#changed.size === 0) return this.#base;
-    return yield* this.#base.changing?.(this.#changed) ?? merging(this.#base, this.#changed);
+    if (this.changed.size === 0) return this.base;
+    return yield* this.base.changing?.(this.changed) ?? merging(this.base, this.changed);
   }
 
   *values(): IterableIterator<Value> {
-    for (const [key, value] of this.#base) if (!this.#changed.has(key)) yield value;
-    for (const value of this.#changed.values()) if (value !== undefined) yield value;
+    for (const [key, value] of this.base) if (!this.changed.has(key)) yield value;
+    for (const value of this.changed.values()) if (value !== undefined) yield value;
   }
 }
 

@@ -66,15 +66,13 @@ async function givesAccess(
   { difference, before, after, changes }: EffectToJudge,
   broken: readonly BrokenTest[],
 ): Promise<boolean> {
-  if ((await difference()).gained.pairs > 0) return true;
-  return (
-    mayHaveHiddenGains(before.model, after.model, changes) ||
-    broken.some(({ test }) => {
-      if (test.expected !== "denied") return false;
-      if (test.resource_type === "resource") return true;
-      return resourceBehind(test, before.model) === resourceBehind(test, after.model);
-    })
-  );
+  const breaksDenial = broken.some(({ test }) => {
+    if (test.expected !== "denied") return false;
+    if (test.resource_type === "resource") return true;
+    return resourceBehind(test, before.model) === resourceBehind(test, after.model);
+  });
+  if (breaksDenial || mayHaveHiddenGains(before.model, after.model, changes)) return true;
+  return (await difference()).gained.pairs > 0;
 }
 
 function resourceBehind(test: BrokenTest["test"], model: Model): string | undefined {

@@ -1,20 +1,19 @@
 /** Tests that a change breaks: they held before the change, and do not hold after it. */
-import { type CheckedExpectation, checkingExpectation } from "@gatehouse/policy/effects/check-expectation";
+import type { CheckedExpectation } from "@gatehouse/policy/effects/check-expectation";
+import { SharedExpectations } from "@gatehouse/policy/effects/shared-expectations";
 import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { Work } from "@gatehouse/policy/work";
 import type { StoredQuestion, TestQuestion } from "./access-tests.queries.ts";
-import { type AffectedTests, affectedTests } from "./affected-tests.rules.ts";
+import { affectedTests } from "./affected-tests.rules.ts";
 import { expectationOf } from "./evaluate-tests.ts";
 
-/** The cost of determining whether a test is affected, except for selecting users, in rule-cost units. */
+/** The cost of determining whether a test is affected, in rule-cost units. */
 const affectedTestCost = 10;
-/** The cost of selecting a user, in rule-cost units. */
-const affectedUserCost = 12;
 
 export interface BrokenTest {
   readonly test: StoredQuestion;
-  /** The result after the change. */
+  /** The result after the change. It counts only affected users as evaluated. */
   readonly result: CheckedExpectation;
 }
 
@@ -32,23 +31,21 @@ export function* brokenTests(
 ): Work<readonly BrokenTest[]> {
   if (changes.length === 0) return [];
   const affected = yield* affectedTests(before, after, changes);
+  const [formerly, now] = [new SharedExpectations(before), new SharedExpectations(after)];
   const broken: BrokenTest[] = [];
   for (const test of tests) {
     yield affectedTestCost;
-    if (!(yield* mayBreak(test, after, affected))) continue;
-    const result = yield* checkingExpectation(after, expectationOf(test));
+    const users = affected.usersOf(test);
+    if (users !== "anyone" && !mayConcern(test, users)) continue;
+    const expectation = expectationOf(test);
+    const result = yield* now.checking(expectation, users === "anyone" ? undefined : users);
     if (result.holds || result.missing !== undefined) continue;
-    if ((yield* checkingExpectation(before, expectationOf(test))).holds) broken.push({ test, result });
+    // If the test held before, it still holds for all users who are not affected, so the result is complete.
+    if ((yield* formerly.checking(expectation)).holds) broken.push({ test, result });
   }
   return broken;
 }
 
-/** Whether the test may be broken. If the changes affect only some users, only these are evaluated. */
-function* mayBreak(test: TestQuestion, after: Model, affected: AffectedTests): Work<boolean> {
-  const users = affected.usersOf(test);
-  if (users === "anyone") return true;
-  const { subject_type: kind, subject_id: subjectId } = test;
-  if (users.size === 0 || (kind === "user" && !users.has(subjectId ?? ""))) return false;
-  yield users.size * affectedUserCost;
-  return !(yield* checkingExpectation(after, expectationOf(test), users)).holds;
+function mayConcern({ subject_type: kind, subject_id: id }: TestQuestion, users: ReadonlySet<string>): boolean {
+  return users.size > 0 && (kind !== "user" || users.has(id ?? ""));
 }

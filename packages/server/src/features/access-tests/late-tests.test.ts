@@ -61,7 +61,7 @@ async function computed(reply: TestReply) {
 async function abandoned(write: () => Promise<TestReply>): Promise<TestReply> {
   // The model is built in the same queue, and must be there before.
   await late.runner.models.current(tenant.id);
-  vi.spyOn(late.runner.evaluator, "decide").mockRejectedValueOnce(new Error("the replica stopped"));
+  vi.spyOn(late.runner.evaluator, "decideLate").mockRejectedValueOnce(new Error("the replica stopped"));
   return write();
 }
 

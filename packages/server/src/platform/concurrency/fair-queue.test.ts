@@ -105,6 +105,14 @@ test("tenants take turns, and so does the work of one tenant", async () => {
   expect(count("a2")).toBeCloseTo(1 / 4, 1);
 });
 
+test("late work of a tenant leaves most turns to other work of the tenant, but always continues", async () => {
+  const late = queue.runLate("a", work("late", 4_000));
+  const other = queue.run("a", work("other", 4_000));
+  await Promise.all([late, other, Promise.resolve(loop.finish())]);
+  const shared = steps.slice(steps.indexOf("other"), steps.lastIndexOf("other"));
+  expect(shared.filter((step) => step === "late").length / shared.length).toBeCloseTo(1 / 10, 1);
+});
+
 test("small work of one tenant does not wait for expensive work of another", async () => {
   void queue.run("expensive", work("expensive", 10_000));
   loop.turn();

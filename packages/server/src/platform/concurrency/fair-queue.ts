@@ -31,6 +31,9 @@ const unitsBetweenReadings = 2_000;
 /** The number of yields after which the time is read: their costs may be wrong. */
 const yieldsBetweenReadings = 32;
 
+/** Late work of a tenant gets one of this many turns while the tenant has other work, so that it always continues. */
+const turnsBetweenLate = 10;
+
 /** Work that starts at once may block the event loop for this long between two rounds of it, in milliseconds. */
 const startMs = 1;
 
@@ -66,6 +69,8 @@ export type Outcome<Result> = { readonly result: Result } | { readonly stopped: 
 
 interface Job {
   readonly tenantId: string;
+  /** Whether the other work of the tenant comes first. */
+  readonly isLate: boolean;
   readonly work: Work<unknown>;
   readonly limits: WorkLimits | undefined;
   /** The job is stopped after this many units. */
@@ -77,6 +82,9 @@ interface Job {
 interface Tenant {
   readonly id: string;
   readonly jobs: Job[];
+  /** Performed every `turnsBetweenLate` turns, and if the tenant has no other work. */
+  readonly lateJobs: Job[];
+  turns: number;
 }
 
 /**
@@ -106,7 +114,13 @@ export class FairQueue {
 
   /** The number of pieces of work that wait. */
   get waiting(): number {
-    return this.#turns.reduce((sum, { jobs }) => sum + jobs.length, 0);
+    return this.#turns.reduce((sum, { jobs, lateJobs }) => sum + jobs.length + lateJobs.length, 0);
+  }
+
+  /** Finishes a work for which nobody waits. Other work of the tenant gets most of the tenant's time. */
+  async runLate<Result>(tenantId: string, work: Work<Result>): Promise<Result> {
+    const outcome = await this.#enter(tenantId, work, Number.POSITIVE_INFINITY, undefined, true);
+    return resultOf(outcome);
   }
 
   /**
@@ -115,9 +129,7 @@ export class FairQueue {
    * @throws the error of the work or of its limits
    */
   async run<Result>(tenantId: string, work: Work<Result>, limits?: WorkLimits): Promise<Result> {
-    const outcome = await this.runUpTo(tenantId, work, Number.POSITIVE_INFINITY, limits);
-    if ("stopped" in outcome) throw new Error("work without a bound was stopped");
-    return outcome.result;
+    return resultOf(await this.runUpTo(tenantId, work, Number.POSITIVE_INFINITY, limits));
   }
 
   /** Performs a work until it has spent this many units. A stopped work can be continued with another call. */
@@ -127,9 +139,20 @@ export class FairQueue {
     units: number,
     limits?: WorkLimits,
   ): Promise<Outcome<Result>> {
+    return this.#enter(tenantId, work, units, limits, false);
+  }
+
+  #enter<Result>(
+    tenantId: string,
+    work: Work<Result>,
+    units: number,
+    limits: WorkLimits | undefined,
+    isLate: boolean,
+  ): Promise<Outcome<Result>> {
     return new Promise((resolve, reject) => {
       const job: Job = {
         tenantId,
+        isLate,
         work,
         limits,
         unitsLeft: units,
@@ -161,11 +184,11 @@ export class FairQueue {
   #add(tenantId: string, job: Job): void {
     let tenant = this.#tenants.get(tenantId);
     if (tenant === undefined) {
-      tenant = { id: tenantId, jobs: [] };
+      tenant = { id: tenantId, jobs: [], lateJobs: [], turns: 0 };
       this.#tenants.set(tenantId, tenant);
       this.#turns.push(tenant);
     }
-    tenant.jobs.push(job);
+    (job.isLate ? tenant.lateJobs : tenant.jobs).push(job);
     if (!this.#isScheduled) this.#schedule(0);
   }
 
@@ -189,7 +212,7 @@ export class FairQueue {
     let tenant = this.#turns.shift();
     while (tenant !== undefined) {
       this.#takeTurn(tenant, endsAt);
-      if (tenant.jobs.length > 0) this.#turns.push(tenant);
+      if (tenant.jobs.length + tenant.lateJobs.length > 0) this.#turns.push(tenant);
       else this.#tenants.delete(tenant.id);
       tenant = this.#loop.nowMs() < endsAt ? this.#turns.shift() : undefined;
     }
@@ -198,8 +221,11 @@ export class FairQueue {
   }
 
   #takeTurn(tenant: Tenant, endsAt: number): void {
-    const job = tenant.jobs.shift();
-    if (job !== undefined && !this.#perform(job, endsAt)) tenant.jobs.push(job);
+    tenant.turns += 1;
+    const isLateTurn = tenant.jobs.length === 0 || tenant.turns % turnsBetweenLate === 0;
+    const jobs = isLateTurn && tenant.lateJobs.length > 0 ? tenant.lateJobs : tenant.jobs;
+    const job = jobs.shift();
+    if (job !== undefined && !this.#perform(job, endsAt)) jobs.push(job);
   }
 
   /** @returns whether the job is over */
@@ -236,4 +262,9 @@ export class FairQueue {
       this.#charge(job.tenantId, units * unitMs);
     }
   }
+}
+
+function resultOf<Result>(outcome: Outcome<Result>): Result {
+  if ("stopped" in outcome) throw new Error("work without a bound was stopped");
+  return outcome.result;
 }

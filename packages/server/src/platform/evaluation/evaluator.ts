@@ -45,6 +45,11 @@ export class Evaluator {
     return this.#queue.run(tenantId, work);
   }
 
+  /** Evaluates what nobody waits for. Other evaluations of the tenant come first. */
+  decideLate<Result>(tenantId: string, work: Work<Result>): Promise<Result> {
+    return this.#queue.runLate(tenantId, work);
+  }
+
   /** Like `decide`, but stops after this many units. */
   decideUpTo<Result>(tenantId: string, work: Work<Result>, units: number): Promise<Outcome<Result>> {
     return this.#queue.runUpTo(tenantId, work, units);

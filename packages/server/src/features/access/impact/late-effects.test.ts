@@ -71,7 +71,7 @@ describe("the effect of an expensive write", () => {
   test("is pending until then, and another replica completes it", async () => {
     // The model is built in the same queue, and must be there before.
     await late.runner.models.current(tenant.id);
-    vi.spyOn(late.runner.evaluator, "decide").mockRejectedValueOnce(new Error("the replica stopped"));
+    vi.spyOn(late.runner.evaluator, "decideLate").mockRejectedValueOnce(new Error("the replica stopped"));
     const reply = await lateClient().post("/tenants/policies", policy());
     const pending = await effectOf(reply);
     expect(pending).toMatchObject({ pending: true, gained: { pairs: 0 }, groups: [], brokenTests: [] });

@@ -101,7 +101,7 @@ export class LateEffects {
 
   async #complete(tenantId: string, generation: number, work: Work<EffectSummary>): Promise<void> {
     const { runner, evaluator, clock } = this.#options;
-    const summary = await evaluator.decide(tenantId, work);
+    const summary = await evaluator.decideLate(tenantId, work);
     const at = clock.now();
     const origin = {
       actor: { type: "system", name: "Gatehouse" },

@@ -3,7 +3,7 @@
 import type { BrokenAccessTest, EffectSummary } from "@gatehouse/contract/records/effect";
 import type { AccessDifference } from "@gatehouse/policy/effects/access-difference";
 import { comparingAccess } from "@gatehouse/policy/effects/compare-access";
-import type { Work } from "@gatehouse/policy/work";
+import { SharedWork, type Work } from "@gatehouse/policy/work";
 import type { Change } from "../../../platform/change.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { allSettled } from "../../../platform/concurrency/all-settled.ts";
@@ -102,8 +102,8 @@ export class Ledger implements AccessLedger {
     const { before, after, changes } = change;
     const { generation } = before;
     const compare = async () => {
-      const comparison = new Comparison(comparingAccess(before.model, after.model, changes, anyCircumstances));
-      await evaluator.decideUpTo(tenantId, comparison.work(), unitsBeforeCommit);
+      const comparison = new SharedWork(comparingAccess(before.model, after.model, changes, anyCircumstances));
+      await evaluator.decideUpTo(tenantId, comparison.finishing(), unitsBeforeCommit);
       const { broken, late } = await judge({
         before,
         after,
@@ -111,7 +111,7 @@ export class Ledger implements AccessLedger {
         overrideReason,
         evaluate,
         evaluateInTime: (work) => evaluator.decideUpTo(tenantId, work, unitsBeforeCommit),
-        difference: () => evaluate(comparison.work()),
+        difference: () => evaluate(comparison.finishing()),
       });
       const summarizing = summaryOf(comparison, before, after, broken, late);
       const isInTime = comparison.isOver && late === undefined;
@@ -152,39 +152,15 @@ interface BegunEvaluation {
   readonly overrideReason: string | undefined;
 }
 
-/** A comparison whose work can be stopped and continued by different callers. */
-class Comparison {
-  readonly #work: Work<AccessDifference>;
-  #difference: AccessDifference | undefined;
-
-  constructor(work: Work<AccessDifference>) {
-    this.#work = work;
-  }
-
-  get isOver(): boolean {
-    return this.#difference !== undefined;
-  }
-
-  /** Continues the comparison. The work of an earlier caller must have been stopped. */
-  *work(): Work<AccessDifference> {
-    while (this.#difference === undefined) {
-      const step = this.#work.next();
-      if (step.done === true) this.#difference = step.value;
-      else yield step.value;
-    }
-    return this.#difference;
-  }
-}
-
 function* summaryOf(
-  comparison: Comparison,
+  comparison: SharedWork<AccessDifference>,
   before: CachedModel,
   after: CachedModel,
   broken: readonly BrokenAccessTest[],
   late: JudgedTests["late"],
 ): Work<EffectSummary> {
   const all = late === undefined ? broken : [...broken, ...(yield* late)];
-  return yield* effectSummary(yield* comparison.work(), before.model, after.model, all);
+  return yield* effectSummary(yield* comparison.finishing(), before.model, after.model, all);
 }
 
 const noCounts: EffectSummary["gained"] = { users: 0, devices: 0, sites: 0, resources: 0, internet: false, pairs: 0 };

@@ -52,6 +52,13 @@ async function expectSameFacts(): Promise<void> {
       expect(sorted(paged.others[kind])).toEqual(sorted<{ readonly id: string }>(facts[kind]));
     }
     expect(paged.others.policies).toEqual(facts.policies);
+    // Indexes read groups and owners without decoding the rows.
+    const linked = (links: Iterable<readonly [string, readonly string[]]>) =>
+      [...links].map(([id, ids]) => [id, [...ids].sort()]);
+    expect(linked(paged.users.links())).toEqual(users.map(({ facts: { id, groups } }) => [id, groups]));
+    expect(linked(paged.devices.links())).toEqual(
+      devices.map(({ facts: { id, userId } }) => [id, userId === null ? [] : [userId]]),
+    );
     const [userRows, deviceRows] = [userFormat(), deviceFormat()];
     expect(users.map((user) => userRows.decode(userRows.encode(user)).facts)).toEqual(users.map((user) => user.facts));
     expect(devices.map((device) => deviceRows.decode(deviceRows.encode(device)).facts)).toEqual(

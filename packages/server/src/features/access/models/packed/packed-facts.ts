@@ -3,7 +3,7 @@ import { CompiledDevice } from "@gatehouse/policy/model/compiled-device";
 import { CompiledUser } from "@gatehouse/policy/model/compiled-user";
 import type { DeviceFacts, SessionFacts, TenantFacts, UserFacts } from "@gatehouse/policy/model/facts";
 import type { PackedKind } from "./packed-pages.queries.ts";
-import type { PackedRecords, RowFormat } from "./packed-records.ts";
+import { idLength, idStart, type PackedRecords, quote, type RowFormat } from "./packed-records.ts";
 import { SharedTexts } from "./shared-texts.ts";
 
 /** The facts of a model. There can be millions of users and devices, so these are packed. */
@@ -58,6 +58,12 @@ export function userFormat(): RowFormat<CompiledUser> {
         groups: groups === "" ? [] : Array.from(groups.split(" "), (group) => texts.of(group)).sort(),
       });
     },
+    // The groups are the last text of a row: `"…"]`.
+    linked(bytes, _start, end) {
+      const closing = end - 2;
+      const from = bytes.lastIndexOf(quote, closing - 1) + 1;
+      return from === closing ? [] : bytes.toString("latin1", from, closing).split(" ");
+    },
   };
 }
 
@@ -98,6 +104,11 @@ export function deviceFormat(): RowFormat<CompiledDevice> {
         session,
         sessionEndsAt,
       });
+    },
+    // The id of the user, or null, follows the id of the device and `",`.
+    linked(bytes, start) {
+      const from = start + idStart + idLength + 2;
+      return bytes[from] === quote ? [bytes.toString("latin1", from + 1, from + 1 + idLength)] : [];
     },
   };
 }

@@ -16,6 +16,7 @@ const format: RowFormat<Item> = {
     const [[id, text]] = JSON.parse(row) as [[string, string]];
     return { id, text };
   },
+  linked: (bytes, start, end) => [bytes.toString("utf8", start, end)],
 };
 
 /** Some ids have the same hash, because only their ends are hashed. */

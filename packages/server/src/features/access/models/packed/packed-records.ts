@@ -10,6 +10,8 @@ import { RecentValues } from "./recent-values.ts";
 export interface RowFormat<Value> {
   encode(value: Value): string;
   decode(row: string): Value;
+  /** The ids by which the record of the row in these bytes is indexed, without decoding it. */
+  linked(bytes: Buffer, start: number, end: number): readonly string[];
 }
 
 /** Rows that are separated by line feeds, which JSON never contains. */
@@ -22,12 +24,12 @@ export interface Page {
 /** The maximum number of rows of a page, so that a reference identifies each row. */
 const maxRowsOfPage = 8_192;
 /** The characters before the id in a row: `[["`. */
-const idStart = 3;
-const idLength = 36;
+export const idStart = 3;
+export const idLength = 36;
 /** The characters of an id that are hashed: the end of a UUIDv7 is random. */
 const hashedLength = 8;
 const lineFeed = 10;
-const quote = 34;
+export const quote = 34;
 /** The cost of finding or entering a row, in rule-cost units. */
 const rowCost = 3 * entryCost;
 
@@ -139,6 +141,14 @@ export class PackedRecords<Value> implements Records<Value> {
         if (this.retainsValues) this.#recent.set(id, value);
       }
       yield [id, value];
+    }
+  }
+
+  *links(): IterableIterator<readonly [id: string, linked: readonly string[]]> {
+    for (const reference of this.references()) {
+      const { bytes, start, end } = this.#locate(reference);
+      const id = bytes.toString("latin1", start + idStart, start + idStart + idLength);
+      yield [id, this.#format.linked(bytes, start, end)];
     }
   }
 
