@@ -133,6 +133,23 @@ export class NumberList {
     this.#length = 0;
   }
 
+  /**
+   * The index of an item of a list in ascending order.
+   *
+   * @throws RangeError for an item that the list does not have
+   */
+  indexOfSorted(item: number): number {
+    let low = 0;
+    let high = this.#length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.get(middle) < item) low = middle + 1;
+      else high = middle;
+    }
+    if (this.get(low) !== item) throw new RangeError(`The list does not have item ${item}.`);
+    return low;
+  }
+
   /** Sorts in ascending order. Most lists are short and consist of a few sorted runs, which are merged. */
   sort(): void {
     if (this.#length > maxMerged) {

@@ -26,13 +26,17 @@ export class ComparedSubjects {
   readonly #userIds: readonly string[];
   readonly #devices: readonly [Index<CompiledDevice>, Index<CompiledDevice>];
   readonly #areGroupsSame: boolean;
+  /** The users of both models and their devices, in the order of `#userIds`, if both models have the same ones. */
+  readonly #inOrder: UsersInOrder | undefined;
 
   private constructor(
     before: Model,
     after: Model,
     userIds: readonly string[],
     devices: readonly [Index<CompiledDevice>, Index<CompiledDevice>],
+    inOrder: UsersInOrder | undefined,
   ) {
+    this.#inOrder = inOrder;
     this.#before = before;
     this.#after = after;
     this.#userIds = userIds;
@@ -50,16 +54,24 @@ export class ComparedSubjects {
     const ids = users.all ? undefined : users.ids;
     const devices = yield* devicesOfUsers(after.devices, ids);
     const former = before.devices === after.devices ? devices : yield* devicesOfUsers(before.devices, ids);
-    return new ComparedSubjects(before, after, userIds, [former, devices]);
+    const areSame = users.all && before.users === after.users && before.devices === after.devices;
+    const inOrder = areSame ? yield* findingInOrder(after, userIds, devices) : undefined;
+    return new ComparedSubjects(before, after, userIds, [former, devices], inOrder);
   }
 
   /** The subjects of each user in turn, starting with the user without a device. */
   *byUser(): Iterable<{ readonly userId: string; readonly subjects: readonly NamedSubject[] }> {
     let number = 0;
     let key = 0;
-    for (const userId of this.#userIds) {
+    const inOrder = this.#inOrder;
+    for (let index = 0; index < this.#userIds.length; index += 1) {
+      const userId = this.#userIds[index] ?? "";
       key += 2;
-      const subjects = this.#subjectsOf(userId, key, number);
+      const user = inOrder?.users[index];
+      const subjects =
+        user === undefined
+          ? this.#subjectsOf(userId, key, number)
+          : this.#sameSubjects(user, inOrder?.devices[index] ?? [], key, number);
       number += subjects.length;
       yield { userId, subjects };
     }
@@ -97,9 +109,9 @@ export class ComparedSubjects {
     const before = areSame ? after : was === undefined ? undefined : this.#stateOf(this.#before, was, key + 1);
     const subjects = [new UserSubject(userId, undefined, before, after, first)];
     const [former, current] = this.#devices;
-    const devices = current.get(userId) ?? none;
+    const devices = current.get(userId);
     if (former !== current) {
-      for (const [deviceId, own, other] of pairedDevices(former.get(userId) ?? none, devices)) {
+      for (const [deviceId, own, other] of pairedDevices(former.get(userId), devices)) {
         const now = withDevice(after, other, this.#after);
         const isSame = before === after && own === other;
         // A rule reads the device from the model of the principal.
@@ -108,12 +120,29 @@ export class ComparedSubjects {
       }
       return subjects;
     }
-    for (const { facts } of inOrder(devices)) {
+    this.#addDevices(subjects, inOrder(devices), first);
+    return subjects;
+  }
+
+  /** The subjects of a user who is the same in both models, like the user's devices. */
+  #sameSubjects(user: CompiledUser, devices: Devices, key: number, first: number): readonly NamedSubject[] {
+    const after = this.#stateOf(this.#after, user, key);
+    const before = this.#areGroupsSame ? after : this.#stateOf(this.#before, user, key + 1);
+    const subjects = [new UserSubject(user.facts.id, undefined, before, after, first)];
+    this.#addDevices(subjects, devices, first);
+    return subjects;
+  }
+
+  /** Adds the devices of a user, which are the same in both models. */
+  #addDevices(subjects: UserSubject[], devices: Devices, first: number): void {
+    const [owner] = subjects;
+    if (owner === undefined) return;
+    const { userId, before, after } = owner;
+    for (const { facts } of devices) {
       const now = withDevice(after, facts, this.#after);
       const then = before === after ? now : withDevice(before, facts, this.#before);
       subjects.push(new UserSubject(userId, facts.id, then, now, first + subjects.length));
     }
-    return subjects;
   }
 
   /** @returns undefined for a user who may reach nothing */
@@ -126,11 +155,10 @@ export class ComparedSubjects {
 }
 
 type Devices = readonly CompiledDevice[];
-const none: Devices = [];
 
 /** A user, with or without a device. The subject is created on demand: most comparisons count without names. */
 class UserSubject implements NamedSubject {
-  readonly #userId: string;
+  readonly userId: string;
   readonly #deviceId: string | undefined;
   readonly before: PrincipalState | undefined;
   readonly after: PrincipalState | undefined;
@@ -147,7 +175,7 @@ class UserSubject implements NamedSubject {
     after: PrincipalState | undefined,
     number: number,
   ) {
-    this.#userId = userId;
+    this.userId = userId;
     this.#deviceId = deviceId;
     this.before = before;
     this.after = after;
@@ -157,7 +185,7 @@ class UserSubject implements NamedSubject {
   }
 
   get subject(): AccessSubject {
-    const userId = this.#userId;
+    const { userId } = this;
     const deviceId = this.#deviceId;
     return deviceId === undefined ? { kind: "user", userId } : { kind: "user", userId, deviceId };
   }
@@ -197,6 +225,38 @@ function withDevice(
 ): PrincipalState | undefined {
   if (owner === undefined || device?.active !== true) return undefined;
   return { model, user: owner.user, device, groupIds: owner.groupIds, key: owner.key };
+}
+
+/** Users and the devices of each of them, in the order of ids. */
+interface UsersInOrder {
+  readonly users: readonly CompiledUser[];
+  readonly devices: readonly Devices[];
+}
+
+/** Cached, because finding a record by its id waits for memory several times. */
+const usersInOrder = new WeakMap<Table<CompiledUser>, UsersInOrder & { readonly table: Table<CompiledDevice> }>();
+
+/** @returns undefined if the tables do not retain all records, so that nothing else should */
+function* findingInOrder(
+  { users, devices: table }: Model,
+  userIds: readonly string[],
+  owned: Index<CompiledDevice>,
+): Work<UsersInOrder | undefined> {
+  if (!users.retainsValues || !table.retainsValues) return undefined;
+  const known = usersInOrder.get(users);
+  if (known?.table === table) return known;
+  const found: CompiledUser[] = [];
+  const devices: Devices[] = [];
+  for (const userId of userIds) {
+    const user = users.get(userId);
+    if (user === undefined) continue;
+    found.push(user);
+    devices.push(inOrder(owned.get(userId)));
+    if (found.length % entriesAtOnce === 0) yield entriesAtOnce * entryCost;
+  }
+  const inOrderOfIds = { users: found, devices, table };
+  usersInOrder.set(users, inOrderOfIds);
+  return inOrderOfIds;
 }
 
 const sortedUsers = new WeakMap<Table<CompiledUser>, readonly string[]>();

@@ -32,13 +32,13 @@ export class EntryPass {
     for (let index = 0; index < positions.length; index += 1) {
       const position = positions.get(index);
       if (everywhere.get(position) === 1) continue;
-      const units = entries.hasRow(position) ? subjects.singles : subjects.groups;
+      const units = entries.hasRow(index) ? subjects.singles : subjects.groups;
       let isEffective = false;
       let changes: ChangeSet = 0;
       for (const unit of units) {
         const { group } = unit;
         const { baseChange } = group;
-        const state = group.stateAfter(index, entries.bitsFor(position, unit.subject));
+        const state = group.stateAfter(index, entries.bitsFor(index, unit.subject));
         if (state === group.stateBefore(index)) {
           changes |= 1 << baseChange;
           continue;

@@ -16,6 +16,20 @@ export interface RuleSubject {
 /** A value in the key of a cached result. */
 const keyCost = 8;
 
+type Value = string | number | boolean | undefined;
+
+/**
+ * Results by the value at each path in turn, and by the kind of subject at the end. A text of all values would have to
+ * be built and hashed for each look-up.
+ */
+type ResultsByValue = Map<Value, ResultsByValue | Certainty>;
+
+interface CachedResults {
+  /** The number of results. */
+  size: number;
+  readonly byValue: ResultsByValue;
+}
+
 /** The maximum number of results cached for one rule. */
 const maxCached = 20_000;
 
@@ -25,7 +39,7 @@ const maxCached = 20_000;
  */
 export class RuleCertainties {
   readonly #circumstances: KnownCircumstances;
-  readonly #cached = new Map<CompiledRule, Map<string, Certainty>>();
+  readonly #cached = new Map<CompiledRule, CachedResults>();
   #spent = 0;
 
   constructor(circumstances: KnownCircumstances) {
@@ -46,15 +60,28 @@ export class RuleCertainties {
     if (paths === undefined) return this.#evaluate(rule, model, subject, resource);
     let cached = this.#cached.get(rule);
     if (cached === undefined) {
-      cached = new Map();
+      cached = { size: 0, byValue: new Map() };
       this.#cached.set(rule, cached);
     }
     this.#spent += keyCost * (paths.length + (subject.user?.groups.length ?? 0));
-    const key = keyOf(paths, model, subject, resource);
-    let certainty = cached.get(key);
-    if (certainty === undefined) {
-      certainty = this.#evaluate(rule, model, subject, resource);
-      if (cached.size < maxCached) cached.set(key, certainty);
+    let { byValue } = cached;
+    const { user, device } = subject;
+    for (const path of paths) {
+      const value = valueAt(path, model, user, device, resource);
+      let next = byValue.get(value);
+      if (typeof next !== "object") {
+        next = new Map();
+        if (cached.size < maxCached) byValue.set(value, next);
+      }
+      byValue = next;
+    }
+    const kind = user === undefined ? "site" : device === undefined ? "user" : "device";
+    const known = byValue.get(kind);
+    if (typeof known === "string") return known;
+    const certainty = this.#evaluate(rule, model, subject, resource);
+    if (cached.size < maxCached) {
+      cached.size += 1;
+      byValue.set(kind, certainty);
     }
     return certainty;
   }
@@ -72,37 +99,13 @@ export class RuleCertainties {
   }
 }
 
-/** An unambiguous text of the values at all paths. */
-function keyOf(
-  paths: readonly InputPath[],
-  model: Model,
-  { user, device }: RuleSubject,
-  resource: CompiledResource | undefined,
-): string {
-  let key = user === undefined ? "s" : device === undefined ? "u" : "d";
-  for (const path of paths) {
-    const value = valueAt(path, model, user, device, resource);
-    switch (typeof value) {
-      case "string":
-        key += `${value.length}"${value}`;
-        break;
-      case "undefined":
-        key += "-";
-        break;
-      default:
-        key += `${value};`;
-    }
-  }
-  return key;
-}
-
 function valueAt(
   { variable, name }: InputPath,
   model: Model,
   user: UserFacts | undefined,
   device: DeviceFacts | undefined,
   resource: CompiledResource | undefined,
-): string | number | boolean | undefined {
+): Value {
   switch (variable) {
     case "user":
       return user === undefined ? undefined : userValue(user, name, model);

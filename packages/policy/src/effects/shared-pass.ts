@@ -34,7 +34,7 @@ export class SharedPass {
       let isForAll = true;
       for (let use = first; use !== noUse; use = effective.nextUse(use)) {
         this.#tally.moveUser(classIndex, effective.changesOf(use), baseChanges);
-        if (entries.hasRow(entries.positions.get(effective.indexOf(use)))) isForAll = false;
+        if (entries.hasRow(effective.indexOf(use))) isForAll = false;
       }
       let changes: ChangeSet = 0;
       for (const unit of isForAll ? subjects.groups : subjects.singles) {
@@ -71,7 +71,7 @@ export class SharedPass {
     let joined = 0;
     for (let use = first; use !== noUse; use = effective.nextUse(use)) {
       const index = effective.indexOf(use);
-      const state = group.stateAfter(index, entries.bitsFor(entries.positions.get(index), unit.subject));
+      const state = group.stateAfter(index, entries.bitsFor(index, unit.subject));
       if (state === group.stateBefore(index)) continue;
       joined = withBits(joined, state);
       const change = group.changeFrom(state);

@@ -85,7 +85,7 @@ export class SubjectGroup {
     for (let index = 0; index < positions.length; index += 1) {
       const position = positions.get(index);
       this.#earlier.push(base);
-      if (everywhere.get(position) === 1) base = withBits(base, entries.bitsFor(position, all.subject) & this.#mask);
+      if (everywhere.get(position) === 1) base = withBits(base, entries.bitsFor(index, all.subject) & this.#mask);
     }
     this.#baseState = withBits(base, fallbackBits & this.#mask);
     this.baseChange = changeIn(this.#baseState);

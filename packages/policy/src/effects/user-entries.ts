@@ -5,6 +5,10 @@ import { afterSide, beforeSide, bothSides, maskOf, type Sides } from "./level-st
 import { conditionAt, type PolicyChain, ruleScope } from "./policy-chain.ts";
 import type { RuleCertainties } from "./rule-certainties.ts";
 
+/** Set in the reason for an entry that applies to a device of the user. The sides of the user are the lower bits. */
+const byDeviceOnly = 4;
+const reasons = 8;
+
 /** The value in `#rowOf` for an entry that sets the same bits for all subjects of the user. */
 const noRow = -1;
 
@@ -19,8 +23,8 @@ const allSubjects = -1;
  * `start` finds the entries and plans the evaluations of their rules. `evaluate` performs them. It can be suspended
  * like work. It is not a generator, because generators for 250,000 subjects cost more than most of the rules.
  *
- * The columns are as long as the chain and are never cleared: a value counts only if its stamp is the number of the
- * current user. Starting the next user therefore takes constant time.
+ * Everything about an entry of the user is stored by its index in `positions`, not by its position in the chain. These
+ * short lists stay in the processor's first cache, and lists as long as the chain would not.
  */
 export class UserEntries {
   readonly #chain: PolicyChain;
@@ -28,16 +32,16 @@ export class UserEntries {
   /** Positions of the entries that apply to any subject, in ascending order. */
   readonly positions = new NumberList();
   #subjectCount = 0;
-  #user = 0;
-  readonly #stamps: IntColumn;
+  /** The entries as they were found: the position, and the bits that tell why the entry applies. */
+  readonly #found = new NumberList();
+  /** The models in which each entry applies to the user for any device. */
+  readonly #sides = new NumberList();
   /** The bits that each entry sets for all subjects, on all sides. */
-  readonly #bits: ByteColumn;
-  readonly #rowOf: IntColumn;
-  /** The sides on which an entry with a rule applies to the user. */
-  readonly #sides: ByteColumn;
-  /** Positions of the entries with rules that read the user but not the device. */
+  readonly #bits = new NumberList();
+  readonly #rowOf = new NumberList();
+  /** Indexes of the entries with rules that read the user but not the device. */
   readonly #userRules = new NumberList();
-  /** The position of each row. */
+  /** The index of the entry of each row. */
   readonly #rows = new NumberList();
   /** The bits of each row, one subject after the other. */
   readonly #rowBits = new NumberList();
@@ -45,10 +49,10 @@ export class UserEntries {
   /** The principals of the planned evaluations, and the numbers by which results are cached. */
   readonly #principals: PrincipalState[] = [];
   #previousPrincipals = 0;
-  /** Planned evaluations: the principal, the subject, the position of the entry, and the bits that it may set. */
+  /** Planned evaluations: the principal, the subject, the index of the entry, and the bits that it may set. */
   readonly #plannedPrincipals = new NumberList();
   readonly #plannedSubjects = new NumberList();
-  readonly #plannedPositions = new NumberList();
+  readonly #plannedIndexes = new NumberList();
   readonly #plannedMasks = new NumberList();
   #evaluated = 0;
   /** The number of the principal whose result was read last for each condition, and that result. */
@@ -58,13 +62,8 @@ export class UserEntries {
   #spent = 0;
 
   constructor(chain: PolicyChain, certainties: RuleCertainties) {
-    const { length } = chain.entries;
     this.#chain = chain;
     this.#certainties = certainties;
-    this.#stamps = new IntColumn(length);
-    this.#bits = new ByteColumn(length);
-    this.#rowOf = new IntColumn(length);
-    this.#sides = new ByteColumn(length);
     this.#resultKeys = new IntColumn(chain.conditions.length);
     this.#results = new ByteColumn(chain.conditions.length);
   }
@@ -78,14 +77,25 @@ export class UserEntries {
     this.#clear(subjects.length);
     const before = subjects[0]?.before;
     const after = subjects[0]?.after;
-    if (after !== undefined && before?.key === after.key) this.#addUser(after, bothSides);
+    const isSame = after !== undefined && before?.key === after.key;
+    if (isSame) this.#findForUser(after, bothSides);
     else {
-      if (before !== undefined) this.#addUser(before, beforeSide);
-      if (after !== undefined) this.#addUser(after, afterSide);
+      if (before !== undefined) this.#findForUser(before, beforeSide);
+      if (after !== undefined) this.#findForUser(after, afterSide);
     }
     const { forAnyDevice, byDevice } = this.#chain;
-    if (this.#rows.length > 0 || forAnyDevice.length > 0 || byDevice.size > 0) this.#planRows(subjects);
-    this.positions.sort();
+    const areDevicesNamed = forAnyDevice.length > 0 || byDevice.size > 0;
+    if (areDevicesNamed) this.#findForDevices(subjects);
+    this.#found.sort();
+    this.#addFound();
+    if (this.#userRules.length > 0) {
+      if (isSame) this.#planUserRules(after, bothSides);
+      else {
+        if (before !== undefined) this.#planUserRules(before, beforeSide);
+        if (after !== undefined) this.#planUserRules(after, afterSide);
+      }
+    }
+    if (this.#rows.length > 0) this.#planRows(subjects);
     this.#spent += this.positions.length * policyCost;
   }
 
@@ -95,17 +105,17 @@ export class UserEntries {
    * @returns whether none is left; otherwise, call again
    */
   evaluate(): boolean {
-    const planned = this.#plannedPositions;
+    const planned = this.#plannedIndexes;
     while (this.#spent < yieldAfter) {
-      const index = this.#evaluated;
-      if (index === planned.length) return true;
+      const next = this.#evaluated;
+      if (next === planned.length) return true;
       this.#evaluated += 1;
-      const position = planned.get(index);
-      const subject = this.#plannedSubjects.get(index);
-      const bits = this.#bitsOf(position, this.#plannedPrincipals.get(index)) & this.#plannedMasks.get(index);
-      if (subject === allSubjects) this.#bits.set(position, this.#bits.get(position) | bits);
+      const index = planned.get(next);
+      const subject = this.#plannedSubjects.get(next);
+      const bits = this.#bitsOf(index, this.#plannedPrincipals.get(next)) & this.#plannedMasks.get(next);
+      if (subject === allSubjects) this.#bits.set(index, this.#bits.get(index) | bits);
       else {
-        const place = this.#rowOf.get(position) * this.#subjectCount + subject;
+        const place = this.#rowOf.get(index) * this.#subjectCount + subject;
         this.#rowBits.set(place, this.#rowBits.get(place) | bits);
       }
     }
@@ -119,19 +129,24 @@ export class UserEntries {
     return spent;
   }
 
-  /** Whether an entry can set different bits for different subjects. */
-  hasRow(position: number): boolean {
-    return this.#rowOf.get(position) !== noRow;
+  /**
+   * Whether an entry can set different bits for different subjects.
+   *
+   * @param index the index of the entry in `positions`
+   */
+  hasRow(index: number): boolean {
+    return this.#rowOf.get(index) !== noRow;
   }
 
   /**
    * The bits that an entry sets for a subject, on all sides.
    *
+   * @param index the index of the entry in `positions`
    * @param subject the index of the subject
    */
-  bitsFor(position: number, subject: number): number {
-    const row = this.#rowOf.get(position);
-    const bits = this.#bits.get(position);
+  bitsFor(index: number, subject: number): number {
+    const row = this.#rowOf.get(index);
+    const bits = this.#bits.get(index);
     return row === noRow ? bits : bits | this.#rowBits.get(row * this.#subjectCount + subject);
   }
 
@@ -139,16 +154,19 @@ export class UserEntries {
   haveSameBase(one: number, other: number): boolean {
     const count = this.#subjectCount;
     for (let row = 0; row < this.#rows.length; row += 1) {
-      if (this.#chain.everywhere.get(this.#rows.get(row)) === 0) continue;
+      if (this.#chain.everywhere.get(this.positions.get(this.#rows.get(row))) === 0) continue;
       if (this.#rowBits.get(row * count + one) !== this.#rowBits.get(row * count + other)) return false;
     }
     return true;
   }
 
   #clear(subjectCount: number): void {
-    this.#user += 1;
     this.#subjectCount = subjectCount;
     this.positions.clear();
+    this.#found.clear();
+    this.#sides.clear();
+    this.#bits.clear();
+    this.#rowOf.clear();
     this.#userRules.clear();
     this.#rows.clear();
     this.#rowBits.clear();
@@ -156,64 +174,77 @@ export class UserEntries {
     this.#principals.length = 0;
     this.#plannedPrincipals.clear();
     this.#plannedSubjects.clear();
-    this.#plannedPositions.clear();
+    this.#plannedIndexes.clear();
     this.#plannedMasks.clear();
     this.#evaluated = 0;
   }
 
-  /** Adds the entries that apply to a user for any device, or to a site. */
-  #addUser(principal: PrincipalState, sides: Sides): void {
-    const { user, groupIds, model } = principal;
+  /** Finds the entries that apply to a user for any device, or to a site. */
+  #findForUser({ user, groupIds, model }: PrincipalState, sides: Sides): void {
     const { forAnyone, forAnyGroup, byUser, byGroup } = this.#chain;
-    this.#addAll(forAnyone, sides);
-    if (user !== undefined) {
-      this.#addAll(byUser.get(user.id) ?? none, sides);
-      for (const id of groupIds) this.#addAll(byGroup.get(id) ?? none, sides);
-      if (forAnyGroup.length > 0 && groupIds.some((id) => model.groups.get(id) !== undefined)) {
-        this.#addAll(forAnyGroup, sides);
-      }
-    }
-    if (this.#userRules.length === 0) return;
-    const mask = maskOf(sides);
-    this.#principals.push(principal);
-    for (let index = 0; index < this.#userRules.length; index += 1) {
-      const position = this.#userRules.get(index);
-      if ((this.#sides.get(position) & sides) !== 0) this.#plan(position, allSubjects, mask);
+    this.#find(forAnyone, sides);
+    if (user === undefined) return;
+    this.#find(byUser.get(user.id) ?? none, sides);
+    for (const id of groupIds) this.#find(byGroup.get(id) ?? none, sides);
+    if (forAnyGroup.length > 0 && groupIds.some((id) => model.groups.get(id) !== undefined)) {
+      this.#find(forAnyGroup, sides);
     }
   }
 
-  #addAll(positions: readonly number[], sides: Sides): void {
+  /** Finds the entries that apply to a device, whoever its user is. */
+  #findForDevices(subjects: readonly ComparedSubject[]): void {
+    const { forAnyDevice, byDevice } = this.#chain;
+    for (const { before, after } of subjects) {
+      for (const principal of before === after ? [after] : [before, after]) {
+        if (principal?.device === undefined) continue;
+        this.#find(forAnyDevice, byDeviceOnly);
+        this.#find(byDevice.get(principal.device.id) ?? none, byDeviceOnly);
+      }
+    }
+  }
+
+  #find(positions: readonly number[], reason: number): void {
+    const found = this.#found;
+    for (const position of positions) found.push(position * reasons + reason);
+  }
+
+  /** Adds each entry that was found once. */
+  #addFound(): void {
+    const found = this.#found;
+    for (let next = 0; next < found.length; ) {
+      const first = found.get(next);
+      const position = Math.floor(first / reasons);
+      let reason = first % reasons;
+      for (next += 1; next < found.length && Math.floor(found.get(next) / reasons) === position; next += 1) {
+        reason |= found.get(next) % reasons;
+      }
+      this.#add(position, reason & bothSides, (reason & byDeviceOnly) !== 0);
+    }
+  }
+
+  #add(position: number, sides: number, isForDevices: boolean): void {
     const { ruleScopes, certainBits } = this.#chain;
-    const mask = maskOf(sides);
-    for (const position of positions) {
-      const isNew = this.#add(position);
-      const scope = ruleScopes.get(position);
-      if (scope === ruleScope.none) {
-        this.#bits.set(position, this.#bits.get(position) | (certainBits.get(position) & mask));
-        continue;
-      }
-      this.#sides.set(position, this.#sides.get(position) | sides);
-      if (!isNew) continue;
-      if (scope === ruleScope.user) this.#userRules.push(position);
-      else this.#addRow(position);
-    }
-  }
-
-  /** @returns whether the entry is new */
-  #add(position: number): boolean {
-    if (this.#stamps.get(position) === this.#user) return false;
-    this.#stamps.set(position, this.#user);
-    this.#bits.set(position, 0);
-    this.#sides.set(position, 0);
-    this.#rowOf.set(position, noRow);
+    const scope = ruleScopes.get(position);
+    const index = this.positions.length;
     this.positions.push(position);
-    return true;
+    this.#sides.push(sides);
+    this.#bits.push(scope === ruleScope.none ? certainBits.get(position) & maskOf(sides) : 0);
+    if (scope === ruleScope.user && sides !== 0) this.#userRules.push(index);
+    if (!isForDevices && scope !== ruleScope.device) {
+      this.#rowOf.push(noRow);
+      return;
+    }
+    this.#rowOf.push(this.#rows.length);
+    this.#rows.push(index);
+    for (let subject = 0; subject < this.#subjectCount; subject += 1) this.#rowBits.push(0);
   }
 
-  #addRow(position: number): void {
-    this.#rowOf.set(position, this.#rows.length);
-    this.#rows.push(position);
-    for (let subject = 0; subject < this.#subjectCount; subject += 1) this.#rowBits.push(0);
+  #planUserRules(principal: PrincipalState, sides: Sides): void {
+    this.#principals.push(principal);
+    for (let next = 0; next < this.#userRules.length; next += 1) {
+      const index = this.#userRules.get(next);
+      if ((this.#sides.get(index) & sides) !== 0) this.#plan(index, allSubjects, maskOf(sides));
+    }
   }
 
   #planRows(subjects: readonly ComparedSubject[]): void {
@@ -229,35 +260,33 @@ export class UserEntries {
   }
 
   #planRowsFor(subject: number, principal: PrincipalState, sides: Sides): void {
-    const { forAnyDevice, byDevice } = this.#chain;
+    const { forAnyDevice, byDevice, ruleScopes } = this.#chain;
     this.#principals.push(principal);
     for (let row = 0; row < this.#rows.length; row += 1) {
-      const position = this.#rows.get(row);
-      const mask = maskOf(this.#sides.get(position) & sides);
-      if (mask !== 0) this.#plan(position, subject, mask);
+      const index = this.#rows.get(row);
+      if (ruleScopes.get(this.positions.get(index)) !== ruleScope.device) continue;
+      const mask = maskOf(this.#sides.get(index) & sides);
+      if (mask !== 0) this.#plan(index, subject, mask);
     }
     if (principal.device === undefined) return;
     for (const positions of [forAnyDevice, byDevice.get(principal.device.id) ?? none]) {
-      for (const position of positions) {
-        this.#add(position);
-        if (!this.hasRow(position)) this.#addRow(position);
-        this.#plan(position, subject, maskOf(sides));
-      }
+      for (const position of positions) this.#plan(this.positions.indexOfSorted(position), subject, maskOf(sides));
     }
   }
 
   /** Plans to add the bits that an entry sets for the last principal. */
-  #plan(position: number, subject: number, mask: number): void {
+  #plan(index: number, subject: number, mask: number): void {
     this.#plannedPrincipals.push(this.#principals.length - 1);
     this.#plannedSubjects.push(subject);
-    this.#plannedPositions.push(position);
+    this.#plannedIndexes.push(index);
     this.#plannedMasks.push(mask);
     this.#spent += policyCost;
   }
 
   /** The bits that an entry sets for a principal to whom the entry applies, on all sides of the entry. */
-  #bitsOf(position: number, index: number): number {
+  #bitsOf(entry: number, index: number): number {
     const { certainBits, possibleBits, ruleScopes, conditionOf } = this.#chain;
+    const position = this.positions.get(entry);
     if (ruleScopes.get(position) === ruleScope.none) return certainBits.get(position);
     const condition = conditionOf.get(position);
     const key = this.#previousPrincipals + index + 1;
