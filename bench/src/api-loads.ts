@@ -4,10 +4,12 @@
  * All measurements run side by side in one run, because machines differ.
  *
  *     npm run bench:loads [-- --quick] [--seconds=4] [--rounds=3] [--only=NAME] [--statements] [--profile=FOLDER]
+ *       [--memory]
  *
  * Each load has its throughput, and its processor time per request in the server and in PostgreSQL. Processor time
  * depends less on other work of the machine. `--only` selects the loads whose name contains a text. `--statements`
  * lists the statements of each load by their time, and `--profile` writes a CPU profile of the server for each load.
+ * `--memory` lists the parts of the server's memory after each load, and when its memory was highest.
  */
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -20,6 +22,7 @@ import { type ChildServer, processorSecondsOfGroup, startChild } from "./child-s
 import { measureFence } from "./fence.ts";
 import { type Load, type LoadResult, run } from "./load.ts";
 import { startMeasuredPostgres } from "./measured-postgres.ts";
+import { MemorySamples } from "./memory-samples.ts";
 import { seedResources } from "./seed.ts";
 import { StatementStatistics } from "./statement-statistics.ts";
 import { reportTarget } from "./targets.ts";
@@ -32,6 +35,7 @@ const { values: options } = parseArgs({
     only: { type: "string" },
     statements: { type: "boolean", default: false },
     profile: { type: "string" },
+    memory: { type: "boolean", default: false },
   },
 });
 const { quick, only = "" } = options;
@@ -54,9 +58,11 @@ const memoryTarget = 300;
 const print = (line = "") => process.stdout.write(`${line}\n`);
 const postgres = await startMeasuredPostgres(options.statements);
 const server = await startChild<ServerAnnouncement>("./server-process.js", JSON.stringify(postgres.connection));
+const memory = options.memory ? new MemorySamples(server.announcement.blocks) : undefined;
 try {
   await measure(server.announcement);
 } finally {
+  await memory?.stop();
   await server.stop();
   await postgres.stop();
 }
@@ -107,6 +113,7 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
           },
           end: async (requests) => {
             await storeProfile(name, of);
+            if (memory !== undefined && of === server) print(`${name}: ${await memory.now()}`);
             if (statistics !== undefined) print([name, ...(await statistics.lines(requests))].join("\n"));
           },
         }),
@@ -130,6 +137,7 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
     );
   }
   printMemory();
+  if (memory !== undefined) print(`at its highest: ${memory.highest}`);
   await owner.end();
 }
 
@@ -193,14 +201,15 @@ function figures({ perSecond, p50, p99, serverCpu, postgresCpu }: Measured): str
 }
 
 function printMemory(): void {
-  const memory = server.memory();
-  if (memory === undefined) return;
-  print(`the server's memory (RSS): ${memory.now.toFixed(0)} MiB now, ${memory.highest.toFixed(0)} MiB at its highest`);
+  const resident = server.memory();
+  if (resident === undefined) return;
+  const { now, highest } = resident;
+  print(`the server's memory (RSS): ${now.toFixed(0)} MiB now, ${highest.toFixed(0)} MiB at its highest`);
   reportTarget({
     name: "memory under the API load",
-    figure: `${memory.highest.toFixed(0)} MiB`,
+    figure: `${highest.toFixed(0)} MiB`,
     target: `≤ ${memoryTarget} MiB`,
-    isReached: memory.highest <= memoryTarget,
+    isReached: highest <= memoryTarget,
   });
 }
 

@@ -13,6 +13,7 @@ import path from "node:path";
 import { monitorEventLoopDelay, PerformanceObserver, performance } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { getHeapSpaceStatistics } from "node:v8";
 import { startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
 import { warmUpRuleChecks } from "@gatehouse/policy/admission-rules/warm-up-checks";
 import { compose } from "@gatehouse/server/compose";
@@ -60,7 +61,7 @@ let stretches: (() => object) | undefined;
 /**
  * Answers with the longest block of the event loop since the last request, in milliseconds. `/profile/start` and
  * `/profile/stop` begin and end a CPU profile, with which `/profile/stop` answers. `/memory` answers with the parts of
- * the memory as Node.js reports them, and `/stretches` with the longest stretches since the last request. The first
+ * the memory in MiB, and `/stretches` with the longest stretches since the last request. The first
  * request for stretches starts the meter.
  */
 const blocks = createServer(async ({ url: route }, response) => {
@@ -71,7 +72,7 @@ const blocks = createServer(async ({ url: route }, response) => {
   } else if (route === "/profile/stop") {
     response.end(JSON.stringify((await profiler.post("Profiler.stop")).profile));
   } else if (route === "/memory") {
-    response.end(JSON.stringify(process.memoryUsage()));
+    response.end(JSON.stringify(memoryParts()));
   } else if (route === "/snapshots") {
     // Normally, a background task stores them.
     await server.tasks.get("model-snapshots")?.runNow();
@@ -95,6 +96,17 @@ process.once("SIGTERM", async () => {
   await server.close();
   await postgres.stop();
 });
+
+/** The parts of this process's memory, and the used and committed parts of each space of the heap, in MiB. */
+function memoryParts(): Readonly<Record<string, number>> {
+  const { rss, external, arrayBuffers } = process.memoryUsage();
+  const parts: Record<string, number> = { rss, external, arrayBuffers };
+  for (const { space_name: name, space_used_size: used, space_size: size } of getHeapSpaceStatistics()) {
+    parts[`${name} used`] = used;
+    parts[`${name} committed`] = size;
+  }
+  return Object.fromEntries(Object.entries(parts).map(([name, bytes]) => [name, Math.round(bytes / 2 ** 20)]));
+}
 
 async function startPostgres() {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-bench-"));
