@@ -55,6 +55,12 @@ export class AuthorizationWorld {
     return new Person(server, user, await signInAs(server, tenant.id, user.id), this.#newAddress());
   }
 
+  /** Another session of the person, in another browser. */
+  async newSession({ user }: Person): Promise<Person> {
+    const { server, tenant } = this;
+    return new Person(server, user, await signInAs(server, tenant.id, user.id), this.#newAddress());
+  }
+
   /** Signs a program in for a new person. */
   async signIn(roles?: readonly string[]) {
     const [program, person] = [this.newProgram(), await this.newPerson(roles)];

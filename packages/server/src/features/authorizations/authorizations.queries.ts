@@ -102,6 +102,10 @@ const useCode = statement<never, [tenantId: string, codeHash: Buffer, at: Date, 
   "authorizations.use_code",
   `UPDATE authorization_codes SET used_at = $3, issued_session_id = $4 WHERE tenant_id = $1 AND code_hash = $2`,
 );
+const lockGuesses = statement<never, [userId: string]>(
+  "authorizations.lock_guesses",
+  "SELECT pg_advisory_xact_lock(hashtextextended('guessed codes, user ' || $1::text, 0))",
+);
 const countGuesses = statement<{ count: number }, [tenantId: string, userId: string, since: Date, reason: string]>(
   "authorizations.count_guesses",
   `SELECT count(*)::int AS count FROM sign_in_attempts
@@ -204,8 +208,12 @@ export async function markCodeUsed(tx: TenantTx, codeHash: Buffer, at: Date, iss
   await tx.query(useCode, tx.tenantId, codeHash, at, issued);
 }
 
-/** Counts a person's failed attempts with a reason. */
+/**
+ * Counts a person's failed attempts with a reason. Other transactions count them after this one has ended, so that
+ * attempts that arrive together exceed no limit.
+ */
 export async function countFailedAttempts(tx: TenantTx, userId: string, since: Date, reason: string): Promise<number> {
+  await tx.query(lockGuesses, userId);
   return (await tx.query(countGuesses, tx.tenantId, userId, since, reason))[0]?.count ?? 0;
 }
 

@@ -117,6 +117,19 @@ describe("the device grant", () => {
     expect((await person.answer(later.user_code)).status).toBe(200);
   });
 
+  test("counts guesses of a person that arrive together, also from several sessions", async () => {
+    const person = await world.newPerson();
+    const others = [await world.newSession(person), await world.newSession(person)];
+    const guess = (session: typeof person) =>
+      session.post("/console/device-authorization/description", { code: "BBBB-BBBB" });
+    const sessions = [person, ...others];
+    const replies = await Promise.all(Array.from({ length: 10 }, () => sessions.map(guess)).flat());
+    const codes = replies.map(({ body }) => body.code);
+    expect(codes.filter((code) => code === "not_found")).toHaveLength(10);
+    expect(codes.filter((code) => code === "too_many_failed_authentications")).toHaveLength(20);
+    expect(await world.failuresOf(person.user.id)).toHaveLength(10);
+  });
+
   test("of another program is refused", async () => {
     const [program, person] = [world.newProgram(), await world.newPerson()];
     const { body: codes } = await program.requestDevice();

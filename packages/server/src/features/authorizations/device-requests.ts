@@ -12,6 +12,7 @@ import { requireRecentAuthentication } from "../../platform/authorization/recent
 import type { CommandRunner } from "../../platform/command.ts";
 import { OAuthError } from "../../platform/oauth-error.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { limitsSessionsOf, renewDeviceSession } from "../devices/devices.api.ts";
 import { addDevice } from "../enrolment/enrolment.api.ts";
 import { lockPersonSession } from "../sessions/sessions.api.ts";
@@ -179,13 +180,6 @@ export class DeviceRequests {
     const { clock, database } = this.#runner;
     const { tenantId = "" } = caller;
     const now = clock.now();
-    const since = new Date(now.getTime() - guessWindowMs);
-    const guesses = await this.#transactions.inTenant(tenantId, (tx) =>
-      queries.countFailedAttempts(tx, session.userId, since, guessReason),
-    );
-    if (guesses >= maxGuesses) {
-      throw new AppError("too_many_failed_authentications", { retryAfterSeconds: guessWindowMs / 1000 });
-    }
     const code = rules.canonicalUserCode(text);
     const hash = code === undefined ? undefined : hashToken(code);
     const request = hash === undefined ? undefined : await queries.findByUserCode(database, hash);
@@ -196,13 +190,25 @@ export class DeviceRequests {
       Date.parse(request.expires_at) > now.getTime() &&
       // People must not learn about devices of other tenants.
       (request.device?.renews === undefined || request.device.renews.tenantId === tenantId);
-    if (hash === undefined || client === undefined || !isPending) {
-      await this.#transactions.inTenant(tenantId, async (tx) => {
-        const row = await lockPersonSession(tx, session.id);
-        if (row !== undefined) await this.#transactions.logAttempt(tx, row, caller.actor.name, context, guessReason);
-      });
-      throw unknownCode();
-    }
+    const isKnown = hash !== undefined && client !== undefined && isPending;
+    await this.#transactions.inTenant(tenantId, (tx) => this.#countGuess(tx, caller, context, isKnown));
+    if (!isKnown) throw unknownCode();
     return { session, client, request, hash };
+  }
+
+  /**
+   * Refuses a person who guessed too often, whether or not the code is known. Logs an unknown code.
+   *
+   * @throws AppError too_many_failed_authentications
+   */
+  async #countGuess(tx: TenantTx, caller: Caller, context: AuthorizationContext, isKnown: boolean): Promise<void> {
+    const session = requireBrowser(caller);
+    const since = new Date(this.#runner.clock.now().getTime() - guessWindowMs);
+    if ((await queries.countFailedAttempts(tx, session.userId, since, guessReason)) >= maxGuesses) {
+      throw new AppError("too_many_failed_authentications", { retryAfterSeconds: guessWindowMs / 1000 });
+    }
+    if (isKnown) return;
+    const row = await lockPersonSession(tx, session.id);
+    if (row !== undefined) await this.#transactions.logAttempt(tx, row, caller.actor.name, context, guessReason);
   }
 }
