@@ -52,6 +52,7 @@ test("without settings, every setting has its default", () => {
     bootstrapTenantName: "First tenant",
     bootstrapOwnerEmail: "owner@example.com",
     trustedProxies: undefined,
+    strictTransportDays: 365,
     rateLimitPerMinute: 6_000,
     authFailureLimit: 300,
     rateLimitShared: false,

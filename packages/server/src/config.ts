@@ -70,6 +70,11 @@ export const settings = {
     "TCP port for plain HTTP, on which the ACME authority checks HTTP-01. Without it, TLS-ALPN-01 is used.",
   ),
   acmeCa: optional(file, "PEM file of the certificates that sign the ACME authority's own one, if it is private."),
+  strictTransportDays: setting(
+    wholeNumber("days", 0, 3_650),
+    "365",
+    "Days that browsers which used HTTPS at the public address refuse plain HTTP there. 0 ends this in each browser.",
+  ),
   dataDir: setting(folder, "./gatehouse-data", "Folder for the master key, embedded PostgreSQL and model snapshots."),
   agentsDir: setting(
     folder,

@@ -190,6 +190,7 @@ async function composeWithMasterKey(
       trustedProxies: config.trustedProxies ?? [],
       tls: tlsFiles(config),
       acme: acmeSettings(config),
+      strictTransportDays: config.strictTransportDays,
       consoleFolder,
       agentsFolder: config.agentsDir,
       metrics: config.metricsPort !== undefined,

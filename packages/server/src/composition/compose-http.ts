@@ -52,6 +52,8 @@ export interface HttpSettings {
   readonly agentsFolder?: string;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
+  /** How long browsers use only TLS for the public address, in days; 0, the default, ends it. */
+  readonly strictTransportDays?: number | undefined;
   /** No limits if absent. */
   readonly rateLimits?: RateLimitSettings;
 }
@@ -107,6 +109,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
     authorizations: new ProgramAuthorizations(runner),
     tls,
     trustedProxies: settings.trustedProxies,
+    strictTransportDays: settings.strictTransportDays ?? 0,
     consoleFolder: settings.consoleFolder,
     agentsFolder: settings.agentsFolder,
     ...(settings.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: settings.requestTimeoutMs }),

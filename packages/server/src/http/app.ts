@@ -66,6 +66,8 @@ export interface AppOptions
   readonly trustedProxies: readonly string[];
   /** The time limit for receiving a complete request, in milliseconds. */
   readonly requestTimeoutMs?: number;
+  /** How long browsers use only TLS for the public address, in days; 0 ends it. */
+  readonly strictTransportDays: number;
   readonly rateLimits: Omit<RateLimitOptions, "clock">;
   /** Terminates TLS with this certificate; undefined for plain HTTP. */
   readonly tls?: ServedCertificate | undefined;
@@ -107,7 +109,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   readBodies(app, options.runner.evaluator);
   app.decorateRequest("caller", undefined);
   const observe = observeRequests(app, options);
-  guardEveryResponse(app);
+  guardEveryResponse(app, { publicUrl: options.runner.publicUrl(), strictTransportDays: options.strictTransportDays });
   const methodsOf = methodFinder(options.routes.map(({ operation }) => operation));
   const replyThatNothingIsThere = (request: FastifyRequest, reply: FastifyReply) => {
     const methods = methodsOf(request.url.split("?", 1)[0] ?? "/");

@@ -119,6 +119,7 @@ describe("the log", () => {
       providers: {} as ProviderSignIn, // never reached
       authorizations: {} as AuthorizationServer, // never reached
       trustedProxies: [],
+      strictTransportDays: 0,
       rateLimits: { requests: undefined, failures: undefined },
       ready: async () => undefined,
     });

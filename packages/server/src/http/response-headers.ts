@@ -1,5 +1,6 @@
-/** Headers that decide whether caches and browsers may store and interpret responses. */
+/** Headers that decide whether caches and browsers may store and interpret responses, and how browsers connect. */
 import { hash } from "node:crypto";
+import { isIP } from "node:net";
 import type { Operation } from "@gatehouse/contract/operation";
 import { componentKeyword } from "@gatehouse/contract/schema";
 import type { FastifyInstance, FastifyRequest } from "fastify";
@@ -8,13 +9,39 @@ import { AppError } from "../platform/app-error.ts";
 /** Request headers that select the response of an operation. The tenant is the one of the credential. */
 const varyingHeaders = "apikey, Authorization, Cookie, Accept-Encoding";
 
-/** Rejects ambiguous requests, and forbids browsers to guess the type of any response. */
-export function guardEveryResponse(app: FastifyInstance): void {
+export interface StrictTransportOptions {
+  readonly publicUrl: string;
+  /** How long browsers use only TLS for the host, in days; 0 ends it. */
+  readonly strictTransportDays: number;
+}
+
+/**
+ * Rejects ambiguous requests, forbids browsers to guess the type of any response, and keeps browsers to TLS (RFC 6797).
+ */
+export function guardEveryResponse(app: FastifyInstance, strictTransport: StrictTransportOptions): void {
+  const host = strictTransportHost(strictTransport.publicUrl);
+  const lifetime = `max-age=${strictTransport.strictTransportDays * secondsPerDay}`;
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-content-type-options", "nosniff");
+    // Other names of this machine can have services without TLS.
+    if (host !== undefined && request.protocol === "https" && request.hostname.toLowerCase() === host) {
+      reply.header("strict-transport-security", lifetime);
+    }
     requireOneHost(request);
     done();
   });
+}
+
+const secondsPerDay = 24 * 60 * 60;
+
+/**
+ * The host that browsers are told to reach with TLS only. Not `localhost`, where other programs listen without TLS. For
+ * IP addresses, browsers ignore the header.
+ */
+function strictTransportHost(publicUrl: string): string | undefined {
+  const { protocol, hostname } = new URL(publicUrl);
+  const isName = isIP(hostname.replaceAll(/[[\]]/g, "")) === 0 && !/(?:^|\.)localhost$/.test(hostname);
+  return protocol === "https:" && isName ? hostname : undefined;
 }
 
 /**

@@ -44,6 +44,7 @@ export interface TestServerOptions {
       | "agentsFolder"
       | "demoPeople"
       | "trustedProxies"
+      | "strictTransportDays"
       | "acme"
       | "tls"
       | "mail"
