@@ -450,7 +450,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a user
-         * @description The user's devices are deactivated and remain as records without a user. This cannot be undone.
+         * @description The user's devices are deactivated and remain as records without a user. This cannot be undone. The caller must hold every permission of the user.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -481,7 +481,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Deactivate a user
-         * @description Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Idempotent.
+         * @description Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Idempotent. The caller must hold every permission of the user.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -573,7 +573,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Update a user's roles
-         * @description Changes the directly assigned roles. Adding a role that the user already has, or removing a role that the user does not have, changes nothing. An inherited role cannot be removed here. The owner role can be neither added nor removed.
+         * @description Changes the directly assigned roles. Adding a role that the user already has, or removing a role that the user does not have, changes nothing. An inherited role cannot be removed here. The owner role can be neither added nor removed. The caller must hold the permissions of each role.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -601,7 +601,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Update a user's groups
-         * @description Adds the user to groups and removes the user from others, as one change. Groups that already have the user, and groups to leave that do not have the user, change nothing. Afterwards, the user must be in at least one group and in at most 256.
+         * @description Adds the user to groups and removes the user from others, as one change. Groups that already have the user, and groups to leave that do not have the user, change nothing. Afterwards, the user must be in at least one group and in at most 256. The caller must hold the permissions of the groups' roles.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -620,7 +620,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Remove a user from a group
-         * @description A user must stay in at least one group. `If-Match` takes the user's ETag.
+         * @description A user must stay in at least one group. The caller must hold the permissions of the group's roles. `If-Match` takes the user's ETag.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -760,7 +760,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Remove a role from a user
-         * @description Removes only a directly assigned role; inherited roles stay while the user is in the group. `If-Match` takes the user's ETag.
+         * @description Removes only a directly assigned role; inherited roles stay while the user is in the group. The caller must hold the permissions of the role. `If-Match` takes the user's ETag.
          *
          *     Requires a key with the permission `roles:write`.
          */
@@ -2286,7 +2286,7 @@ export interface paths {
         readonly post?: never;
         /**
          * End a session
-         * @description The next request in the session gets 401, on every replica. People end their own sessions; other sessions require the permission `users:write`.
+         * @description The next request in the session gets 401, on every replica. People end their own sessions; other sessions require the permission `users:write`, and every permission that the user holds.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */
@@ -2308,7 +2308,7 @@ export interface paths {
         readonly post?: never;
         /**
          * End all sessions of a user
-         * @description Also ends the sessions of the user's devices. People end their own sessions; those of others require the permission `users:write`.
+         * @description Also ends the sessions of the user's devices. People end their own sessions; those of others require the permission `users:write`, and every permission that the user holds.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */

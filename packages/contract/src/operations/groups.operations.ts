@@ -172,10 +172,10 @@ export const removeRoleFromUser = operation({
   tag: "Roles",
   summary: "Remove a role from a user",
   description:
-    "Removes only a directly assigned role; inherited roles stay while the user is in the group. `If-Match` takes the user's ETag.",
+    "Removes only a directly assigned role; inherited roles stay while the user is in the group. The caller must hold the permissions of the role. `If-Match` takes the user's ETag.",
   access: "roles:write",
   changesAccess: true,
   parameters: { id: "uuid", userId: "uuid" },
   success: { status: 204, kind: "empty" },
-  errors: ["owner_role_stays", "role_inherited"],
+  errors: ["owner_role_stays", "role_inherited", "grants_exceed_caller"],
 });

@@ -32,11 +32,12 @@ export const endSession = operation({
   tag,
   summary: "End a session",
   description:
-    "The next request in the session gets 401, on every replica. People end their own sessions; other sessions require the permission `users:write`.",
+    "The next request in the session gets 401, on every replica. People end their own sessions; other sessions require the permission `users:write`, and every permission that the user holds.",
   access: "any-key",
   refusedInSets: "it changes how a person signs in",
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
+  errors: ["grants_exceed_caller"],
 });
 
 export const endUserSessions = operation({
@@ -46,12 +47,13 @@ export const endUserSessions = operation({
   tag,
   summary: "End all sessions of a user",
   description:
-    "Also ends the sessions of the user's devices. People end their own sessions; those of others require the permission `users:write`.",
+    "Also ends the sessions of the user's devices. People end their own sessions; those of others require the permission `users:write`, and every permission that the user holds.",
   access: "any-key",
   changesAccess: true,
   refusedInSets: "it changes how a person signs in",
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
+  errors: ["grants_exceed_caller"],
 });
 
 export const listPasskeys = operation({

@@ -117,7 +117,8 @@ export const deleteUser = operation({
   path: "/tenants/users/{id}",
   tag,
   summary: "Delete a user",
-  description: "The user's devices are deactivated and remain as records without a user. This cannot be undone.",
+  description:
+    "The user's devices are deactivated and remain as records without a user. This cannot be undone. The caller must hold every permission of the user.",
   access: "users:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -132,7 +133,7 @@ export const deactivateUser = operation({
   tag,
   summary: "Deactivate a user",
   description:
-    "Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Idempotent.",
+    "Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Idempotent. The caller must hold every permission of the user.",
   access: "users:write",
   changesAccess: true,
   parameters: { id: "string" },
@@ -209,7 +210,7 @@ export const updateUserRoles = operation({
   tag,
   summary: "Update a user's roles",
   description:
-    "Changes the directly assigned roles. Adding a role that the user already has, or removing a role that the user does not have, changes nothing. An inherited role cannot be removed here. The owner role can be neither added nor removed.",
+    "Changes the directly assigned roles. Adding a role that the user already has, or removing a role that the user does not have, changes nothing. An inherited role cannot be removed here. The owner role can be neither added nor removed. The caller must hold the permissions of each role.",
   access: "users:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -242,7 +243,7 @@ export const updateUserGroups = operation({
   path: "/tenants/users/{id}/groups",
   tag,
   summary: "Update a user's groups",
-  description: `Adds the user to groups and removes the user from others, as one change. Groups that already have the user, and groups to leave that do not have the user, change nothing. Afterwards, the user must be in at least one group and in at most ${maxGroupsOfUser}.`,
+  description: `Adds the user to groups and removes the user from others, as one change. Groups that already have the user, and groups to leave that do not have the user, change nothing. Afterwards, the user must be in at least one group and in at most ${maxGroupsOfUser}. The caller must hold the permissions of the groups' roles.`,
   access: "users:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -260,10 +261,11 @@ export const removeUserFromGroup = operation({
   path: "/tenants/users/{id}/groups/{groupId}",
   tag,
   summary: "Remove a user from a group",
-  description: "A user must stay in at least one group. `If-Match` takes the user's ETag.",
+  description:
+    "A user must stay in at least one group. The caller must hold the permissions of the group's roles. `If-Match` takes the user's ETag.",
   access: "users:write",
   changesAccess: true,
   parameters: { id: "uuid", groupId: "uuid" },
   success: { status: 204, kind: "empty" },
-  errors: ["last_group"],
+  errors: ["last_group", "grants_exceed_caller"],
 });

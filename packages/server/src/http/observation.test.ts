@@ -111,7 +111,7 @@ describe("the log", () => {
     const broken = createApp({
       log: createLog("info", { write: (line) => lines.push(line) }),
       routes,
-      runner: {} as CommandRunner, // never reached
+      runner: { publicUrl: () => "http://localhost" } as CommandRunner, // the rest is never reached
       clock: systemClock,
       authenticator: { tenantKey: fail, operatorKey: fail, session: fail, accessToken: fail },
       sessions: { begin: fail, describe: fail, end: fail },

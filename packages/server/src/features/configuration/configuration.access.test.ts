@@ -69,7 +69,19 @@ describe("permissions", () => {
       expect(reply, reply.text).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });
       expect(reply.body.detail).toMatch(/^(The role ADMIN|Membership in the group Administrators) grants /);
     }
-    // Unchanged roles are not granted.
+    // Unchanged roles are not granted, and roles of others are not taken.
+    const held = { email: "eve@example.com", roles: ["ADMIN"], groups: ["Default"] };
+    const member = { email: "max@example.com", groups: ["Administrators", "Default"] };
+    await calls.applied({ users: [owner, held, member] });
+    for (const users of [
+      [owner, member],
+      [owner, held],
+      [owner, { ...held, roles: [] }, member],
+      [owner, held, { ...member, groups: ["Default"] }],
+    ]) {
+      const reply = await theirs.apply({ users });
+      expect(reply, reply.text).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });
+    }
     expect((await theirs.apply({ groups: [...groups, { name: "Sales" }] })).status).toBe(200);
   });
 });

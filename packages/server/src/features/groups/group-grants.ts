@@ -1,4 +1,4 @@
-/** A membership grants the roles of the group, so the caller must hold their permissions. */
+/** A membership grants the roles of the group. To add or remove members, the caller must hold their permissions. */
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { holdsEverything, refuseGrantsBeyond } from "../roles/roles.api.ts";

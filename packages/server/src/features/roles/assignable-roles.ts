@@ -1,4 +1,4 @@
-/** Rules for granting roles: callers grant only permissions that they hold, and nobody assigns the owner's role. */
+/** Rules for roles: callers grant and take only permissions that they hold, and nobody assigns the owner's role. */
 import type { Permission, RoleType } from "@gatehouse/contract/permissions";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";

@@ -18,19 +18,8 @@ export function requireOwnOr(caller: ActingCaller, userId: string | undefined, p
 }
 
 /**
- * Only callers who hold every permission of the owner cut the owner off. Otherwise somebody with `users:write` could
- * leave the tenant without anybody who holds them.
- *
- * @throws AppError not_found, grants_exceed_caller
- */
-export async function requireRightsOverOwner(tx: TenantTx, caller: ActingCaller, userId: string): Promise<void> {
-  const user = await readSignedInUser(tx, userId);
-  if (user?.isOwner === true) await requireNoMorePrivileged(tx, caller, userId);
-}
-
-/**
- * Reads the user whose ways in the caller changes. Otherwise a caller could take over the account of a user who may do
- * more.
+ * Reads the user whose account, sessions or ways in the caller changes. The caller must hold every permission of the
+ * user (docs/decisions/0222-callers-and-more-privileged-users.md).
  *
  * @throws AppError not_found, grants_exceed_caller
  */

@@ -12,7 +12,7 @@ import * as queries from "./sessions.queries.ts";
 import { idleMs, isOver, sessionExpiry, wantsTouch } from "./sessions.rules.ts";
 import type { SignedInUser } from "./signed-in-user.queries.ts";
 
-export { requireNoMorePrivileged, requireOwnOr, requireRightsOverOwner } from "./own-or-permitted.ts";
+export { requireNoMorePrivileged, requireOwnOr } from "./own-or-permitted.ts";
 export {
   deleteSessionsOfProvider,
   lockPersonSession,

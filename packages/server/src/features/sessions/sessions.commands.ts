@@ -3,12 +3,11 @@ import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { empty, type Outcome } from "../../platform/outcome.ts";
-import { requireOwnOr } from "./own-or-permitted.ts";
+import { requireNoMorePrivileged, requireOwnOr } from "./own-or-permitted.ts";
 import { deletePersonSessions, lockPersonSession } from "./people-sessions.queries.ts";
 import { endUserSessions } from "./people-sessions.ts";
 import { sessionView } from "./sessions.view.ts";
 import { listPeopleSessions } from "./sessions-list.queries.ts";
-import { readSignedInUser } from "./signed-in-user.queries.ts";
 
 /** Sessions have no versions, because nobody edits them. */
 const onlyVersion = 1;
@@ -29,9 +28,8 @@ export async function endSession(call: Call<typeof operations.endSession>): Prom
     requireOwnOr(call, row?.user_id, "users:write");
     if (row === undefined) throw new AppError("not_found");
     call.requireVersion(onlyVersion);
+    const { email } = await requireNoMorePrivileged(tx, call, row.user_id);
     await deletePersonSessions(tx, [row.id]);
-    const user = await readSignedInUser(tx, row.user_id);
-    const email = user?.email ?? "";
     tx.record({ type: "session", id: row.id, name: email, before: sessionView({ ...row, email }, undefined) });
     return empty();
   });
@@ -41,11 +39,9 @@ export async function endUserSessionsOf(call: Call<typeof operations.endUserSess
   return call.command(async (tx) => {
     const { id } = call.parameters;
     requireOwnOr(call, id, "users:write");
-    const user = await readSignedInUser(tx, id);
-    if (user === undefined) throw new AppError("not_found");
+    const { id: userId, email } = await requireNoMorePrivileged(tx, call, id);
     call.requireVersion(onlyVersion);
-    for (const row of await endUserSessions(tx, user.id, { at: call.now, reason: "signed-out", by: call.actor })) {
-      const { email } = user;
+    for (const row of await endUserSessions(tx, userId, { at: call.now, reason: "signed-out", by: call.actor })) {
       tx.record({ type: "session", id: row.id, name: email, before: sessionView({ ...row, email }, undefined) });
     }
     return empty();

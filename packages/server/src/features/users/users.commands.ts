@@ -7,7 +7,7 @@ import { earliest } from "../../platform/earliest.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { notifyUsers, revokeOpenLinks } from "../enrolment-links/enrolment-links.api.ts";
-import { endUserSessions, requireNoMorePrivileged, requireRightsOverOwner } from "../sessions/sessions.api.ts";
+import { endUserSessions, requireNoMorePrivileged } from "../sessions/sessions.api.ts";
 import { changeUser, lockForChange, requireUser } from "./change-user.ts";
 import { type Invitation, inviteUsers } from "./invitations/invite-users.ts";
 import * as queries from "./users.queries.ts";
@@ -78,7 +78,7 @@ export async function updateUserSettings(call: Call<typeof operations.updateUser
 
 export async function deactivateUser(call: Call<typeof operations.deactivateUser>): Promise<Outcome> {
   return changed(call, async (tx, row) => {
-    await requireRightsOverOwner(tx, call, row.id);
+    await requireNoMorePrivileged(tx, call, row.id);
     const state = deactivated(row);
     if (state === undefined) return false;
     await queries.updateUserStatus(tx, call.granted, row.id, state, call.now);
@@ -90,7 +90,6 @@ export async function deactivateUser(call: Call<typeof operations.deactivateUser
 
 export async function reactivateUser(call: Call<typeof operations.reactivateUser>): Promise<Outcome> {
   return changed(call, async (tx, row) => {
-    // The user gets back all permissions.
     await requireNoMorePrivileged(tx, call, row.id);
     const state = reactivated(row);
     if (state === undefined) {
@@ -119,7 +118,7 @@ export async function inviteUser(call: Call<typeof operations.inviteUser>): Prom
 export async function deleteUser(call: Call<typeof operations.deleteUser>): Promise<Outcome> {
   return call.command(async (tx) => {
     const row = await lockForChange(call, tx, call.parameters.id);
-    await requireRightsOverOwner(tx, call, row.id);
+    await requireNoMorePrivileged(tx, call, row.id);
     const before = await requireUser(tx, row.id);
     await call.references.remove(tx, call.granted, { noun: "user", id: row.id, name: row.email }, call.now);
     await queries.deleteUsers(tx, call.granted, [row.id]);

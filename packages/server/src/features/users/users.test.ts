@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { setLastConnection } from "../../testing/last-connection.queries.ts";
 import { sharedTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
@@ -218,6 +218,14 @@ describe("callers with fewer permissions than the user", () => {
     support = server.client((await client.must.post("/tenants/api-keys", { name: "Help", role: "SUPPORT" })).body.key);
   });
 
+  async function newAdministrator(): Promise<{ id: string; roles: string[] }> {
+    const roles = (await client.get("/tenants/roles")).body
+      .filter(({ type }: { type: string }) => type === "ADMIN")
+      .map(({ id }: { id: string }) => id);
+    const email = `${randomUUID()}@example.com`;
+    return { id: (await client.must.post("/tenants/users", { email, roles })).body.id, roles };
+  }
+
   test("neither deactivate nor delete the owner", async () => {
     const [{ id }] = (await client.get("/tenants/users")).body.data;
     expect(await support.patch(`/tenants/users/${id}/deactivate`)).toMatchObject(refused);
@@ -227,20 +235,52 @@ describe("callers with fewer permissions than the user", () => {
     expect((await client.get(`/tenants/users/${id}`)).body.status).toBe("active");
   });
 
-  test("may deactivate an administrator, but not reactivate one", async () => {
-    const roles = (await client.get("/tenants/roles")).body;
-    const { id: role } = roles.find(({ type }: { type: string }) => type === "ADMIN");
-    const { id } = (await client.must.post("/tenants/users", { email: "ann@example.com", roles: [role] })).body;
-    const deactivated = await support.patch(`/tenants/users/${id}/deactivate`);
-    expect(deactivated.status).toBe(200);
-    expect(await support.post(`/tenants/users/${id}/reactivate`)).toMatchObject(refused);
+  test("neither deactivate, delete nor reactivate an administrator", async () => {
+    const { id, roles } = await newAdministrator();
+    const path = `/tenants/users/${id}`;
+    expect(await support.patch(`${path}/deactivate`)).toMatchObject(refused);
+    expect(await support.delete(path)).toMatchObject(refused);
+    const deactivated = await client.must.patch(`${path}/deactivate`);
+    expect(await support.post(`${path}/reactivate`)).toMatchObject(refused);
     const revert = `/tenants/events/${deactivated.headers["gatehouse-event"]}/revert`;
-    const reader = server.client(
-      (await client.must.post("/tenants/api-keys", { name: "R", permissions: ["events:read", "users:write"] })).body
-        .key,
-    );
+    const permissions = ["events:read", "users:write"];
+    const reader = server.client((await client.must.post("/tenants/api-keys", { name: "R", permissions })).body.key);
     expect(await reader.post(revert)).toMatchObject(refused);
-    expect((await client.post(`/tenants/users/${id}/reactivate`)).status).toBe(201);
+    expect((await client.post(`${path}/reactivate`)).status).toBe(201);
+    expect((await client.get(path)).body.roles).toContainEqual(expect.objectContaining({ id: roles[0] }));
+  });
+
+  test("neither end the sessions of the owner nor those of an administrator", async () => {
+    const [owner] = (await client.get("/tenants/users")).body.data;
+    for (const { id } of [owner, await newAdministrator()]) {
+      expect(await support.delete(`/tenants/users/${id}/sessions`)).toMatchObject(refused);
+      expect((await client.delete(`/tenants/users/${id}/sessions`)).status).toBe(204);
+    }
+    const { id } = await newUser("bob@example.com");
+    expect((await support.delete(`/tenants/users/${id}/sessions`)).status).toBe(204);
+  });
+
+  test("take no roles from an administrator, and no group that has them", async () => {
+    const { id, roles } = await newAdministrator();
+    const change = { removedRoles: roles };
+    expect(await support.patch(`/tenants/users/${id}/roles`, change)).toMatchObject(refused);
+    const group = (await client.must.post("/tenants/groups", { name: "Administrators", roles })).body.id;
+    await client.must.post(`/tenants/users/${id}/groups`, { groupId: group });
+    expect(await support.delete(`/tenants/users/${id}/groups/${group}`)).toMatchObject(refused);
+    expect(await support.patch(`/tenants/users/${id}/groups`, { removedGroups: [group] })).toMatchObject(refused);
+    const plain = (await client.must.post("/tenants/groups", { name: "Engineers" })).body.id;
+    await client.must.post(`/tenants/users/${id}/groups`, { groupId: plain });
+    expect((await support.delete(`/tenants/users/${id}/groups/${plain}`)).status).toBe(204);
+    const permissions = ["roles:write"];
+    const key = (await client.must.post("/tenants/api-keys", { name: "R", permissions })).body.key;
+    expect(await server.client(key).delete(`/tenants/roles/${roles[0]}/users/${id}`)).toMatchObject(refused);
+    expect((await client.patch(`/tenants/users/${id}/roles`, change)).status).toBe(200);
+  });
+
+  test("still remove a stolen device of an administrator", async () => {
+    const { id: user } = await newAdministrator();
+    const { id } = await newDevice(user);
+    expect((await support.delete(`/tenants/devices/${id}`)).status).toBe(204);
   });
 
   test("may deactivate, reactivate and delete a user who holds no permissions", async () => {

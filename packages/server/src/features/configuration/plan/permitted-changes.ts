@@ -62,7 +62,8 @@ export function requireWriting(held: ReadonlySet<Permission>, changes: RecordCha
 
 /**
  * Refuses to grant rights that the caller lacks: by a role, by membership in a group with a role, by letting single
- * sign-on add users to such a group (0015), or by a provider that decides who signs in as whom (0094).
+ * sign-on add users to such a group (0015), or by a provider that decides who signs in as whom (0094). Also refuses to
+ * take such rights from users, or to delete these users (0222).
  *
  * @throws AppError grants_exceed_caller
  */
@@ -82,8 +83,10 @@ export function* requireOwnRights(
   }
   for (const change of changes.user) {
     yield smallRecordCost;
-    for (const role of gained(change, (user) => user.roles)) roles.add(role);
+    for (const role of [...gained(change, (user) => user.roles), ...lost(change, (user) => user.roles)])
+      roles.add(role);
     for (const group of gained(change, (user) => user.groups)) opened.add(group);
+    for (const group of lost(change, (user) => user.groups)) opened.add(group);
   }
   for (const role of roles) refuseGrantsBeyond(`The role ${role}`, [role], held);
   for (const change of changes.group) if (opensFurther(change)) opened.add(change.key);
@@ -105,4 +108,14 @@ function gained<K extends "group" | "user", T>(
   if (change.action === "delete") return [];
   const before = new Set(change.action === "update" ? of(change.before) : []);
   return of(change.after).filter((item) => !before.has(item));
+}
+
+/** The roles or groups that the document takes from a user. Deleted groups need only the permission to delete them. */
+function lost<T>(
+  change: RecordChange<"user">,
+  of: (settings: Extract<RecordChange<"user">, { action: "delete" }>["before"]) => readonly T[],
+): readonly T[] {
+  if (change.action === "create" || change.implied) return [];
+  const after = new Set(change.action === "update" ? of(change.after) : []);
+  return of(change.before).filter((item) => !after.has(item));
 }

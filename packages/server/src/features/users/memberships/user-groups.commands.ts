@@ -55,7 +55,7 @@ export async function updateUserGroups(call: Call<typeof operations.updateUserGr
       if (count === 0) {
         throw new AppError("last_group", { detail: `${email} is in no other group. Add a group to addedGroups.` });
       }
-      await refuseGroupsBeyond(tx, joined, call.permissions);
+      await refuseGroupsBeyond(tx, [...joined, ...left], call.permissions);
       await queries.joinGroups(tx, call.granted, id, joined);
       await queries.leaveGroups(tx, call.granted, id, left);
       await touchUser(tx, call.granted, id, call.now);
@@ -72,6 +72,7 @@ export async function removeUserFromGroup(call: Call<typeof operations.removeUse
     const groups = await queries.groupIdsOf(tx, id);
     if (!groups.has(groupId)) throw new AppError("not_found");
     call.requireVersion(row.version);
+    await refuseGroupsBeyond(tx, [groupId], call.permissions);
     if (groups.size === 1)
       throw new AppError("last_group", {
         detail: `${row.email} has no other group. Add the user to another group first.`,

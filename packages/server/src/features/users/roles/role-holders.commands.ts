@@ -2,7 +2,7 @@ import type * as operations from "@gatehouse/contract/operations/groups.operatio
 import { AppError } from "../../../platform/app-error.ts";
 import type { Call } from "../../../platform/call.ts";
 import { empty, type Outcome, streamed } from "../../../platform/outcome.ts";
-import { readRole } from "../../roles/roles.api.ts";
+import { readRole, refuseGrantsBeyond } from "../../roles/roles.api.ts";
 import { changeLockedUser, lockUser } from "../change-user.ts";
 import { touchUser } from "../users.queries.ts";
 import { userView } from "../users.view.ts";
@@ -27,6 +27,7 @@ export async function removeRoleFromUser(call: Call<typeof operations.removeRole
     if (held === undefined) throw new AppError("not_found");
     call.requireVersion(row.version);
     const { role, direct, groups } = held;
+    refuseGrantsBeyond(`The role ${role.type}`, [role.type], call.permissions);
     if (role.type === "OWNER") throw new AppError("owner_role_stays", { detail: `${row.email} is the owner.` });
     if (!direct) {
       const detail = `${row.email} holds the role ${role.name} through ${(groups ?? []).join(", ")} only.`;
