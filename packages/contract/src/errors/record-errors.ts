@@ -329,7 +329,7 @@ export const recordErrors = {
     status: 422,
     title: "The name contains invisible characters",
     explanation:
-      "A new name cannot contain characters that change the direction of text, and must contain a visible character. Otherwise it looks different from the name that is compared. Names that exist already stay valid.",
+      "A new name cannot contain characters that change the direction of text, line separators, or invisible characters such as zero-width spaces. It must contain a visible character. Otherwise it looks different from the name that is compared. Names that exist already stay valid.",
     remedy:
       "Remove the characters from the name, or add visible ones. Right-to-left scripts need no direction controls.",
   },

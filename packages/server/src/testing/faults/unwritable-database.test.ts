@@ -122,6 +122,15 @@ test("NUL characters get 400, also where no schema rejects them", async () => {
 describe.each([
   ["names with characters that change the direction of text", "Admins\u202etxt"],
   ["names without a visible character", "\u200b\u2060"],
+  ["names with a line separator", "Admins\u2028txt"],
+  ["names with a paragraph separator", "Admins\u2029txt"],
+  ["names with a zero-width space", "Ad\u200bmins"],
+  ["names with a word joiner", "Ad\u2060mins"],
+  ["names with a soft hyphen", "Ad\u00admins"],
+  ["names with a byte order mark", "Ad\ufeffmins"],
+  ["names with an annotation control", "Ad\ufffbmins"],
+  ["names with a deprecated control", "Ad\u206fmins"],
+  ["names with a noncharacter", "Ad\uffffmins"],
 ])("%s", (_what, hidden) => {
   test("are refused when a record is created or renamed, also by a configuration", async () => {
     const created = await tenant.client.post("/tenants/groups", { name: hidden, roles: [] });
@@ -144,5 +153,16 @@ describe.each([
     const { body: document } = await tenant.client.get("/tenants/configuration");
     expect(JSON.stringify(document)).toContain(hidden);
     expect(await tenant.client.post("/tenants/configuration/apply", document)).toMatchObject({ status: 200 });
+  });
+});
+
+test.each([
+  "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+  "Team \ud83d\udc69\u200d\ud83d\udcbb",
+  "\ud83c\udff4\udb40\udc67\udb40\udc62\udb40\udc65\udb40\udc6e\udb40\udc67\udb40\udc7f",
+])("a name whose script or picture needs joiners is accepted: %s", async (name) => {
+  expect(await tenant.client.post("/tenants/groups", { name, roles: [] })).toMatchObject({
+    status: 201,
+    body: { name },
   });
 });
