@@ -814,7 +814,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a device
-         * @description Removes the device from every policy that refers to it. The user can then enrol another device.
+         * @description Removes the device from every policy that refers to it, including policies that deny it. The user can then enrol another device. If the same machine is enrolled again, these policies do not apply to it. To keep a machine out, deactivate the device.
          *
          *     Requires a key with the permission `devices:write`.
          */

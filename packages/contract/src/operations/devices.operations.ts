@@ -85,7 +85,8 @@ export const deleteDevice = operation({
   path: "/tenants/devices/{id}",
   tag,
   summary: "Delete a device",
-  description: "Removes the device from every policy that refers to it. The user can then enrol another device.",
+  description:
+    "Removes the device from every policy that refers to it, including policies that deny it. The user can then enrol another device. If the same machine is enrolled again, these policies do not apply to it. To keep a machine out, deactivate the device.",
   access: "devices:write",
   changesAccess: true,
   parameters: { id: "uuid" },

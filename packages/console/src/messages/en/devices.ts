@@ -18,7 +18,8 @@ export const devices = {
   },
   bulk: {
     deactivateNote: "The devices are disconnected immediately. You can reactivate them.",
-    deleteNote: "The devices are disconnected and must be enrolled again. Policies no longer refer to them.",
+    deleteNote:
+      "The devices are disconnected and must be enrolled again. Policies no longer refer to them, including policies that deny them. To keep them out, deactivate them instead.",
     reactivateNote: "The devices regain the access that policies grant, unless their users are deactivated.",
   },
   deactivate: {
@@ -29,7 +30,7 @@ export const devices = {
   },
   delete: {
     effect:
-      "The device is disconnected and must be enrolled again. Policies no longer refer to it. If you revert the deletion, the device gets a new ID.",
+      "The device is disconnected and must be enrolled again. Policies no longer refer to it, including policies that deny it. To keep it out, deactivate it instead. If you revert the deletion, the device gets a new ID.",
     title: "Delete device {{name}}?",
   },
   empty: {

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { createAccessNetwork } from "../../../testing/access-network.ts";
 import { storeIpAddress } from "../../../testing/network-rows.queries.ts";
+import { publicKey } from "../../../testing/operations/test-records.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
 let server: TestServer;
@@ -83,4 +84,38 @@ test("reports stored private addresses in closed blocks", async () => {
       { resource: { id: body.id, name: "Metadata service" }, address: "169.254.169.254", block: "169.254.0.0/16" },
     ],
   });
+});
+
+test("a policy that denies a device has no source after the deletion, and does not hold for the same machine", async () => {
+  const user = await made("/tenants/users", { email: "laptop@example.com" });
+  const enrol = () =>
+    made("/tenants/devices", { name: "Laptop", userId: user.id, hardwareId: "HW9", publicKey: publicKey() });
+  const vault = await made("/tenants/resources", { name: "Vault", type: "PRIVATE", addresses: [] });
+  const settings = { type: "PRIVATE", resources: [vault.id] };
+  const first = await enrol();
+  const denying = await made("/tenants/policies", {
+    ...settings,
+    name: "No laptop",
+    action: false,
+    devices: [first.id],
+  });
+  const allowing = await made("/tenants/policies", { ...settings, name: "Ann", action: true, users: [user.id] });
+  const isAllowed = async ({ id }: { readonly id: string }) => {
+    const question = { action: { name: "connect" }, resource: { type: "resource", id: vault.id } };
+    const evaluation = { subject: { type: "device", id }, ...question };
+    return (await tenant.client.must.post("/access/v1/evaluation", evaluation)).body.decision;
+  };
+  expect(await isAllowed(first)).toBe(false);
+  await tenant.client.must.delete(`/tenants/devices/${first.id}`);
+  const { neverMatchingPolicies } = await findings();
+  expect(neverMatchingPolicies.first).toContainEqual(expect.objectContaining({ id: denying.id, reason: "no_sources" }));
+  const again = await enrol();
+  expect(await isAllowed(again)).toBe(true);
+  // The remedy that docs/access.md names: only machines with a tag, which the machine does not get back.
+  const rule = { name: "Managed machines", rule: '"managed" in device.tags', hasTimeConstraint: false };
+  const { id } = await made("/tenants/admission-rules", rule);
+  await tenant.client.must.put(`/tenants/policies/${allowing.id}`, { rule: id });
+  expect(await isAllowed(again)).toBe(false);
+  await tenant.client.must.put(`/tenants/devices/${again.id}/tags`, { tags: ["managed"] });
+  expect(await isAllowed(again)).toBe(true);
 });
