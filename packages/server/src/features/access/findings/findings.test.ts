@@ -114,7 +114,7 @@ test("a policy that denies a device has no source after the deletion, and does n
   // The remedy that docs/access.md names: only machines with a tag, which the machine does not get back.
   const rule = { name: "Managed machines", rule: '"managed" in device.tags', hasTimeConstraint: false };
   const { id } = await made("/tenants/admission-rules", rule);
-  await tenant.client.must.put(`/tenants/policies/${allowing.id}`, { rule: id });
+  await tenant.client.must.patch(`/tenants/policies/${allowing.id}`, { rule: id });
   expect(await isAllowed(again)).toBe(false);
   await tenant.client.must.put(`/tenants/devices/${again.id}/tags`, { tags: ["managed"] });
   expect(await isAllowed(again)).toBe(true);
