@@ -1,6 +1,7 @@
 /** Validates logout tokens (OpenID Connect Back-Channel Logout 1.0, section 2.6). */
 import * as jose from "jose";
 import { GuardedFetchError, guardedFetch } from "../../platform/outbound/guarded-fetch.ts";
+import { isPlainText } from "./provider-claims.ts";
 import { discover, type Provider, type ProviderAccess, SignInFailure } from "./relying-party.ts";
 
 /** The sessions that the provider ends. At least one of subject and session is present. */
@@ -19,7 +20,6 @@ const event = "http://schemas.openid.net/event/backchannel-logout";
 const clockToleranceSeconds = 60;
 /** The longest validity of a token, which bounds the store of accepted tokens. */
 const maxAgeSeconds = 3_600;
-const maxTextLength = 255;
 const asymmetric = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
 
 /** @throws SignInFailure */
@@ -85,10 +85,10 @@ function checkClaims(claims: jose.JWTPayload, provider: Provider, now: Date): Lo
   if (typeof exp !== "number" || exp <= seconds - clockToleranceSeconds || exp > iat + maxAgeSeconds) {
     throw invalid(`"exp" is missing, past, or too far in the future`);
   }
-  if (!isText(jti)) throw invalid(`"jti" is missing`);
+  if (!isPlainText(jti)) throw invalid(`"jti" is missing`);
   if (nonce !== undefined) throw invalid(`"nonce" is present, as in an ID token`);
   if (!isRecord(events) || !isRecord(events[event])) throw invalid(`"events" does not contain the logout event`);
-  if ((sub !== undefined && !isText(sub)) || (sid !== undefined && !isText(sid))) {
+  if ((sub !== undefined && !isPlainText(sub)) || (sid !== undefined && !isPlainText(sid))) {
     throw invalid(`"sub" or "sid" is not a short text`);
   }
   if (sub === undefined && sid === undefined) throw invalid(`neither "sub" nor "sid" is present`);
@@ -116,10 +116,6 @@ async function readKeys(url: string | undefined, access: ProviderAccess): Promis
 
 function invalid(reason: string): SignInFailure {
   return new SignInFailure("token_invalid", `the logout token is not valid: ${reason}`);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= maxTextLength;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -23,7 +23,10 @@ export interface ProviderIdentity {
   readonly sessionExpiresAt: Date | undefined;
 }
 
-const maxTextLength = 255;
+/** The longest claim that counts, in UTF-16 code units. OpenID Connect Core 1.0, section 2, limits `sub` to it. */
+export const maxTextLength = 255;
+/** Characters that the database or a line of text cannot contain. */
+const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 const maxGroups = 1_000;
 const maxMethods = 20;
 /** The last second that a date can represent. */
@@ -52,8 +55,12 @@ export function identityOf(claims: Claims, groupsClaim: string): ProviderIdentit
   };
 }
 
+export function isPlainText(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= maxTextLength && !unprintable.test(value);
+}
+
 function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" && value.length <= maxTextLength ? value : undefined;
+  return isPlainText(value) ? value : undefined;
 }
 
 /** Some providers send one group as text. */

@@ -5,7 +5,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { allowedNetworks } from "../../platform/outbound/outbound-networks.ts";
 import { type Deviations, HostileProvider } from "../../testing/hostile-provider.ts";
-import { finishSignIn, type Provider, SignInFailure, type SignInSecrets, startSignIn } from "./relying-party.ts";
+import {
+  finishSignIn,
+  type Provider,
+  SignInFailure,
+  type SignInSecrets,
+  signOutUrl,
+  startSignIn,
+} from "./relying-party.ts";
 
 const access = { networks: allowedNetworks(["127.0.0.0/8"]), timeoutMs: 30_000 };
 const redirectUri = "https://gatehouse.example.com/sign-in/callback";
@@ -138,6 +145,26 @@ describe("a correct provider", () => {
     expect(await signIn()).toMatchObject({ emailVerified: false });
   });
 
+  test.each(["a\u0000b", "a\r\nb", "a\u001b[31m", "a\ud800b", "a\u2028b"])(
+    "sends no claim that the database or a list cannot show: %j",
+    async (text) => {
+      const names = { given_name: text, family_name: text, email: `${text}@example.com`, groups: [text, "One"] };
+      hostile.deviations = {
+        claims: (correct) => ({ ...correct, amr: [text, "hwk"], acr: text, sid: text }),
+        userInfo: (info) => ({ ...info, ...names }),
+      };
+      expect(await signIn()).toMatchObject({
+        email: undefined,
+        firstName: undefined,
+        lastName: undefined,
+        groups: ["One"],
+        amr: ["hwk"],
+        acr: undefined,
+        session: undefined,
+      });
+    },
+  );
+
   test("can be in more groups than the provider sends, which is not the same as no groups", async () => {
     const overage = { email: "b@example.com", _claim_names: { groups: "src1" }, _claim_sources: { src1: {} } };
     hostile.deviations = { claims: (claims) => ({ ...claims, ...overage }) };
@@ -153,7 +180,13 @@ const claims = (changes: object): Deviations => ({ claims: (correct) => ({ ...co
 const without = (name: string): Deviations => ({
   claims: (correct) => Object.fromEntries(Object.entries(correct).filter(([key]) => key !== name)),
 });
+const subject = (sub: string): Deviations => ({ ...claims({ sub }), userInfo: (info) => ({ ...info, sub }) });
 const long = Math.floor(Date.now() / 1000);
+
+/** Every answer of the provider is this text. */
+function answerOf(body: string): NonNullable<Deviations["answer"]> {
+  return (_path, response) => response.writeHead(200, { "content-type": "application/json" }).end(body) !== undefined;
+}
 
 describe("a sign-in fails closed if", () => {
   test.each<[string, Deviations, RegExp]>([
@@ -189,6 +222,9 @@ describe("a sign-in fails closed if", () => {
     ["the token has two parts", { idToken: (token) => token.split(".").slice(0, 2).join(".") }, /JWT/],
     ["the ID token is missing", { idToken: () => undefined }, /id_token/],
     ["UserInfo is of another person", { userInfo: (info) => ({ ...info, sub: "subject-2" }) }, /"sub"/],
+    ["the subject is longer than 255 characters", subject("s".repeat(256)), /"sub"/],
+    ["the subject has a control character", subject("a\u0000b"), /"sub"/],
+    ["the subject has half of a surrogate pair", subject("a\ud800b"), /"sub"/],
     ["UserInfo has no subject", { userInfo: () => ({ email: "a@example.com" }) }, /"sub"/],
     ["the token type is not Bearer", { tokenResponse: (body) => ({ ...body, token_type: "mac" }) }, /token_type/],
     [
@@ -267,6 +303,7 @@ describe("a sign-in fails closed if", () => {
   });
 
   test.each<[string, Deviations["answer"]]>([
+    ["the metadata is long, with few values", answerOf(`{"x":"${"[{,".repeat(50_000)}"}`)],
     ["the metadata is not JSON", (_path, response) => response.writeHead(200).end("<html>") !== undefined],
     ["the metadata is a redirect", (_path, response) => response.writeHead(302, { location: "/" }).end() !== undefined],
     ["the metadata is missing", (_path, response) => response.writeHead(404).end() !== undefined],
@@ -279,9 +316,11 @@ describe("a sign-in fails closed if", () => {
     ["the provider closes the connection", (_path, response) => response.destroy() !== undefined, /closed/],
     [
       "an answer is too long",
-      (_path, response) => response.writeHead(200).end(Buffer.alloc(600 * 1024)) !== undefined,
-      /512 KiB/,
+      (_path, response) => response.writeHead(200).end(Buffer.alloc(300 * 1024)) !== undefined,
+      /256 KiB/,
     ],
+    ["an answer has too many values", answerOf(`{"x":[${"{},".repeat(5_000)}1]}`), /5000 values/],
+    ["an answer is deep", answerOf("[".repeat(6_000)), /5000 values/],
     ["the provider does not answer", () => true, /no response within/, 200],
   ])("%s", async (_what, answer, message, timeoutMs = access.timeoutMs) => {
     hostile.deviations = { answer };
@@ -303,6 +342,29 @@ describe("a sign-in fails closed if", () => {
     });
   });
 });
+
+test("a long challenge of a provider is not parsed, because parsing takes quadratic time", async () => {
+  hostile.deviations = {
+    answer: (path, response) =>
+      path === "/token" && response.writeHead(401, { "www-authenticate": "a,".repeat(1_000) }).end() !== undefined,
+  };
+  // A challenge would be refused with another code.
+  expect(await failure()).toMatchObject({ code: "token_invalid", message: expect.stringContaining("unexpected") });
+});
+
+test.each(["javascript:alert(1)", "data:text/html,a", "ftp://127.0.0.1/authorize", "no address"])(
+  "the provider's page can be only at an HTTP address: %s",
+  async (page) => {
+    hostile.deviations = { metadata: (correct) => ({ ...correct, authorization_endpoint: page }) };
+    await expect(startSignIn(provider(), access, { redirectUri })).rejects.toMatchObject({
+      code: "provider_misconfigured",
+    });
+    hostile.deviations = { metadata: (correct) => ({ ...correct, end_session_endpoint: page }) };
+    await expect(signOutUrl(provider(), access, { redirectUri, idToken: undefined })).rejects.toMatchObject({
+      code: "provider_misconfigured",
+    });
+  },
+);
 
 test("messages of failures contain no token, code or secret", async () => {
   hostile.deviations = { signingKey: HostileProvider.otherKey() };

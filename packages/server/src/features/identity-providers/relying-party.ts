@@ -7,7 +7,7 @@ import * as client from "openid-client";
 import { GuardedFetchError, guardedFetch } from "../../platform/outbound/guarded-fetch.ts";
 import type { ResolveHost } from "../../platform/outbound/guarded-request.ts";
 import type { AllowedNetworks } from "../../platform/outbound/outbound-networks.ts";
-import { type Claims, identityOf, type ProviderIdentity } from "./provider-claims.ts";
+import { type Claims, identityOf, isPlainText, maxTextLength, type ProviderIdentity } from "./provider-claims.ts";
 
 export interface Provider {
   /** The issuer identifier, as the provider writes it. */
@@ -90,7 +90,7 @@ export async function startSignIn(
     codeVerifier: client.randomPKCECodeVerifier(),
     maxAgeSeconds,
   };
-  const url = client.buildAuthorizationUrl(configuration, {
+  const parameters = {
     redirect_uri: redirectUri,
     scope: [...new Set(["openid", ...provider.scopes])].join(" "),
     state: secrets.state,
@@ -100,8 +100,8 @@ export async function startSignIn(
     ...(maxAgeSeconds === undefined ? {} : { max_age: String(maxAgeSeconds) }),
     ...(loginHint === undefined ? {} : { login_hint: loginHint }),
     ...(asksAgain ? { prompt: "login" } : {}),
-  });
-  return { url, secrets };
+  };
+  return { url: pageOf(() => client.buildAuthorizationUrl(configuration, parameters)), secrets };
 }
 
 /**
@@ -134,6 +134,12 @@ export async function finishSignIn(
     const userInfo = needsUserInfo(claims, provider)
       ? await readUserInfo(configuration, tokens.access_token, claims.sub)
       : {};
+    if (!isPlainText(claims.sub)) {
+      throw new SignInFailure(
+        "token_invalid",
+        `the ID token's "sub" is not a text of at most ${maxTextLength} characters`,
+      );
+    }
     const identity = identityOf({ ...userInfo, ...claims }, provider.groupsClaim);
     // A limit that cannot be read must not become a session without a limit.
     if (claims.session_expiry !== undefined && identity.sessionExpiresAt === undefined) {
@@ -164,10 +170,20 @@ export async function signOutUrl(
 ): Promise<URL | undefined> {
   const configuration = await discover(provider, access);
   if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
-  return client.buildEndSessionUrl(configuration, {
+  const parameters = {
     post_logout_redirect_uri: redirectUri,
     ...(idToken === undefined ? {} : { id_token_hint: idToken }),
-  });
+  };
+  return pageOf(() => client.buildEndSessionUrl(configuration, parameters));
+}
+
+/** The address of a page of the provider. The library refuses other protocols than HTTP. @throws SignInFailure */
+function pageOf(build: () => URL): URL {
+  try {
+    return build();
+  } catch (error) {
+    throw failureOf(error, "provider_misconfigured");
+  }
 }
 
 /** Reads the metadata of the provider. @throws SignInFailure */

@@ -3,7 +3,11 @@ import { openGuardedRequest, problemOf, type ResolveHost } from "./guarded-reque
 import type { AllowedNetworks } from "./outbound-networks.ts";
 
 /** Longer responses are an error. */
-const maxResponseBytes = 512 * 1024;
+const maxResponseBytes = 256 * 1024;
+/** JSON with more values is an error: parsing and copying them would block all requests. */
+const maxValues = 5_000;
+/** Longer challenges are ignored, because libraries parse them in quadratic time. */
+const maxChallengeLength = 1_024;
 const timeoutMs = 10_000;
 
 export interface GuardedFetchOptions {
@@ -78,10 +82,12 @@ export function guardedFetch(
         clearTimeout(timer);
         const status = incoming.statusCode ?? 0;
         if (status < 200 || status > 599) return fail("the response is not HTTP");
+        const content = Buffer.concat(chunks);
+        if (hasManyValues(content)) return fail(`the response has more than ${maxValues} values`);
         const type = incoming.headers["content-type"];
         const empty = [204, 205, 304].includes(status);
         resolve(
-          new Response(empty ? null : Buffer.concat(chunks), {
+          new Response(empty ? null : content, {
             status,
             headers: {
               ...(type === undefined ? {} : { "content-type": type }),
@@ -96,5 +102,22 @@ export function guardedFetch(
 }
 
 function authenticationChallenge(header: string | undefined): Readonly<Record<string, string>> {
-  return header === undefined ? {} : { "www-authenticate": header };
+  return header === undefined || header.length > maxChallengeLength ? {} : { "www-authenticate": header };
+}
+
+const [quote, backslash, comma, openBracket, openBrace] = Buffer.from('"\\,[{');
+
+/** Counts the separators of JSON values outside of strings, without parsing. Other content is not JSON and short of them. */
+function hasManyValues(content: Buffer): boolean {
+  let values = 0;
+  let inString = false;
+  for (let index = 0; index < content.length; index += 1) {
+    const byte = content[index];
+    if (inString) {
+      if (byte === backslash) index += 1;
+      else if (byte === quote) inString = false;
+    } else if (byte === quote) inString = true;
+    else if (byte === comma || byte === openBracket || byte === openBrace) values += 1;
+  }
+  return values > maxValues;
 }
