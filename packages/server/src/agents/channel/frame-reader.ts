@@ -1,9 +1,12 @@
 import type { Part } from "@gatehouse/agent-protocol/link/frames";
 import { Ajv, type ValidateFunction } from "ajv";
 import { isUuid } from "../../platform/ids.ts";
+import { hasMoreValues } from "../../platform/json-values.ts";
 
 /** The longest message of an agent, in characters: a heartbeat with a thousand peers fits. */
 const maxMessageLength = 1024 * 1024;
+/** The most values of a message: such a heartbeat has 6,000. Parsing a MiB of more would block all tenants. */
+const maxValues = 10_000;
 
 /** The validators of one kind of agent, by type of frame. */
 export type FrameChecks = ReadonlyMap<string, ValidateFunction>;
@@ -53,6 +56,7 @@ export class FrameReader<Message extends { readonly type: string }> {
 
   /** @returns the frame, or what is wrong with it */
   #validated(text: string): Message | Part | string {
+    if (hasMoreValues(text, maxValues)) return "a frame has too many values";
     let value: unknown;
     try {
       value = JSON.parse(text);

@@ -1,4 +1,5 @@
 /** Reads a document from a tenant's URL, under the same guard as webhooks. */
+import { hasMoreValues } from "../json-values.ts";
 import { openGuardedRequest, problemOf, type ResolveHost } from "./guarded-request.ts";
 import type { AllowedNetworks } from "./outbound-networks.ts";
 
@@ -83,7 +84,8 @@ export function guardedFetch(
         const status = incoming.statusCode ?? 0;
         if (status < 200 || status > 599) return fail("the response is not HTTP");
         const content = Buffer.concat(chunks);
-        if (hasManyValues(content)) return fail(`the response has more than ${maxValues} values`);
+        if (hasMoreValues(content.toString("latin1"), maxValues))
+          return fail(`the response has more than ${maxValues} values`);
         const type = incoming.headers["content-type"];
         const empty = [204, 205, 304].includes(status);
         resolve(
@@ -103,21 +105,4 @@ export function guardedFetch(
 
 function authenticationChallenge(header: string | undefined): Readonly<Record<string, string>> {
   return header === undefined || header.length > maxChallengeLength ? {} : { "www-authenticate": header };
-}
-
-const [quote, backslash, comma, openBracket, openBrace] = Buffer.from('"\\,[{');
-
-/** Counts the separators of JSON values outside of strings, without parsing. Other content is not JSON and short of them. */
-function hasManyValues(content: Buffer): boolean {
-  let values = 0;
-  let inString = false;
-  for (let index = 0; index < content.length; index += 1) {
-    const byte = content[index];
-    if (inString) {
-      if (byte === backslash) index += 1;
-      else if (byte === quote) inString = false;
-    } else if (byte === quote) inString = true;
-    else if (byte === comma || byte === openBracket || byte === openBrace) values += 1;
-  }
-  return values > maxValues;
 }
