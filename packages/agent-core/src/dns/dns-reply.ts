@@ -55,19 +55,27 @@ function askedSize(query: DnsMessage): number {
   return option !== undefined && "udpPayloadSize" in option ? Number(option.udpPayloadSize) : plainUdpBytes;
 }
 
-/** Returns the records of the name and of its aliases. All other records are dropped. */
+/** The records of an answer that count. Beyond them, the owner of a zone could fill the memory of an agent. */
+export const mostRecords = 256;
+
+/** Returns the first records of the name and of its aliases. All other records are dropped. */
 export function answersTo(name: string, type: string, { answers = [] }: DnsMessage): readonly Answer[] {
   const selected: Answer[] = [];
-  const names = new Set([name]);
-  // Aliases may be in any order. A chain is at most as long as the list.
-  for (let round = 0; round <= answers.length; round++) {
-    const size = names.size;
-    for (const answer of answers) {
-      if (answer.type === "CNAME" && names.has(answer.name.toLowerCase())) names.add(String(answer.data).toLowerCase());
-    }
-    if (names.size === size) break;
-  }
+  // Aliases may be in any order.
+  const targets = new Map<string, string[]>();
   for (const answer of answers) {
+    if (answer.type !== "CNAME") continue;
+    const alias = answer.name.toLowerCase();
+    const target = String(answer.data).toLowerCase();
+    const known = targets.get(alias);
+    if (known === undefined) targets.set(alias, [target]);
+    else known.push(target);
+  }
+  const names = new Set([name]);
+  // A set also visits what is added meanwhile.
+  for (const known of names) for (const target of targets.get(known) ?? []) names.add(target);
+  for (const answer of answers) {
+    if (selected.length === mostRecords) break;
     if (!("ttl" in answer) || (answer.type !== type && answer.type !== "CNAME")) continue;
     if (!names.has(answer.name.toLowerCase())) continue;
     const ttl = Math.min(longestTtlS, Math.max(shortestTtlS, Number(answer.ttl ?? 0)));

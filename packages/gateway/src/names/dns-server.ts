@@ -22,7 +22,7 @@ import { destinationOfName } from "@gatehouse/agent-core/dns/named-services";
 import { type AskUpstream, resolversOf } from "@gatehouse/agent-core/dns/upstream";
 import { errorMessage, type Log } from "@gatehouse/agent-core/log";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
-import type { Answer, Question } from "dns-packet";
+import packet, { type Answer, type Question } from "dns-packet";
 import { AnswerCache } from "./answer-cache.ts";
 import { AnswerFilter } from "./answer-filter.ts";
 import { type LearnedNames, nameLimits } from "./learned-names.ts";
@@ -232,7 +232,7 @@ export class DnsServer {
     const answers = this.#permitted(content, name, answersTo(name, type, answer));
     const rcode = answer.rcode === "NXDOMAIN" && answers.length === 0 ? "NXDOMAIN" : "NOERROR";
     const reply: Reply = { rcode, answers };
-    this.#cache.set(`${type} ${name}`, reply, this.#parts.clock.now() + lowestTtlMs(answers));
+    this.#cache.set(`${type} ${name}`, reply, this.#parts.clock.now() + lowestTtlMs(answers), memoryOf(answers));
     return reply;
   }
 
@@ -306,6 +306,11 @@ export class DnsServer {
     this.#sockets.close();
     this.#bound = "";
   }
+}
+
+/** The memory of decoded records in bytes, about: an object for each record, and its texts. */
+function memoryOf(answers: readonly Answer[]): number {
+  return 500 * (answers.length + 1) + packet.encodingLength({ answers: [...answers] });
 }
 
 function budgetOf(purpose: keyof typeof upstreamBudgets): RateBudget {

@@ -1,0 +1,39 @@
+import packet from "dns-packet";
+import { expect, test } from "vitest";
+import type { DnsMessage } from "./dns-message.ts";
+import { answersTo, mostRecords } from "./dns-reply.ts";
+
+const decoded = (answers: readonly object[]): DnsMessage => ({
+  ...packet.decode(packet.encode({ type: "response", answers: answers as never })), // types need fields that the encoder fills in
+  rcode: "NOERROR",
+  opcode: "QUERY",
+});
+const alias = (index: number) => ({ type: "CNAME", name: `c${index}`, ttl: 60, data: `c${index + 1}` });
+const address = (name: string, data: string) => ({ type: "A", name, ttl: 60, data });
+
+test("follows aliases in any order, and ends in loops", () => {
+  const chain = [alias(1), alias(0), address("c2", "10.0.0.1"), address("c9", "10.0.0.2")];
+  expect(answersTo("c0", "A", decoded(chain)).map(({ name }) => name)).toEqual(["c1", "c0", "c2"]);
+  const loop = [alias(0), { ...alias(1), data: "c0" }, address("c1", "10.0.0.1")];
+  expect(answersTo("c0", "A", decoded(loop))).toHaveLength(3);
+});
+
+test("reads each record of a long chain of aliases once", () => {
+  let reads = 0;
+  const counted = Array.from({ length: 2_000 }, (_none, index) => {
+    const { name, ...rest } = alias(1_999 - index);
+    const get = () => {
+      reads += 1;
+      return name;
+    };
+    return Object.defineProperty(rest, "name", { enumerable: true, get });
+  });
+  const answer = { ...decoded([]), answers: counted } as unknown as DnsMessage; // as decoded, with a counter
+  answersTo("c0", "A", answer);
+  expect(reads).toBeLessThan(10_000);
+});
+
+test("uses a bounded number of records", () => {
+  const many = Array.from({ length: 1_000 }, (_none, index) => address("a", `10.0.${index >> 8}.${index & 255}`));
+  expect(answersTo("a", "A", decoded(many))).toHaveLength(mostRecords);
+});
