@@ -6,9 +6,12 @@ import { Agent } from "node:https";
 import { axios } from "acme-client";
 
 const requestTimeoutMs = 30_000;
+/** Longer answers end the order. */
+const maxAnswerBytes = 1024 * 1024;
 const signals = new AsyncLocalStorage<AbortSignal>();
 
 axios.defaults.timeout = requestTimeoutMs;
+axios.defaults.maxContentLength = maxAnswerBytes;
 axios.interceptors.request.use((config) => {
   const signal = signals.getStore();
   return signal === undefined ? config : { ...config, signal };

@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { createAccountKey, orderCertificate, orderProblem } from "./order-certificate.ts";
+import { firstCertificate, secondCertificate } from "../../testing/certificates.ts";
+import { systemClock } from "../clock.ts";
+import { createAccountKey, orderCertificate, orderProblem, requireUsable } from "./order-certificate.ts";
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -23,6 +25,7 @@ async function order(directoryUrl: string, signal = new AbortController().signal
   return orderCertificate({
     ...{ directoryUrl, signal, host: "gatehouse.example.com", contact: undefined, challengeType: "http-01" },
     accountKey: await createAccountKey(),
+    clock: systemClock,
     present: () => expect.fail("no proof is needed"),
   });
 }
@@ -75,4 +78,47 @@ test("a signal ends an order that waits for a decision", async () => {
   const stopping = new AbortController();
   const url = await authority(undecided(() => stopping.abort()));
   await expect(order(`${url}/directory`, stopping.signal)).rejects.toThrow(/cancell?ed|aborted/);
+});
+
+/** Answers as an authority that issues this certificate, whatever the request was. */
+function issuing(certificate: string): RequestListener {
+  return (request, response) => {
+    const base = `http://${request.headers.host}`;
+    const done = {
+      status: "valid",
+      authorizations: [],
+      finalize: `${base}/finalize`,
+      certificate: `${base}/certificate`,
+    };
+    const answers: Readonly<Record<string, object>> = {
+      "/directory": { newNonce: `${base}/nonce`, newAccount: `${base}/account`, newOrder: `${base}/order` },
+      "/account": { status: "valid" },
+    };
+    const { url = "" } = request;
+    response.writeHead(["/account", "/order"].includes(url) ? 201 : 200, {
+      ...{ "content-type": url === "/certificate" ? "application/pem-certificate-chain" : "application/json" },
+      ...{ "replay-nonce": "nonce", location: `${base}${url}/1` },
+    });
+    response.end(url === "/certificate" ? certificate : JSON.stringify(answers[url] ?? done));
+  };
+}
+
+test("a certificate for another key is refused, because the server could not start with it", async () => {
+  const url = await authority(issuing(firstCertificate.cert));
+  await expect(order(`${url}/directory`)).rejects.toThrow("belongs to another key");
+});
+
+test("an answer of more than 1 MiB ends the order", async () => {
+  const url = await authority(issuing(firstCertificate.cert.repeat(2_000)));
+  await expect(order(`${url}/directory`)).rejects.toThrow(/maxContentLength/);
+});
+
+test.each([
+  ["another key", secondCertificate.key, "localhost", "2027-01-01", /another key/],
+  ["another host", firstCertificate.key, "gatehouse.example.com", "2027-01-01", /not valid for gatehouse/],
+  ["an expired certificate", firstCertificate.key, "localhost", "2127-01-01", /expired/],
+])("%s makes a certificate unusable", (_what, privateKey, host, now, message) => {
+  const { cert } = firstCertificate;
+  expect(() => requireUsable(cert, firstCertificate.key, "localhost", new Date("2027-01-01"))).not.toThrow();
+  expect(() => requireUsable(cert, privateKey, host, new Date(now))).toThrow(message);
 });

@@ -1,7 +1,8 @@
 /** Orders a certificate from a certificate authority (RFC 8555). */
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { Client, crypto } from "acme-client";
+import type { Clock } from "../clock.ts";
 import type { AcmeChallenge } from "./acme.queries.ts";
 import { withSignal } from "./authority-client.ts";
 
@@ -18,6 +19,7 @@ export interface AcmeOrder {
   readonly challengeType: AcmeChallengeType;
   /** Makes the proof available on all replicas. */
   readonly present: (challenge: AcmeChallenge) => Promise<void>;
+  readonly clock: Clock;
   /** Ends the order. */
   readonly signal: AbortSignal;
 }
@@ -47,7 +49,7 @@ export function orderCertificate(order: AcmeOrder): Promise<OrderedCertificate> 
 }
 
 async function placeOrder(order: AcmeOrder): Promise<OrderedCertificate> {
-  const { directoryUrl, host, accountKey, contact, challengeType, present, signal } = order;
+  const { directoryUrl, host, accountKey, contact, challengeType, present, clock, signal } = order;
   const client = new Client({ directoryUrl, accountKey, backoffAttempts: 1 });
   await client.createAccount({
     termsOfServiceAgreed: true,
@@ -75,13 +77,32 @@ async function placeOrder(order: AcmeOrder): Promise<OrderedCertificate> {
   );
   await client.finalizeOrder(made, request);
   const certificate = await client.getCertificate(await settled(signal, () => client.getOrder(made)));
-  const { validFrom, validTo } = new X509Certificate(certificate);
+  const { validFrom, validTo } = requireUsable(certificate, privateKey.toString(), host, clock.now());
   return {
     certificate,
     privateKey: privateKey.toString(),
     notBefore: new Date(validFrom),
     notAfter: new Date(validTo),
   };
+}
+
+/**
+ * Checks the issued certificate. With one that belongs to another key, the server could not start again; an expired one
+ * would be ordered again at once.
+ *
+ * @param certificate PEM: the certificate and its intermediate certificates
+ * @param privateKey PEM
+ * @throws Error
+ */
+export function requireUsable(certificate: string, privateKey: string, host: string, now: Date): X509Certificate {
+  const parsed = new X509Certificate(certificate);
+  if (!parsed.checkPrivateKey(createPrivateKey(privateKey))) {
+    throw new Error("the certificate of the authority belongs to another key");
+  }
+  if (parsed.checkHost(host) === undefined)
+    throw new Error(`the certificate of the authority is not valid for ${host}`);
+  if (Date.parse(parsed.validTo) <= now.getTime()) throw new Error("the certificate of the authority has expired");
+  return parsed;
 }
 
 /** Waits until the authority has decided. The library can wait too, but not be interrupted. */
