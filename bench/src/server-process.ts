@@ -18,8 +18,10 @@ import { startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
 import { warmUpRuleChecks } from "@gatehouse/policy/admission-rules/warm-up-checks";
 import { compose } from "@gatehouse/server/compose";
 import { acceptQueueLength } from "@gatehouse/server/http/app";
+import { prepareBodyChecks } from "@gatehouse/server/http/validation";
 import { migrate } from "@gatehouse/server/platform/db/migrations";
 import { createLog } from "@gatehouse/server/platform/log";
+import { routes } from "@gatehouse/server/routes";
 import { benchMasterKey } from "./master-key.ts";
 
 const given = await text(process.stdin);
@@ -31,6 +33,9 @@ const { BENCH_MODEL_SNAPSHOTS: snapshotFolder } = process.env;
 await migrate(connection);
 // A server does this before it listens.
 warmUpRuleChecks();
+prepareBodyChecks(
+  routes.map(({ operation }) => operation).filter(({ bodyLimitBytes }) => bodyLimitBytes !== undefined),
+);
 const cacheMebibytes = process.env.GATEHOUSE_CACHE_MEMORY;
 const server = await compose({
   connection,

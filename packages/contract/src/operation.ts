@@ -101,6 +101,11 @@ export interface Operation {
   readonly overridable?: true;
   /** The reason why a write cannot be part of a change set, as the end of a sentence; see `isAllowedInSet`. */
   readonly refusedInSets?: string;
+  /**
+   * The operation reads or writes a whole tenant, and can take seconds. While other tenants are active, a replica
+   * performs one such request of a tenant at a time.
+   */
+  readonly wholeTenant?: true;
   /** The operation performs other operations, so that neither previews nor change sets include it. */
   readonly composite?: true;
   /** A person must have authenticated recently to call the operation. API keys are never asked. */

@@ -220,7 +220,7 @@ function composeCore(
     cacheBytes === 0
       ? undefined
       : new PageReader(database, generations, cacheBytes * (1 - partForAnswers), orderThresholds);
-  const evaluator = new Evaluator(clock, evaluationLimits, (tenantId, ms) => pace.charge(tenantId, ms));
+  const evaluator = new Evaluator(clock, evaluationLimits, pace);
   const models = new ModelStore({
     database,
     generations,

@@ -12,6 +12,7 @@ export const readConfiguration = operation({
   description:
     "Records refer to each other by name, not by id. Sections that the key cannot read are omitted. The ETag is the tenant's generation, which every command in the tenant increments.",
   access: "configuration:read",
+  wholeTenant: true,
   success: { status: 200, kind: "record", body: Configuration },
   errors: ["configuration_too_large"],
 });
@@ -25,6 +26,7 @@ export const planConfiguration = operation({
   description:
     "Returns the changes that applying the document would make. Stores nothing. Requires read permission for each kind of record in the document. The body can have at most 32 MiB.",
   access: "configuration:read",
+  wholeTenant: true,
   body: Configuration,
   bodyLimitBytes: configurationLimitBytes,
   success: { status: 200, kind: "report", body: ConfigurationPlan },
@@ -40,6 +42,7 @@ export const applyConfiguration = operation({
   description:
     "Changes the tenant's records to match the document, in one transaction. Requires write permission for each kind of record that changes. `If-Match` takes the ETag of a plan or an export, and ensures that nothing has changed since. The body can have at most 32 MiB.",
   access: "configuration:write",
+  wholeTenant: true,
   dangerous: true,
   changesAccess: true,
   body: Configuration,

@@ -4,7 +4,16 @@ import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { FactChange, GroupFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
-import { comparedUserCost, entriesAtOnce, entryCost, finish, type Work, yieldAfter } from "../work.ts";
+import {
+  comparedUserCost,
+  entriesAtOnce,
+  entryCost,
+  finish,
+  recordCost,
+  recordsAtOnce,
+  type Work,
+  yieldAfter,
+} from "../work.ts";
 import type { AccessDifference } from "./access-difference.ts";
 import { AccessListing } from "./access-listing.ts";
 import { type AffectedAccess, affectedAccess, Scope } from "./affected-access.ts";
@@ -114,8 +123,18 @@ class Comparison {
     }
   }
 
+  /** The changed resources, before any changes of access to them are found. */
+  *#unchangedResources(): Work<readonly ComparedResource[]> {
+    const all: ComparedResource[] = [];
+    for (const { id, users } of this.#affected.changedResources) {
+      all.push({ id, users, byChange: noChanges() });
+      if (all.length % recordsAtOnce === 0) yield recordsAtOnce * recordCost;
+    }
+    return all;
+  }
+
   *difference(): Work<AccessDifference> {
-    const changed = this.#affected.changedResources.map(({ id, users }) => ({ id, users, byChange: noChanges() }));
+    const changed = yield* this.#unchangedResources();
     const siteComparison = this.#siteComparison;
     const comparisons = [...this.#userComparisons];
     if (this.#internetComparison !== undefined) comparisons.push(this.#internetComparison);
@@ -310,6 +329,13 @@ interface WholeChain {
 
 /** Whole chains of unchanged policy lists, by the merged list that `affectedAccess` caches for such a list. */
 const wholeChains = new WeakMap<readonly MergedPolicy[], WholeChain>();
+
+/** A changed resource, and the changes of access to it by the users whom the change concerns. */
+interface ComparedResource {
+  readonly id: string;
+  readonly users: Scope;
+  readonly byChange: readonly ChangedSubjects[];
+}
 
 function noChanges(): readonly ChangedSubjects[] {
   return Array.from({ length: changeCount }, noSubjects);

@@ -1,6 +1,6 @@
 /**
- * Validates large bodies in slices (docs/decisions/0079). Parts of a body that are small are validated at once. Large
- * objects and arrays are validated without their parts, and then part by part. Only the first error is found.
+ * Validates large bodies in slices (docs/decisions/0079). Small items of arrays are validated together. Other objects
+ * and arrays are validated without their parts, and then part by part. Only the first error is found.
  */
 import type { Work } from "@gatehouse/policy/work";
 import type { ErrorObject, ValidateFunction } from "ajv";
@@ -16,6 +16,17 @@ interface Schema {
   readonly uniqueItems?: boolean;
 }
 
+type ArraySchema = Schema & { readonly items: Schema };
+type ObjectSchema = Schema & { readonly properties: Readonly<Record<string, Schema>> };
+
+function isArraySchema(schema: Schema): schema is ArraySchema {
+  return schema.type === "array" && schema.items !== undefined;
+}
+
+function isObjectSchema(schema: Schema): schema is ObjectSchema {
+  return schema.type === "object" && schema.properties !== undefined;
+}
+
 export class LargeBodyCheck {
   readonly #compile: (schema: object) => ValidateFunction;
   /** The checks of a schema by the part of it that they validate. */
@@ -24,6 +35,25 @@ export class LargeBodyCheck {
   /** @param compile compiles a schema to a check that stops at the first error */
   constructor(compile: (schema: object) => ValidateFunction) {
     this.#compile = compile;
+  }
+
+  /** Compiles the checks of a schema. A check that is compiled during a request blocks the event loop. */
+  prepare(schema: object): void {
+    this.#prepare(schema as Schema); // JSON Schema
+  }
+
+  #prepare(schema: Schema): void {
+    if (isArraySchema(schema)) {
+      this.#length(schema);
+      this.#list(schema.items);
+      this.#prepare(schema.items);
+    } else if (isObjectSchema(schema)) {
+      this.#names(schema);
+      for (const [name, part] of Object.entries(schema.properties)) {
+        if (isArraySchema(part) || isObjectSchema(part)) this.#prepare(part);
+        else this.#propertyOf(schema, name, part);
+      }
+    }
   }
 
   /**
@@ -36,12 +66,8 @@ export class LargeBodyCheck {
   }
 
   *#part(schema: Schema, value: unknown, pointer: string): Work<readonly ErrorObject[]> {
-    if (Array.isArray(value) && schema.type === "array" && schema.items !== undefined && nodesIn(value) > smallNodes) {
-      return yield* this.#array(schema, schema.items, value, pointer);
-    }
-    if (isObject(value) && schema.type === "object" && schema.properties !== undefined && nodesIn(value) > smallNodes) {
-      return yield* this.#object(schema, schema.properties, value, pointer);
-    }
+    if (isArraySchema(schema) && Array.isArray(value)) return yield* this.#array(schema, value, pointer);
+    if (isObjectSchema(schema) && isObject(value)) return yield* this.#object(schema, value, pointer);
     yield nodesIn(value) * nodeCost;
     return errorsOf(
       this.#checkOf(schema, "whole", () => schema),
@@ -50,23 +76,16 @@ export class LargeBodyCheck {
     );
   }
 
-  *#object(
-    schema: Schema,
-    properties: Readonly<Record<string, Schema>>,
-    value: Record<string, unknown>,
-    pointer: string,
-  ): Work<readonly ErrorObject[]> {
-    const none = () => Object.fromEntries(Object.keys(properties).map((name) => [name, {}]));
-    const names = this.#checkOf(schema, "names", () => ({ ...schema, properties: none() }));
+  *#object(schema: ObjectSchema, value: Record<string, unknown>, pointer: string): Work<readonly ErrorObject[]> {
     yield smallNodes * nodeCost;
-    const errors = errorsOf(names, value, pointer);
+    const errors = errorsOf(this.#names(schema), value, pointer);
     if (errors.length > 0) return errors;
-    for (const [name, part] of Object.entries(properties)) {
+    for (const [name, part] of Object.entries(schema.properties)) {
       if (!Object.hasOwn(value, name)) continue;
-      const found =
-        nodesIn(value[name]) > smallNodes
-          ? yield* this.#part(part, value[name], `${pointer}/${name}`)
-          : this.#property(schema, name, part, value, pointer);
+      const hasParts = isArraySchema(part) || isObjectSchema(part);
+      const found = hasParts
+        ? yield* this.#part(part, value[name], `${pointer}/${name}`)
+        : this.#property(schema, name, part, value, pointer);
       if (found.length > 0) return found;
     }
     return [];
@@ -80,16 +99,14 @@ export class LargeBodyCheck {
     value: Record<string, unknown>,
     pointer: string,
   ): readonly ErrorObject[] {
-    const check = this.#checkOf(schema, `property ${name}`, () => ({ type: "object", properties: { [name]: part } }));
     const alone = { [name]: value[name] };
-    const errors = errorsOf(check, alone, pointer);
+    const errors = errorsOf(this.#propertyOf(schema, name, part), alone, pointer);
     value[name] = alone[name];
     return errors;
   }
 
-  *#array(schema: Schema, items: Schema, value: unknown[], pointer: string): Work<readonly ErrorObject[]> {
-    const counts = this.#checkOf(schema, "length", () => ({ ...schema, items: {}, uniqueItems: false }));
-    const errors = errorsOf(counts, value, pointer);
+  *#array(schema: ArraySchema, value: unknown[], pointer: string): Work<readonly ErrorObject[]> {
+    const errors = errorsOf(this.#length(schema), value, pointer);
     if (errors.length > 0) return errors;
     let start = 0;
     while (start < value.length) {
@@ -100,7 +117,7 @@ export class LargeBodyCheck {
         nodes += more;
       }
       yield nodes * nodeCost;
-      const found = yield* this.#items(items, value, start, end, pointer);
+      const found = yield* this.#items(schema.items, value, start, end, pointer);
       if (found.length > 0) return found;
       start = end;
     }
@@ -113,11 +130,27 @@ export class LargeBodyCheck {
       return yield* this.#part(items, value[start], `${pointer}/${start}`);
     }
     const batch = value.slice(start, end);
-    const list = this.#checkOf(items, "list", () => ({ type: "array", items }));
-    const errors = errorsOf(list, batch, pointer);
+    const errors = errorsOf(this.#list(items), batch, pointer);
     // Strings were trimmed in the copy.
     for (const [index, item] of batch.entries()) value[start + index] = item;
     return errors.map((error) => ({ ...error, instancePath: shifted(error.instancePath, pointer, start) }));
+  }
+
+  #names(schema: ObjectSchema): ValidateFunction {
+    const none = () => Object.fromEntries(Object.keys(schema.properties).map((name) => [name, {}]));
+    return this.#checkOf(schema, "names", () => ({ ...schema, properties: none() }));
+  }
+
+  #propertyOf(schema: Schema, name: string, part: Schema): ValidateFunction {
+    return this.#checkOf(schema, `property ${name}`, () => ({ type: "object", properties: { [name]: part } }));
+  }
+
+  #length(schema: Schema): ValidateFunction {
+    return this.#checkOf(schema, "length", () => ({ ...schema, items: {}, uniqueItems: false }));
+  }
+
+  #list(items: Schema): ValidateFunction {
+    return this.#checkOf(items, "list", () => ({ type: "array", items }));
   }
 
   #checkOf(schema: Schema, what: string, partOf: () => object): ValidateFunction {

@@ -32,6 +32,7 @@ import {
   parseListQuery,
   type QueryParameters,
 } from "../platform/list-query.ts";
+import type { Outcome } from "../platform/outcome.ts";
 import { cutOutcome } from "./array-cut.ts";
 import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
 import { type LargeBody, noTenant } from "./bodies.ts";
@@ -116,42 +117,53 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       requireNoNul(request.body, request.bodyText);
     } else await inSlices(caller, checkLargeBody(request.body, largeBody));
     checkStringIds(operation, parameters);
-    const turn = caller.tenantId === undefined ? undefined : options.runner.pace.turn(caller.tenantId);
-    if (turn !== undefined) await turn;
-    const call = new Call<Operation>(
-      {
-        runner: options.runner,
-        plannedRequests: options.plannedRequests,
-        operation,
-        parameters,
-        body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
-        listQuery,
-        flags,
-        query,
-        lastEventId: headerText(request.headers["last-event-id"]),
-        authorizeAgain: () => authorizeAgain(operation, options.authenticator, request),
-        actor: caller.actor,
-        permissions: caller.permissions,
-        limits: caller.limits,
-        session: caller.session,
-        requireRecentAuthentication: () => requireRecentAuthentication(caller, options.clock.now()),
-        tenantId: caller.tenantId,
-        requestId: request.id,
-        sourceAddress: request.ip,
-        ifMatch: request.headers["if-match"],
-        overrideReason,
-        idempotency,
-        now: options.clock.now(),
-      } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just validated against the declaration
-      grantedTo(operation, caller),
-    );
-    const answered = await handler(call);
-    const outcome = hasLargeBody(answered) ? await inSlices(caller, withSerializedBody(answered)) : answered;
+    // The time of a call is the time at which its turn starts.
+    const callNow = () =>
+      new Call<Operation>(
+        {
+          runner: options.runner,
+          plannedRequests: options.plannedRequests,
+          operation,
+          parameters,
+          body: request.body ?? (operation.bodyOptional === true ? {} : undefined),
+          listQuery,
+          flags,
+          query,
+          lastEventId: headerText(request.headers["last-event-id"]),
+          authorizeAgain: () => authorizeAgain(operation, options.authenticator, request),
+          actor: caller.actor,
+          permissions: caller.permissions,
+          limits: caller.limits,
+          session: caller.session,
+          requireRecentAuthentication: () => requireRecentAuthentication(caller, options.clock.now()),
+          tenantId: caller.tenantId,
+          requestId: request.id,
+          sourceAddress: request.ip,
+          ifMatch: request.headers["if-match"],
+          overrideReason,
+          idempotency,
+          now: options.clock.now(),
+        } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just validated against the declaration
+        grantedTo(operation, caller),
+      );
+    const outcome = await inTurn(caller, async () => {
+      const answered = await handler(callNow());
+      return hasLargeBody(answered) ? inSlices(caller, withSerializedBody(answered)) : answered;
+    });
     // A preview changes nothing that gateways could apply.
     if (waitMs !== undefined && !flags.has("preview")) await proveApplied(caller, waitMs, reply);
     reply.header("cache-control", cacheControl(caller.permissions.has("gateways:token")));
     if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply);
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply);
+  }
+
+  async function inTurn({ tenantId }: Caller, answer: () => Promise<Outcome>): Promise<Outcome> {
+    if (tenantId === undefined) return answer();
+    const { pace } = options.runner;
+    if (operation.wholeTenant === true) return pace.longTurn(tenantId, answer);
+    const turn = pace.turn(tenantId);
+    if (turn !== undefined) await turn;
+    return answer();
   }
 
   async function idempotencyOf(

@@ -147,39 +147,63 @@ function newBodyCheck(operation: Operation): BodyChecks {
       },
     };
   }
-  const schema = withoutLaterParts(operation.body) as TSchema; // a schema with fewer conditions
-  // Compiled at the first use: compiling every operation would dominate the start of a test's server.
-  let ofSmall: Forms | undefined;
-  let ofLarge: Forms | undefined;
-  const formsFor = (characters: number): Forms => {
-    if (characters > maxThoroughLength) {
-      ofLarge ??= compileForms(quick, schema);
-      return ofLarge;
-    }
-    ofSmall ??= compileForms(thorough, schema);
-    return ofSmall;
-  };
-  const ofParts = new LargeBodyCheck((part) => quick.compile(part));
-  const { single, list } = formSchemas(schema);
+  const checks = checksOf(operation.body);
   return {
-    prepare() {
-      formsFor(0);
-      formsFor(maxThoroughLength + 1);
-    },
+    prepare: () => checks.prepare(operation.bodyLimitBytes !== undefined),
     check(body, characters) {
       if (body === undefined) {
         if (operation.bodyOptional === true) return;
         throw new AppError("invalid_json", { detail: "The operation requires a JSON body." });
       }
-      const forms = formsFor(characters);
+      const forms = checks.formsFor(characters);
       const check = (Array.isArray(body) ? forms.list : forms.single) ?? forms.whole;
       if (!check(body)) throw invalidBody(check.errors ?? []);
     },
     *checkLarge(body) {
-      const errors = yield* ofParts.check((Array.isArray(body) ? list : single) ?? schema, body);
+      const errors = yield* checks.errorsOfLarge(body);
       if (errors.length > 0) throw invalidBody(errors);
     },
   };
+}
+
+/** The checks of a schema. Operations with the same body share them. */
+interface SchemaChecks {
+  /** @param isLarge whether bodies can be large */
+  prepare(isLarge: boolean): void;
+  /** @param characters the length of the body as JSON */
+  formsFor(characters: number): Forms;
+  errorsOfLarge(body: unknown): Work<readonly ErrorObject[]>;
+}
+
+const schemaChecks = new WeakMap<TSchema, SchemaChecks>();
+
+function checksOf(body: TSchema): SchemaChecks {
+  const known = schemaChecks.get(body);
+  if (known !== undefined) return known;
+  const schema = withoutLaterParts(body) as TSchema; // a schema with fewer conditions
+  // Compiled at the first use: compiling every operation would dominate the start of a test's server.
+  let ofSmall: Forms | undefined;
+  let ofLarge: Forms | undefined;
+  const ofParts = new LargeBodyCheck((part) => quick.compile(part));
+  const { single, list } = formSchemas(schema);
+  const checks: SchemaChecks = {
+    prepare(isLarge) {
+      checks.formsFor(0);
+      checks.formsFor(maxThoroughLength + 1);
+      if (isLarge) for (const form of new Set([single ?? schema, list ?? schema])) ofParts.prepare(form);
+    },
+    formsFor(characters) {
+      if (characters > maxThoroughLength) {
+        ofLarge ??= compileForms(quick, schema);
+        return ofLarge;
+      }
+      ofSmall ??= compileForms(thorough, schema);
+      return ofSmall;
+    },
+    errorsOfLarge: (large) => ofParts.check((Array.isArray(large) ? list : single) ?? schema, large),
+  };
+  schemaChecks.set(body, checks);
+  return checks;
 }
 
 function invalidBody(found: readonly ErrorObject[]): AppError {

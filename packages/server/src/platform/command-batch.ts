@@ -114,6 +114,8 @@ export class CommandBatch {
       },
       // The effect of a batch is evaluated after its last command.
       announce: () => undefined,
+      // So are its entries stored.
+      storeEntries: () => undefined,
       atEnd: (check) => this.#checks.push(check),
     });
     // A command that violates a deferred constraint would not have committed.

@@ -130,7 +130,7 @@ export function runCommand(
   work: (tx: CommandTx) => Promise<Outcome>,
 ): Promise<Outcome & Replayed> {
   const { origin } = command;
-  return runRecorded(runner, command, async ({ tx, recorded, announce }) => {
+  return runRecorded(runner, command, async ({ tx, recorded, announce, storeEntries }) => {
     const checks: (() => Promise<void>)[] = [];
     const outcome = await work({
       ...tx,
@@ -139,6 +139,7 @@ export function runCommand(
         recorded.push({ id: newId(), origin, change });
       },
       announce,
+      storeEntries,
       atEnd: (check) => checks.push(check),
     });
     for (const check of checks) await check();
@@ -175,6 +176,8 @@ interface Recording {
   readonly impact: AccessImpact | undefined;
   /** See `CommandTx.announce`. */
   readonly announce: (created: readonly CreatedRecord[]) => void;
+  /** See `CommandTx.storeEntries`. */
+  readonly storeEntries: () => void;
 }
 
 async function runRecorded(
@@ -229,15 +232,32 @@ async function runRecorded(
       evaluation.catch(() => undefined);
       announced = { created, evaluation };
     };
-    const performed = await work({ tx, recorded, impact, announce });
+    const perform = <Result>(work: Work<Result>) => runner.evaluator.decide(tenantId, work);
+    let storing: Promise<StoredEntries> | undefined;
+    let storedCount: number | undefined;
+    const storeEntries = () => {
+      storedCount = recorded.length;
+      storing = storeEarlyEntries(tx, origin, recorded, perform);
+      // Awaited below.
+      storing.catch(() => undefined);
+    };
+    const performed = await work({ tx, recorded, impact, announce, storeEntries }).catch(async (error: unknown) => {
+      // Nothing may be sent after the transaction has ended.
+      await storing?.catch(() => undefined);
+      throw error;
+    });
     // Only a reply that is stored must be serialized before the commit.
     const outcome =
       idempotency?.storesReply === true && hasLargeBody(performed)
-        ? await runner.evaluator.decide(tenantId, withSerializedBody(performed))
+        ? await perform(withSerializedBody(performed))
         : performed;
     const [first] = recorded;
     if (first === undefined) return outcome;
     entryCount = recorded.length;
+    if (storedCount !== undefined && storedCount !== entryCount) {
+      await storing;
+      throw new Error(`${origin.operation} recorded changes after it had stored its entries`);
+    }
     const changes = recorded.map(({ change }) => change);
     const concerned = concernsAccess(changes);
     const evaluate = async (): Promise<EvaluatedImpact | undefined> => {
@@ -247,12 +267,12 @@ async function runRecorded(
       requireSameRecords(announced.created, changes);
       return (await announced.evaluation)?.(origin.reason);
     };
-    if (recorded.length <= fewEntries) {
+    if (storing === undefined && recorded.length <= fewEntries) {
       effect = await evaluate();
       entries = await storeEarlyEntries(tx, origin, recorded, finishWork);
     } else {
-      const perform = <Result>(work: Work<Result>) => runner.evaluator.decide(tenantId, work);
-      [effect, entries] = await allSettled([evaluate(), storeEarlyEntries(tx, origin, recorded, perform)]);
+      storing ??= storeEarlyEntries(tx, origin, recorded, perform);
+      [effect, entries] = await allSettled([evaluate(), storing]);
     }
     return concerned ? { ...outcome, event: first.id } : outcome;
   };

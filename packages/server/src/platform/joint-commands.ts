@@ -182,6 +182,8 @@ async function startInTurn(tx: TenantTx, commands: readonly CreatingCommand[]): 
         recorded.push({ id: newId(), origin: scope.origin, change });
       },
       announce: (created) => announce?.(created),
+      // Only for commands that run alone.
+      storeEntries: () => undefined,
       atEnd: () => {
         throw new Error("a command that only creates records has no checks at its end");
       },

@@ -187,3 +187,11 @@ test("a failing work does not stop others", async () => {
   await rejection;
   expect(await other).toBe("b");
 });
+
+test("does not pause for the activity of a tenant that is alone", () => {
+  queue = new FairQueue(loop, { charge: () => undefined, isAlone: (tenantId) => tenantId === "a" });
+  loop.othersMs = 1;
+  void queue.run("a", work("a", 1_000));
+  loop.finish();
+  expect(loop.pauses.every((ms) => ms === 0)).toBe(true);
+});

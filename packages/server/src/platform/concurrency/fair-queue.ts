@@ -54,6 +54,16 @@ export const nodeEventLoop: EventLoop = {
   after: (ms, callback) => void setTimeout(callback, ms),
 };
 
+/** The use of the replica by tenants. */
+export interface TenantUsage {
+  /** Charges a tenant for work that took this time, in milliseconds. */
+  charge(tenantId: string, ms: number): void;
+  /** Whether no other tenant has sent requests recently. */
+  isAlone(tenantId: string): boolean;
+}
+
+const unmetered: TenantUsage = { charge: () => undefined, isAlone: () => false };
+
 /** The units that a piece of work may spend. */
 export interface WorkLimits {
   /**
@@ -89,13 +99,14 @@ interface Tenant {
 
 /**
  * Performs work of all tenants in slices. Tenants take turns, and so do the pieces of work of a tenant. Between two
- * slices, requests and heartbeats are served: they get at least twice the time of a slice, if they need it.
+ * slices, requests and heartbeats are served: they get at least twice the time of a slice, if they need it. While only
+ * one tenant sends requests, they wait for one slice at most.
  *
  * Small work is finished at once, without a turn of the event loop.
  */
 export class FairQueue {
   readonly #loop: EventLoop;
-  readonly #charge: (tenantId: string, ms: number) => void;
+  readonly #usage: TenantUsage;
   readonly #tenants = new Map<string, Tenant>();
   /** Tenants with work, in the order of their turns. */
   readonly #turns: Tenant[] = [];
@@ -106,10 +117,9 @@ export class FairQueue {
   /** The time that work used since the last round of the event loop. */
   #startedMs = 0;
 
-  /** @param charge called with the time of performed work, in milliseconds */
-  constructor(loop: EventLoop = nodeEventLoop, charge: (tenantId: string, ms: number) => void = () => undefined) {
+  constructor(loop: EventLoop = nodeEventLoop, usage: TenantUsage = unmetered) {
     this.#loop = loop;
-    this.#charge = charge;
+    this.#usage = usage;
   }
 
   /** The number of pieces of work that wait. */
@@ -201,8 +211,15 @@ export class FairQueue {
       this.#runSlice();
     };
     const areOthersActive = this.#loop.nowMs() - this.#othersActiveAt < recentMs;
-    if (areOthersActive && sliceLengthMs > 0) this.#loop.after(Math.max(1, sliceLengthMs * restShare), next);
+    if (sliceLengthMs > 0 && areOthersActive && !this.#isNextAlone())
+      this.#loop.after(Math.max(1, sliceLengthMs * restShare), next);
     else this.#loop.afterEvents(next);
+  }
+
+  /** Whether no other tenant sends requests. The activity is then that of the work itself, such as its statements. */
+  #isNextAlone(): boolean {
+    const [next] = this.#turns;
+    return next === undefined || this.#usage.isAlone(next.id);
   }
 
   #runSlice(): void {
@@ -259,7 +276,7 @@ export class FairQueue {
       job.fail(error);
       return true;
     } finally {
-      this.#charge(job.tenantId, units * unitMs);
+      this.#usage.charge(job.tenantId, units * unitMs);
     }
   }
 }

@@ -109,3 +109,90 @@ test("a debt decreases over time, and idle tenants are forgotten", async () => {
   void pace.turn("neighbour");
   expect(await pauseOf("attacker")).toBe(0);
 });
+
+/** Long requests that a test starts and ends. */
+class LongRequests {
+  readonly started: string[] = [];
+  readonly #ends = new Map<string, () => void>();
+
+  send(tenantId: string, name: string): Promise<void> {
+    return pace.longTurn(tenantId, () => {
+      this.started.push(name);
+      return new Promise((resolve) => this.#ends.set(name, resolve));
+    });
+  }
+
+  async end(name: string): Promise<void> {
+    this.#ends.get(name)?.();
+    await settled();
+  }
+}
+
+/** Waits until all promises that are resolved have called back. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+test("long requests of a tenant run one at a time while others are active", async () => {
+  const requests = new LongRequests();
+  attack(0);
+  const answers = ["first", "second", "third"].map((name) => requests.send("attacker", name));
+  void requests.send("neighbour", "neighbour's");
+  await settled();
+  expect(requests.started).toEqual(["first", "neighbour's"]);
+  await requests.end("first");
+  expect(requests.started).toEqual(["first", "neighbour's", "second"]);
+  await requests.end("second");
+  await requests.end("third");
+  await Promise.all(answers);
+});
+
+test("a long request pauses for the time that the previous one was charged", async () => {
+  const requests = new LongRequests();
+  attack(0);
+  void requests.send("attacker", "first");
+  void requests.send("attacker", "second");
+  await settled();
+  pace.charge("attacker", 100);
+  await requests.end("first");
+  expect(requests.started).toEqual(["first"]);
+  loop.pass(200);
+  await settled();
+  expect(requests.started).toEqual(["first", "second"]);
+});
+
+test("long requests of a tenant that is alone run side by side", async () => {
+  const requests = new LongRequests();
+  loop.pass(200);
+  for (const name of ["first", "second"]) void requests.send("attacker", name);
+  await settled();
+  expect(requests.started).toEqual(["first", "second"]);
+});
+
+test("a tenant is active while its long requests run", async () => {
+  const requests = new LongRequests();
+  void requests.send("neighbour", "neighbour's");
+  loop.pass(200);
+  for (const name of ["first", "second"]) void requests.send("attacker", name);
+  await settled();
+  expect(requests.started).toEqual(["neighbour's", "first"]);
+});
+
+test("a long request that fails ends its turn", async () => {
+  const requests = new LongRequests();
+  attack(0);
+  await expect(pace.longTurn("attacker", () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+  void requests.send("attacker", "next");
+  await settled();
+  expect(requests.started).toEqual(["next"]);
+});
+
+test("a tenant with too many waiting long requests is refused", async () => {
+  const requests = new LongRequests();
+  attack(0);
+  for (let count = 0; count < 21; count += 1) void requests.send("attacker", `${count}`);
+  await expect(requests.send("attacker", "another")).rejects.toThrow("20 requests of this tenant");
+  void requests.send("neighbour", "neighbour's");
+  await settled();
+  expect(requests.started).toEqual(["0", "neighbour's"]);
+});

@@ -1,3 +1,4 @@
+import { AppError } from "../app-error.ts";
 import type { EventLoop } from "./fair-queue.ts";
 
 /** The charged time that a tenant may use per elapsed time without a pause. Two connections in use count twice. */
@@ -21,6 +22,9 @@ const busyShare = 0.7;
 /** Only a tenant whose usage exceeds the mean by this factor pauses: equal tenants differ by chance. */
 const tolerance = 1.4;
 
+/** The number of long requests of a tenant that can wait. */
+const mostWaiting = 20;
+
 /** The time between two surveys of all tenants, in milliseconds. */
 const surveyMs = 20;
 
@@ -40,6 +44,10 @@ interface Account {
   seenAt: number;
   /** Whether the last survey counted the tenant as active. */
   isActive: boolean;
+  /** The number of long requests that have their turn. */
+  longRequests: number;
+  /** Starts the long requests that wait, in order. */
+  readonly waiting: (() => void)[];
 }
 
 /**
@@ -47,6 +55,9 @@ interface Account {
  * connections and evaluate access. A charge adds to the tenant's debt, which decreases by `allowedShare` of the elapsed
  * time. While the event loop is busy and other tenants are active, a tenant that uses more than the mean slows down:
  * its new requests pause until it has no debt.
+ *
+ * Requests that can take seconds are charged too late for that. While other tenants are active, such requests of a
+ * tenant therefore run one at a time.
  *
  * Cached answers cost nothing, so they never slow down the tenant.
  */
@@ -71,19 +82,21 @@ export class TenantPace {
     account.meanMs += (ms - account.meanMs) * weight;
   }
 
+  /** Whether no other tenant has sent requests recently. */
+  isAlone(tenantId: string): boolean {
+    this.#surveyIfDue(this.#loop.nowMs());
+    const account = this.#accounts.get(tenantId);
+    return this.#activeTenants === Number(account?.isActive === true);
+  }
+
   /**
    * Records a request. Call this method once for each request, before its work.
    *
    * @returns a promise to await before the work; undefined if the request need not pause
    */
   turn(tenantId: string): Promise<void> | undefined {
-    const now = this.#loop.nowMs();
-    const account = this.#account(tenantId, now);
-    account.seenAt = now;
-    if (now - this.#surveyedAt >= surveyMs) this.#survey(now);
-    if (account.debtMs < leastDebtMs || account.usedMs <= this.#mostUsedMs) return undefined;
-    const isAlone = this.#activeTenants - Number(account.isActive) === 0;
-    if (isAlone) return undefined;
+    const account = this.#seen(tenantId);
+    if (account.debtMs < leastDebtMs || account.usedMs <= this.#mostUsedMs || this.isAlone(tenantId)) return undefined;
     const pauseMs = account.debtMs / allowedShare;
     // The next request also waits for the expected work of this request.
     const expectedMs = Math.min(account.meanMs, mostDebtMs - account.debtMs);
@@ -96,19 +109,60 @@ export class TenantPace {
     });
   }
 
+  /**
+   * Performs a request that can take seconds, in its turn.
+   *
+   * @throws AppError rate_limited
+   * @throws the error of the request
+   */
+  async longTurn<Result>(tenantId: string, perform: () => Promise<Result>): Promise<Result> {
+    const account = this.#seen(tenantId);
+    if (account.longRequests > 0 && !this.isAlone(tenantId)) {
+      if (account.waiting.length >= mostWaiting) throw tooManyWait();
+      await new Promise<void>((resolve) => account.waiting.push(resolve));
+    } else account.longRequests += 1;
+    try {
+      await this.turn(tenantId);
+      return await perform();
+    } finally {
+      const next = account.waiting.shift();
+      if (next === undefined) account.longRequests -= 1;
+      else next();
+    }
+  }
+
+  /** The account of a tenant that sent a request. */
+  #seen(tenantId: string): Account {
+    const now = this.#loop.nowMs();
+    const account = this.#account(tenantId, now);
+    account.seenAt = now;
+    this.#surveyIfDue(now);
+    return account;
+  }
+
   /** The account with its debt and usage at this time. */
   #account(tenantId: string, now: number): Account {
     let account = this.#accounts.get(tenantId);
     if (account === undefined) {
-      account = { debtMs: 0, usedMs: 0, meanMs: 0, updatedAt: now, seenAt: Number.NEGATIVE_INFINITY, isActive: false };
+      account = {
+        debtMs: 0,
+        usedMs: 0,
+        meanMs: 0,
+        updatedAt: now,
+        seenAt: Number.NEGATIVE_INFINITY,
+        isActive: false,
+        longRequests: 0,
+        waiting: [],
+      };
       this.#accounts.set(tenantId, account);
     } else update(account, now);
     return account;
   }
 
   /** Compares all tenants, and drops those that are not active. */
-  #survey(now: number): void {
+  #surveyIfDue(now: number): void {
     const elapsedMs = now - this.#surveyedAt;
+    if (elapsedMs < surveyMs) return;
     const active = this.#loop.activeMs();
     const isBusy = active - this.#activeBefore >= busyShare * elapsedMs;
     this.#activeBefore = active;
@@ -117,7 +171,7 @@ export class TenantPace {
     let [users, usedMs] = [0, 0];
     for (const [tenantId, account] of this.#accounts) {
       update(account, now);
-      account.isActive = now - account.seenAt <= activeMs;
+      account.isActive = account.longRequests > 0 || now - account.seenAt <= activeMs;
       if (account.isActive) this.#activeTenants += 1;
       if (!account.isActive && account.usedMs < 1) {
         this.#accounts.delete(tenantId);
@@ -128,6 +182,13 @@ export class TenantPace {
     }
     this.#mostUsedMs = isBusy ? (tolerance * usedMs) / users : Number.POSITIVE_INFINITY;
   }
+}
+
+function tooManyWait(): AppError {
+  return new AppError("rate_limited", {
+    detail: `${mostWaiting} requests of this tenant that read or write the whole tenant already wait. Send them one at a time.`,
+    retryAfterSeconds: 2,
+  });
 }
 
 function update(account: Account, now: number): void {

@@ -1,6 +1,6 @@
 import type { Work } from "@gatehouse/policy/work";
 import type { Clock } from "../clock.ts";
-import { FairQueue, nodeEventLoop, type Outcome } from "../concurrency/fair-queue.ts";
+import { FairQueue, nodeEventLoop, type Outcome, type TenantUsage } from "../concurrency/fair-queue.ts";
 import { EvaluationBudgets, type EvaluationLimits, evaluationLimits } from "./evaluation-budgets.ts";
 
 /** Evaluates access for all tenants, in one fair queue. */
@@ -10,14 +10,9 @@ export class Evaluator {
   /** The effect of a command that costs more is computed after the commit. */
   readonly unitsBeforeCommit: number;
 
-  /** @param charge called with the time of evaluations, in milliseconds */
-  constructor(
-    clock: Clock,
-    limits: EvaluationLimits = evaluationLimits,
-    charge: (tenantId: string, ms: number) => void = () => undefined,
-  ) {
+  constructor(clock: Clock, limits: EvaluationLimits = evaluationLimits, usage?: TenantUsage) {
     this.unitsBeforeCommit = limits.unitsBeforeCommit;
-    this.#queue = new FairQueue(nodeEventLoop, charge);
+    this.#queue = new FairQueue(nodeEventLoop, usage);
     this.#budgets = new EvaluationBudgets(clock, limits);
   }
 

@@ -19,6 +19,11 @@ export interface CommandTx extends TenantTx {
    */
   announce(created: readonly CreatedRecord[]): void;
   /**
+   * Starts to store the audit entries of all recorded changes, while the command sends further statements. Only for a
+   * command that runs alone in its tenant, and that has recorded all of its changes: the entries lock the generation.
+   */
+  storeEntries(): void;
+  /**
    * Runs a check after all changes of the transaction, before the commit. In a change set, these include the changes
    * after this command's.
    *

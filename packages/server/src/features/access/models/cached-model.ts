@@ -3,7 +3,7 @@ import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
 import { compiling, compilingAround, compilingTable, type Model, updating } from "@gatehouse/policy/model/model";
 import { Table } from "@gatehouse/policy/model/table";
-import { entryCost, finish, recordCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
+import { entriesAtOnce, entryCost, finish, recordCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
 import { changesSince, reloadAbove } from "../../../platform/projection/changed-records.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import type { HistoryRow } from "../history/history.queries.ts";
@@ -208,15 +208,17 @@ function* renaming(
   after: Model,
 ): Work<Table<string>> {
   const changes = new Map<string, string | undefined>();
-  for (const id of ids) {
-    const name = nameOf(id, before);
-    if (name !== undefined) changes.set(name, undefined);
+  let unpaid = 0;
+  for (const model of [before, after]) {
+    for (const id of ids) {
+      const name = nameOf(id, model);
+      if (name !== undefined) changes.set(name, model === after ? id : undefined);
+      unpaid += 1;
+      if (unpaid < entriesAtOnce) continue;
+      yield unpaid * entryCost;
+      unpaid = 0;
+    }
   }
-  for (const id of ids) {
-    const name = nameOf(id, after);
-    if (name !== undefined) changes.set(name, id);
-  }
-  yield ids.length * 2 * entryCost;
   return changes.size === 0 ? table : yield* table.changing(changes);
 }
 

@@ -85,6 +85,9 @@ const writeCost = 1_000;
  */
 export async function writeChanges(tx: CommandTx, toWrite: ChangesToWrite): Promise<void> {
   const writer = new ChangeWriter(tx, toWrite, await toWrite.perform(assignIds(toWrite)));
+  await toWrite.perform(writer.recording());
+  // PostgreSQL writes records while the entries are serialized.
+  if (!writer.recordsMore) tx.storeEntries();
   await writer.deletePolicies();
   await writer.writeGroups();
   await writer.writeUsers();
@@ -96,7 +99,6 @@ export async function writeChanges(tx: CommandTx, toWrite: ChangesToWrite): Prom
   await writer.deleteOthers();
   await writer.writeProviders();
   await writer.writeTenantSettings();
-  await toWrite.perform(writer.recording());
 }
 
 type Written<K extends ConfiguredKind> = Exclude<RecordChange<K>, { action: "delete" }>;
@@ -269,6 +271,11 @@ class ChangeWriter {
     if (gateways.length > 0) await deleteGateways(tx, authorize(permissions, "gateways:write"), gateways);
     if (protocols.length > 0) await deleteProtocols(tx, authorize(permissions, "protocols:write"), protocols);
     if (rules.length > 0) await deleteAdmissionRules(tx, authorize(permissions, "admission-rules:write"), rules);
+  }
+
+  /** Whether writing records further changes: deletions change records that the document does not contain. */
+  get recordsMore(): boolean {
+    return allChanges(this.#toWrite.plan.changes).some(({ action }) => action === "delete");
   }
 
   /** Providers that become enabled come first: one of them may be the owner's only way in afterwards. */
