@@ -194,12 +194,12 @@ async function runRecorded(
   const impact = changesAccess ? await runner.ledger.open(tenantId) : undefined;
   let entries: StoredEntries | undefined;
   let entryCount = 0;
-  let effect: EvaluatedImpact | undefined;
+  let evaluated: EvaluatedImpact | undefined;
 
   const perform = async (transaction: Transaction): Promise<Outcome & Replayed> => {
     entries = undefined;
     entryCount = 0;
-    effect = undefined;
+    evaluated = undefined;
     if (alone) {
       // The time limit of a batch starts when it holds the lock.
       await holdTenant(transaction, tenantId, true);
@@ -229,7 +229,10 @@ async function runRecorded(
       evaluation.catch(() => undefined);
       announced = { created, evaluation };
     };
-    const performed = await work({ tx, recorded, impact, announce });
+    const performed = await work({ tx, recorded, impact, announce }).catch(async (error: unknown) => {
+      await announced?.evaluation.catch(() => undefined);
+      throw error;
+    });
     // Only a reply that is stored must be serialized before the commit.
     const outcome =
       idempotency?.storesReply === true && hasLargeBody(performed)
@@ -240,19 +243,20 @@ async function runRecorded(
     entryCount = recorded.length;
     const changes = recorded.map(({ change }) => change);
     const concerned = concernsAccess(changes);
-    const evaluate = async (): Promise<EvaluatedImpact | undefined> => {
+    const evaluateChanges = async (): Promise<EvaluatedImpact | undefined> => {
       if (!concerned) return undefined;
       if (impact === undefined) throw new Error(`${origin.operation} changes access without declaring changesAccess`);
       if (announced === undefined) return impact.evaluate(tx, changes, origin.reason);
+      const evaluate = await announced.evaluation;
       requireSameRecords(announced.created, changes);
-      return (await announced.evaluation)?.(origin.reason);
+      return evaluate?.(origin.reason);
     };
     if (recorded.length <= fewEntries) {
-      effect = await evaluate();
+      evaluated = await evaluateChanges();
       entries = await storeEarlyEntries(tx, origin, recorded, finishWork);
     } else {
       const perform = <Result>(work: Work<Result>) => runner.evaluator.decide(tenantId, work);
-      [effect, entries] = await allSettled([evaluate(), storeEarlyEntries(tx, origin, recorded, perform)]);
+      [evaluated, entries] = await allSettled([evaluateChanges(), storeEarlyEntries(tx, origin, recorded, perform)]);
     }
     return concerned ? { ...outcome, event: first.id } : outcome;
   };
@@ -262,16 +266,15 @@ async function runRecorded(
     return Promise.all([
       // First, because it throws for a reply that is too large: then nothing else may have been sent.
       idempotency === undefined ? undefined : storeReply(transaction, runner.secrets.replies, idempotency, outcome),
-      effect?.write({ tenantId, query: transaction.query }),
       entries === undefined
         ? undefined
-        : appendToRecord(transaction, tenantId, origin, entries, storesLateEffect || effect !== undefined),
+        : appendToRecord(transaction, tenantId, origin, entries, evaluated?.effect ?? { storesLateEffect }),
     ]);
   };
 
   const outcome = await runner.database.transaction(scope, perform, finish);
   if (outcome.replayed !== true) {
-    effect?.committed();
+    evaluated?.committed();
     runner.committed(entryCount);
   }
   return outcome;
