@@ -111,7 +111,9 @@ const appending = (details: string) => `WITH ${details}, bumped AS (
    INSERT INTO outbox (tenant_id, generation, created_at, changes)
    SELECT $1, generation, $2, $11::jsonb FROM bumped`;
 
-/** For a command without an effect. A late effect that it completes is stored before, under the generation's lock. */
+/**
+ * Appends a command without an effect. A late effect that it completes is stored before, under the generation's lock.
+ */
 const appendRecord = statement<never, [...Appended, storesLateEffect: boolean]>(
   "audit.append",
   appending(`details AS (

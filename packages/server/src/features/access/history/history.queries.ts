@@ -114,9 +114,9 @@ export interface StoredEffect {
   readonly early: boolean | null;
 }
 
-/** What commands stored after a generation. */
+/** The history after a generation. */
 export interface LaterHistory {
-  /** In the order of generations. */
+  /** The versions, in the order of generations. */
   readonly versions: readonly HistoryRow[];
   /** The number of generations that have a stored effect. */
   readonly effects: number;
