@@ -16,7 +16,7 @@ export interface BenchTenant {
   readonly id: string;
   readonly key: string;
   /** @throws if the response does not have the expected status */
-  call(method: "GET" | "PATCH" | "POST", path: string, body?: string): Promise<string>;
+  call(method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT", path: string, body?: string): Promise<string>;
 }
 
 export async function makeBenchTenant({ url, operatorKey }: ServerAnnouncement, name: string): Promise<BenchTenant> {

@@ -1,20 +1,21 @@
 /**
  * A tenant with a million users, and a tenant with a thousand enforced access tests.
  *
- *     npm run bench:large-tenant [-- --quick] [--only=model,tests] [--profile=FOLDER]
+ *     npm run bench:large-tenant [-- --quick] [--only=model,writes,tests] [--profile=FOLDER]
  *
  * `model` measures the time of the first decision after a start, for which the server loads the tenant's model from the
- * database or from a snapshot, and the server's memory. `tests` measures writes that must pass all enforced access
- * tests, and with `--profile` the server writes a CPU profile of each write. The facts of a million users need about
- * 4 GiB in this process.
+ * database or from a snapshot, and the server's memory. `writes` measures single writes. `tests` measures writes that
+ * must pass all enforced access tests, and with `--profile` the server writes a CPU profile of each write. The facts of
+ * a million users need about 4 GiB in this process.
  */
+import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
-import { startChild } from "./child-server.ts";
+import { processorSecondsOfGroup, startChild } from "./child-server.ts";
 import { addPolicies, makeDirectory, makeQuestions, sizes } from "./decisions-tenant.ts";
 import { startMeasuredPostgres } from "./measured-postgres.ts";
 import { seedFacts } from "./seed-facts.ts";
@@ -23,7 +24,7 @@ import { reportTarget } from "./targets.ts";
 const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
-    only: { type: "string", default: "model,tests" },
+    only: { type: "string", default: "model,writes,tests" },
     profile: { type: "string" },
   },
 });
@@ -32,6 +33,7 @@ const parts = options.only.split(",");
 const large = { ...sizes, users: 1_000_000, devices: 1_500_000, resources: 100_000 };
 const tests = quick ? 100 : 1_000;
 const changesAfterSnapshot = 200;
+const writesOfKind = 50;
 const targets = { loadSeconds: 15, snapshotSeconds: 5, mebibytes: 1_500, groupSeconds: 1, everyoneSeconds: 10 };
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -41,6 +43,7 @@ const snapshotFolder = await mkdtemp(path.join(tmpdir(), "gatehouse-bench-snapsh
 process.env.BENCH_MODEL_SNAPSHOTS = snapshotFolder;
 try {
   if (parts.includes("model")) await measureModel();
+  if (parts.includes("writes")) await measureWrites();
   if (parts.includes("tests")) await measureTests();
 } finally {
   await postgres.stop();
@@ -98,6 +101,54 @@ async function measureModel(): Promise<void> {
       target: `≤ ${targets.snapshotSeconds} s`,
       isReached: seconds <= targets.snapshotSeconds,
     });
+  });
+}
+
+/** Single writes, one after the other, and the processor time of each. */
+async function measureWrites(): Promise<void> {
+  const facts = addPolicies(makeDirectory(quick ? sizes : large), 10_000, 0.2);
+  const [question] = makeQuestions(facts, 1);
+  await withServer(async (announcement, _memory, processorSeconds) => {
+    const { id, key } = await makeBenchTenant(announcement, "Writes");
+    await seedFacts(postgres.connection, id, facts);
+    const send = callOf(announcement, key);
+    const call = async (method: Parameters<BenchTenant["call"]>[0], path: string, body?: object) =>
+      JSON.parse((await send(method, path, body && JSON.stringify(body))) || "{}") as { readonly id: string }; // per contract
+    await call("POST", "/access/v1/evaluation", evaluationOf(question));
+    const userAt = (index: number) => `/tenants/users/${facts.users[index]?.id}`;
+    const newDevice = (index: number) => {
+      const publicKey = generateKeyPairSync("x25519").publicKey.export({ format: "jwk" }).x ?? "";
+      return {
+        name: `Device ${index}`,
+        userId: facts.users[index]?.id,
+        hardwareId: `Hardware ${index}`,
+        publicKey: Buffer.from(publicKey, "base64url").toString("base64"),
+      };
+    };
+    const groups: string[] = [];
+    const writes: readonly (readonly [name: string, perform: (index: number) => Promise<unknown>])[] = [
+      ["a group", async (index) => groups.push((await call("POST", "/tenants/groups", { name: `New ${index}` })).id)],
+      ["a user", (index) => call("POST", "/tenants/users", { email: `new-${index}@example.com` })],
+      ["a user's name", (index) => call("PUT", userAt(index), { firstName: `New ${index}` })],
+      ["a member of a group", (index) => call("POST", `${userAt(index)}/groups`, { groupId: facts.groups[0]?.id })],
+      ["a device", (index) => call("POST", "/tenants/devices", newDevice(index))],
+      [
+        "a protocol",
+        (index) =>
+          call("POST", "/tenants/protocols", { networkProtocols: [{ protocol: "TCP", port: 20_000 + index }] }),
+      ],
+      ["the deletion of a group", (index) => call("DELETE", `/tenants/groups/${groups[index]}`)],
+    ];
+    print(`${count(facts.users)} users, ${count(facts.devices)} devices; ${writesOfKind} of each write`);
+    print("| write | ms | server CPU (ms) | PostgreSQL CPU (ms) |");
+    print("|---|---|---|---|");
+    for (const [name, perform] of writes) {
+      const usage = () => [performance.now() / 1_000, processorSeconds(), processorSecondsOfGroup(postgres.pid)];
+      const before = usage();
+      for (let index = 0; index < writesOfKind; index += 1) await perform(index);
+      const used = usage().map((after, figure) => ((after ?? Number.NaN) - (before[figure] ?? Number.NaN)) * 1_000);
+      print(`| ${[name, ...used.map((each) => (each / writesOfKind).toFixed(1))].join(" | ")} |`);
+    }
   });
 }
 

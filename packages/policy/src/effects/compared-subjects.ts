@@ -1,7 +1,7 @@
 import type { CompiledDevice } from "../model/compiled-device.ts";
 import type { CompiledUser } from "../model/compiled-user.ts";
 import type { DeviceFacts, UserFacts } from "../model/facts.ts";
-import { devicesOfUsers, type Index } from "../model/members.ts";
+import { type Index, indexingDevices } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 import { entriesAtOnce, entryCost, type Work } from "../work.ts";
@@ -51,9 +51,9 @@ export class ComparedSubjects {
    */
   static *finding(before: Model, after: Model, users: Scope): Work<ComparedSubjects> {
     const userIds = users.all ? yield* allUserIds(before, after) : yield* sortingIds(users.ids);
-    const ids = users.all ? undefined : users.ids;
-    const devices = yield* devicesOfUsers(after.devices, ids);
-    const former = before.devices === after.devices ? devices : yield* devicesOfUsers(before.devices, ids);
+    if (userIds.length === 0) return new ComparedSubjects(before, after, userIds, [noDevices, noDevices], undefined);
+    const devices = yield* indexingDevices(after.devices);
+    const former = before.devices === after.devices ? devices : yield* indexingDevices(before.devices);
     const areSame = users.all && before.users === after.users && before.devices === after.devices;
     const inOrder = areSame ? yield* findingInOrder(after, userIds, devices) : undefined;
     return new ComparedSubjects(before, after, userIds, [former, devices], inOrder);
@@ -155,6 +155,8 @@ export class ComparedSubjects {
 }
 
 type Devices = readonly CompiledDevice[];
+
+const noDevices: Index<CompiledDevice> = { get: () => [], idsOf: () => [] };
 
 /** A user, with or without a device. The subject is created on demand: most comparisons count without names. */
 class UserSubject implements NamedSubject {

@@ -23,25 +23,12 @@ export function indexingUsers(users: Table<CompiledUser>): Work<Index<CompiledUs
 
 /** The devices of each user, by user id. */
 export function devicesByUser(devices: Table<CompiledDevice>): Index<CompiledDevice> {
-  return finish(indexing(devices, deviceLinks));
+  return finish(indexingDevices(devices));
 }
 
-/** The number of users from which an index is cheaper than a scan over all devices. */
-const fewUsers = 50;
-
-/**
- * The devices of some users, by user id, as work that can be suspended between some devices.
- *
- * @param userIds undefined for all users
- */
-export function* devicesOfUsers(
-  devices: Table<CompiledDevice>,
-  userIds: ReadonlySet<string> | undefined,
-): Work<Index<CompiledDevice>> {
-  const isScanned = userIds !== undefined && userIds.size < fewUsers && !deviceLinks.indexes.has(devices.base);
-  if (!isScanned) return yield* indexing(devices, deviceLinks);
-  const items = userIds.size === 0 ? new Map() : yield* collecting(devices.base, deviceLinks, userIds);
-  return yield* withChanges(items, devices, deviceLinks);
+/** Indexes like `devicesByUser`, as work that can be suspended between some devices. */
+export function indexingDevices(devices: Table<CompiledDevice>): Work<Index<CompiledDevice>> {
+  return indexing(devices, deviceLinks);
 }
 
 /** The links of values of one kind, and the indexes by these links. */
@@ -83,14 +70,12 @@ function* indexing<Value>(table: Table<Value>, links: Links<Value>): Work<Index<
   return index;
 }
 
-/** @param only the ids by which values are collected; by default all */
-function* collecting<Value>(base: Records<Value>, links: Links<Value>, only?: ReadonlySet<string>): Work<Items<Value>> {
+function* collecting<Value>(base: Records<Value>, links: Links<Value>): Work<Items<Value>> {
   const items = new Map<string, (Value | string)[]>();
   const entries = base.links?.() ?? linksOf(base, links);
   let unpaid = 0;
   for (const [item, linked] of entries) {
     for (const id of linked) {
-      if (only?.has(id) === false) continue;
       const list = items.get(id);
       if (list === undefined) items.set(id, [item]);
       else list.push(item);

@@ -197,12 +197,12 @@ async function runRecorded(
   const impact = changesAccess ? await runner.ledger.open(tenantId) : undefined;
   let entries: StoredEntries | undefined;
   let entryCount = 0;
-  let effect: EvaluatedImpact | undefined;
+  let evaluated: EvaluatedImpact | undefined;
 
   const perform = async (transaction: Transaction): Promise<Outcome & Replayed> => {
     entries = undefined;
     entryCount = 0;
-    effect = undefined;
+    evaluated = undefined;
     if (alone) {
       // The time limit of a batch starts when it holds the lock.
       await holdTenant(transaction, tenantId, true);
@@ -243,7 +243,7 @@ async function runRecorded(
     };
     const performed = await work({ tx, recorded, impact, announce, storeEntries }).catch(async (error: unknown) => {
       // Nothing may be sent after the transaction has ended.
-      await storing?.catch(() => undefined);
+      await Promise.allSettled([storing, announced?.evaluation]);
       throw error;
     });
     // Only a reply that is stored must be serialized before the commit.
@@ -260,19 +260,20 @@ async function runRecorded(
     }
     const changes = recorded.map(({ change }) => change);
     const concerned = concernsAccess(changes);
-    const evaluate = async (): Promise<EvaluatedImpact | undefined> => {
+    const evaluateChanges = async (): Promise<EvaluatedImpact | undefined> => {
       if (!concerned) return undefined;
       if (impact === undefined) throw new Error(`${origin.operation} changes access without declaring changesAccess`);
       if (announced === undefined) return impact.evaluate(tx, changes, origin.reason);
+      const evaluate = await announced.evaluation;
       requireSameRecords(announced.created, changes);
-      return (await announced.evaluation)?.(origin.reason);
+      return evaluate?.(origin.reason);
     };
     if (storing === undefined && recorded.length <= fewEntries) {
-      effect = await evaluate();
+      evaluated = await evaluateChanges();
       entries = await storeEarlyEntries(tx, origin, recorded, finishWork);
     } else {
       storing ??= storeEarlyEntries(tx, origin, recorded, perform);
-      [effect, entries] = await allSettled([evaluate(), storing]);
+      [evaluated, entries] = await allSettled([evaluateChanges(), storing]);
     }
     return concerned ? { ...outcome, event: first.id } : outcome;
   };
@@ -282,16 +283,15 @@ async function runRecorded(
     return Promise.all([
       // First, because it throws for a reply that is too large: then nothing else may have been sent.
       idempotency === undefined ? undefined : storeReply(transaction, runner.secrets.replies, idempotency, outcome),
-      effect?.write({ tenantId, query: transaction.query }),
       entries === undefined
         ? undefined
-        : appendToRecord(transaction, tenantId, origin, entries, storesLateEffect || effect !== undefined),
+        : appendToRecord(transaction, tenantId, origin, entries, evaluated?.effect ?? { storesLateEffect }),
     ]);
   };
 
   const outcome = await runner.database.transaction(scope, perform, finish);
   if (outcome.replayed !== true) {
-    effect?.committed();
+    evaluated?.committed();
     runner.committed(entryCount);
   }
   return outcome;

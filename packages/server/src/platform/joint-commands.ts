@@ -25,8 +25,8 @@ import type { CommandTx, CreatedRecord, TenantTx } from "./tenancy/tenant-tx.ts"
  */
 export const jointLimits: JointRunLimits = { items: 16, size: 400, waitMs: 1_000 };
 
-/** Up to this number, entries are serialized at once. */
-const fewEntries = 8;
+/** Up to this number, entries are serialized at once, and the statements that store them are sent in one write. */
+const fewEntries = 16;
 
 /**
  * Runs a command that creates records and changes no others, like `runCommand`. Commands of one tenant and operation
@@ -75,10 +75,10 @@ async function runTogether(
   commands: readonly CreatingCommand[],
 ): Promise<readonly Outcome[]> {
   const impact = await runner.ledger.open(tenantId);
-  let effects: EvaluatedImpact[] = [];
+  let impacts: EvaluatedImpact[] = [];
   let entryCount = 0;
 
-  const perform = async (transaction: Transaction): Promise<Sealing> => {
+  const perform = async (transaction: Transaction): Promise<Performed> => {
     const tx = { tenantId, query: transaction.query };
     const held = holdTenant(transaction, tenantId, false);
     held.catch(() => undefined); // Awaited below, unless a command fails first.
@@ -91,42 +91,33 @@ async function runTogether(
     const settled = await Promise.allSettled([held, beginning, ...started.map(({ outcome }) => outcome)]);
     for (const result of settled) if (result.status === "rejected") throw result.reason;
     const evaluations = await beginning;
-    effects = [];
+    impacts = [];
     for (const [index, { created, recorded, scope }] of started.entries()) {
       requireSameRecords(
         created,
         recorded.map(({ change }) => change),
       );
-      const effect = await evaluations[index]?.(scope.origin.reason);
-      if (effect !== undefined) effects.push(effect);
+      const evaluated = await evaluations[index]?.(scope.origin.reason);
+      if (evaluated !== undefined) impacts.push(evaluated);
     }
     entryCount = started.reduce((sum, { recorded }) => sum + recorded.length, 0);
     const serialize = <Result>(work: Work<Result>): Result | Promise<Result> =>
       entryCount <= fewEntries ? finishWork(work) : runner.evaluator.decide(tenantId, work);
-    const earlier: Promise<unknown>[] = [];
-    let last: Part | undefined;
+    const sealing = new Sealing(transaction, tenantId);
     for (const [index, { scope, recorded }] of started.entries()) {
-      // The statements of a command follow those of the previous one.
-      if (last !== undefined) {
-        const sealed = seal(transaction, tenantId, last);
-        // Awaited at the end, with the commit.
-        sealed.catch(() => undefined);
-        earlier.push(sealed);
-      }
-      const entries = await storeEarlyEntries(tx, scope.origin, recorded, serialize);
-      last = { scope, entries, effect: effects[index] };
+      const entries = await storeEarlyEntries(tx, scope.origin, recorded, serialize, () => sealing.send());
+      sealing.add({ scope, entries, impact: impacts[index] });
     }
     const outcomes = await Promise.all(
       started.map(async ({ outcome, recorded }) => ({ ...(await outcome), event: recorded[0]?.id ?? "" })),
     );
-    return { outcomes, earlier, last };
+    return { outcomes, sealing };
   };
 
-  const finish = (transaction: Transaction, { earlier, last }: Sealing) =>
-    Promise.all([...earlier, last === undefined ? undefined : seal(transaction, tenantId, last)]);
+  const finish = (_transaction: Transaction, { sealing }: Performed) => sealing.send();
 
   const { outcomes } = await runner.database.transaction({ kind: "tenant", tenantId }, perform, finish);
-  for (const effect of effects) effect.committed();
+  for (const evaluated of impacts) evaluated.committed();
   runner.committed(entryCount);
   return outcomes;
 }
@@ -135,23 +126,43 @@ async function runTogether(
 interface Part {
   readonly scope: CommandScope;
   readonly entries: StoredEntries;
-  readonly effect: EvaluatedImpact | undefined;
+  readonly impact: EvaluatedImpact | undefined;
 }
 
-interface Sealing {
+interface Performed {
   readonly outcomes: readonly Outcome[];
-  /** The statements that seal all commands but the last. */
-  readonly earlier: readonly Promise<unknown>[];
-  /** Sealed in the same write as COMMIT. */
-  readonly last: Part | undefined;
+  readonly sealing: Sealing;
 }
 
-/** Sends the statements that store a command's effect, audit entries, seal and outbox entry. */
-function seal(transaction: Transaction, tenantId: string, { scope, entries, effect }: Part): Promise<unknown> {
-  return Promise.all([
-    effect?.write({ tenantId, query: transaction.query }),
-    appendToRecord(transaction, tenantId, scope.origin, entries, effect !== undefined),
-  ]);
+/** Sends the last statements of commands, each after those of the previous command, and together if possible. */
+class Sealing {
+  readonly #transaction: Transaction;
+  readonly #tenantId: string;
+  #waiting: Part[] = [];
+  readonly #sent: Promise<unknown>[] = [];
+
+  constructor(transaction: Transaction, tenantId: string) {
+    this.#transaction = transaction;
+    this.#tenantId = tenantId;
+  }
+
+  add(part: Part): void {
+    this.#waiting.push(part);
+  }
+
+  /** Sends everything that waits. Each statement stores a command's effect, audit entries, seal and outbox entry. */
+  async send(): Promise<void> {
+    const parts = this.#waiting;
+    this.#waiting = [];
+    for (const { scope, entries, impact } of parts) {
+      const details = impact?.effect ?? { storesLateEffect: false };
+      const sent = appendToRecord(this.#transaction, this.#tenantId, scope.origin, entries, details);
+      // Awaited below, also if the transaction fails before.
+      sent.catch(() => undefined);
+      this.#sent.push(sent);
+    }
+    await Promise.all(this.#sent);
+  }
 }
 
 interface StartedCommand {

@@ -5,6 +5,8 @@ import { unprepared } from "../platform/db/statement.ts";
 export interface PlanNode {
   readonly "Node Type": string;
   readonly "Actual Loops": number;
+  readonly "Actual Rows": number;
+  readonly "Relation Name"?: string;
   readonly "Index Name"?: string;
   readonly "Rows Removed by Join Filter"?: number;
   readonly "Rows Removed by Filter"?: number;

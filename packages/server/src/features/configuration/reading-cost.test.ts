@@ -1,6 +1,8 @@
 /** Reading a whole tenant must not take quadratic time, even if PostgreSQL underestimates its size. */
+import { finish } from "@gatehouse/policy/work";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { appendToRecord, storeEarlyEntries } from "../../platform/audit/audit.queries.ts";
 import type { Connection } from "../../platform/db/database.ts";
 import { migrate } from "../../platform/db/migrations.ts";
 import { newId } from "../../platform/ids.ts";
@@ -8,7 +10,6 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { explained, indexed, misled, type PlanNode } from "../../testing/query-plans.queries.ts";
 import { createDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
-import { storeEffect } from "../access/history/history.queries.ts";
 import { readTenantRows } from "./tenant-records.ts";
 
 const size = 60;
@@ -117,15 +118,26 @@ test("records are found by their keys, even if the statistics are older than the
     };
     await readTenantRows(tx);
     const counts = { users: 0, devices: 0, sites: 0, resources: 0, internet: false, pairs: 0 };
-    await storeEffect(tx, {
+    const origin = {
+      operation: "test",
+      at: new Date(),
+      requestId: "r",
+      actor: { type: "system", name: "Test" },
+    } as const;
+    const change = { type: "group", id: newId(), name: "Group", after: {} } as const;
+    const recorded = [{ id: newId(), origin, change }];
+    const entries = await storeEarlyEntries(tx, origin, recorded, finish);
+    await appendToRecord(tx, tenantId, origin, entries, {
       generation: 1_000,
       at: new Date(),
       summary: { gained: counts, lost: counts, groupCount: 0, groups: [], brokenTests: [] },
       versions: JSON.stringify([{ kind: "user", record: newId(), facts: {} }]),
+      hasEarlierVersions: false,
+      isLate: false,
     });
   });
   expect(used.get("policies.read_all")).toEqual(
     expect.arrayContaining(["policy_groups_pkey", "policy_resources_pkey"]),
   );
-  expect(used.get("access.insert_effect")).toContain("access_history_pkey");
+  expect(used.get("audit.append_with_effect")).toContain("access_history_pkey");
 });

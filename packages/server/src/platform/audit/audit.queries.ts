@@ -3,9 +3,11 @@ import type { Origin, RecordedChange } from "../change.ts";
 import type { Transaction } from "../db/database.ts";
 import { sendAhead } from "../db/send-ahead.ts";
 import { statement } from "../db/statement.ts";
+import type { AccessEffect } from "../tenancy/access-ledger.ts";
 import { lockGeneration } from "../tenancy/generation.queries.ts";
 import type { TenantTx } from "../tenancy/tenant-tx.ts";
 import { detailsDomain, entryHash, hashBytes } from "./chain.ts";
+import { effectHash, insertingEffect, insertingVersions, versionHash } from "./effect-rows.queries.ts";
 import { type Entry, newEntry } from "./entry.ts";
 
 /** The largest part of a record that one statement writes. The driver serializes each statement at once. */
@@ -63,38 +65,32 @@ const insertEntries = statement<
    WHERE latest.tenant_id = $1`,
 );
 
+type Appended = readonly [
+  tenantId: string,
+  at: Date,
+  actorType: string,
+  actorId: string | null,
+  actorName: string,
+  requestId: string,
+  sourceAddress: string | null,
+  entries: string,
+  earlier: number,
+  total: number,
+  changes: string,
+  atMs: number,
+  entryHashes: Buffer,
+];
+
 /**
- * Stores the last audit entries of a command, the seal of all of them, its outbox entry and the tenant's new generation
- * in one statement. It must be the last statement of its transaction: it locks the row of tenant_generations, which
- * orders the commands of a tenant. It hashes the same bytes as `sealHash` in chain.ts. The effects and facts of the
- * command must be stored before it, under the lock of that row.
+ * SQL that stores the last audit entries of a command, the seal of all of them, its outbox entry and the tenant's new
+ * generation in one statement. It must be the last statement of its transaction: it locks the row of
+ * tenant_generations, which orders the commands of a tenant. It hashes the same bytes as `sealHash` in chain.ts.
  *
  * The entries travel as JSON: PostgreSQL estimates the same number of rows for every list, so it soon keeps one plan.
+ *
+ * @param details SQL of queries, the last of which returns the hash of the command's effects and facts
  */
-const appendRecord = statement<
-  never,
-  [
-    tenantId: string,
-    at: Date,
-    actorType: string,
-    actorId: string | null,
-    actorName: string,
-    requestId: string,
-    sourceAddress: string | null,
-    entries: string,
-    earlier: number,
-    total: number,
-    changes: string,
-    atMs: number,
-    entryHashes: Buffer,
-    hasDetails: boolean,
-  ]
->(
-  "audit.append",
-  `WITH details AS (
-     SELECT access_record_hash($1, generation, generation + 1) AS hash
-     FROM tenant_generations WHERE $14::boolean AND tenant_id = $1
-   ), bumped AS (
+const appending = (details: string) => `WITH ${details}, bumped AS (
      UPDATE tenant_generations
      SET generation = generation + 1, event_count = event_count + $10::bigint,
          chain_hash = sha256(chain_hash || uuid_send($1) || int8send(generation + 1) || int8send(event_count + 1)
@@ -113,7 +109,53 @@ const appendRecord = statement<
      SELECT $1, generation, $2, last_position + 1, $13, (SELECT hash FROM details), chain_hash FROM bumped
    )
    INSERT INTO outbox (tenant_id, generation, created_at, changes)
-   SELECT $1, generation, $2, $11::jsonb FROM bumped`,
+   SELECT $1, generation, $2, $11::jsonb FROM bumped`;
+
+/**
+ * Appends a command without an effect. A late effect that it completes is stored before, under the generation's lock.
+ */
+const appendRecord = statement<never, [...Appended, storesLateEffect: boolean]>(
+  "audit.append",
+  appending(`details AS (
+     SELECT access_record_hash($1, generation, generation + 1) AS hash
+     FROM tenant_generations WHERE $14::boolean AND tenant_id = $1
+   )`),
+);
+
+/**
+ * Also stores the effect and the last facts. Their hash is that of `access_record_hash`, which would read the rows
+ * again. Only a command with very many facts has stored some of them before, under the generation's lock.
+ */
+const appendWithEffect = statement<
+  never,
+  [
+    ...Appended,
+    generation: number,
+    versions: string,
+    effectAt: Date,
+    summary: string,
+    isLate: boolean,
+    hasEarlierVersions: boolean,
+  ]
+>(
+  "audit.append_with_effect",
+  appending(`versions AS (
+     ${insertingVersions("$14", "$15")} RETURNING generation, kind, record, first_generation, facts
+   ), effect AS (
+     ${insertingEffect("$14", "$16", "$17")} RETURNING generation, since, summary
+   ), late AS (
+     INSERT INTO access_late_effects (tenant_id, generation, since) SELECT $1, $14, $16 WHERE $18::boolean
+   ), details AS (
+     SELECT sha256(string_agg(item.hash, ''::bytea ORDER BY item.part, item.kind COLLATE "C", item.record COLLATE "C")) AS hash
+     FROM (
+       SELECT 1 AS part, '' AS kind, '' AS record, ${effectHash} AS hash FROM effect
+       UNION ALL
+       SELECT 2, kind, record, ${versionHash} FROM versions
+       UNION ALL
+       SELECT 2, kind, record, ${versionHash} FROM access_history
+       WHERE $19::boolean AND tenant_id = $1 AND generation = $14
+     ) AS item
+   )`),
 );
 
 function kindOf(entry: Entry): "created" | "updated" | "deleted" {
@@ -179,16 +221,19 @@ export class EntrySerializer {
  *
  * @param origin the author and the request; the entries have operation and reason
  * @param perform performs work in slices
+ * @param storeBefore sends what must be stored before: the entries of the previous command of the transaction
  */
 export async function storeEarlyEntries(
   tx: TenantTx,
   origin: Origin,
   recorded: readonly RecordedChange[],
   perform: <Result>(work: Work<Result>) => Result | Promise<Result>,
+  storeBefore: () => unknown = () => undefined,
 ): Promise<StoredEntries> {
   const serializer = new EntrySerializer(recorded);
   let chunk = await perform(serializer.next());
   if (serializer.isOver) return serializer.stored(chunk);
+  await storeBefore();
   await lockGeneration(tx);
   let earlier = 0;
   await sendAhead(async (sent) => {
@@ -203,22 +248,21 @@ export async function storeEarlyEntries(
 }
 
 /**
- * Appends a command's changes to the audit record, sealed, and to the outbox. `storeEarlyEntries` has stored the other
- * chunks.
+ * Appends a command's changes to the audit record, sealed, and to the outbox, and stores its effect.
+ * `storeEarlyEntries` has stored the other chunks.
  *
  * @param origin the author and the request; the entries have operation and reason
  * @param entries at least one
- * @param hasDetails whether the command has stored access effects or facts, which the seal then covers
+ * @param details the effect of the command; or whether it has stored a late effect, which the seal then covers
  */
 export function appendToRecord(
-  transaction: Transaction,
+  transaction: Pick<Transaction, "query">,
   tenantId: string,
   origin: Origin,
   { last, total, hashes, changes }: StoredEntries,
-  hasDetails: boolean,
+  details: AccessEffect | { readonly storesLateEffect: boolean },
 ): Promise<unknown> {
-  return transaction.query(
-    appendRecord,
+  const appended: Appended = [
     ...commonOf(tenantId, origin),
     last.json,
     total - last.count,
@@ -226,8 +270,11 @@ export function appendToRecord(
     changes,
     origin.at.getTime(),
     hashes,
-    hasDetails,
-  );
+  ];
+  if ("storesLateEffect" in details) return transaction.query(appendRecord, ...appended, details.storesLateEffect);
+  const { generation, at, summary, versions, isLate, hasEarlierVersions } = details;
+  const effect = [generation, versions, at, JSON.stringify(summary), isLate, hasEarlierVersions] as const;
+  return transaction.query(appendWithEffect, ...appended, ...effect);
 }
 
 function commonOf(tenantId: string, { at, actor, requestId, sourceAddress }: Origin) {

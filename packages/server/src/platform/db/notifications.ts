@@ -4,6 +4,8 @@ import type { Connection } from "./database.ts";
 const retryAfterMs = 1_000;
 /** A connection is abandoned if it does not answer within this time, in milliseconds. */
 const answerTimeoutMs = 5_000;
+/** The shortest time between two notifications, in milliseconds: sending one costs as much as a short command. */
+const pauseMs = 10;
 /** How long closing waits for the server to end the connection, in milliseconds. */
 const closeTimeoutMs = 1_000;
 
@@ -49,8 +51,8 @@ export class NotificationChannel {
   }
 
   /**
-   * Notifies every listener, including this one. Calls during a notification share the next one. Without a connection
-   * the notification is lost, and the listeners' timers replace it.
+   * Notifies every listener, including this one. Calls during a notification, or soon after, share the next one.
+   * Without a connection the notification is lost, and the listeners' timers replace it.
    */
   notify(): void {
     if (this.#notifying) {
@@ -66,10 +68,10 @@ export class NotificationChannel {
       this.#notifyAgain = false;
       this.notify();
     };
-    client.query(`NOTIFY ${this.#channel}`).then(done, () => {
-      this.#reopen(client);
-      done();
-    });
+    client
+      .query(`NOTIFY ${this.#channel}`)
+      .catch(() => this.#reopen(client))
+      .finally(() => setTimeout(done, pauseMs).unref());
   }
 
   async close(): Promise<void> {

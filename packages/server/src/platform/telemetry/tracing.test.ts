@@ -80,7 +80,7 @@ test("spans of requests and their queries go to the collector, with ids and with
   expect(attribute(request, "http.route")).toBe("/tenants/users");
   expect(attribute(request, "gatehouse.tenant_id")).toBe(tenant.id);
   const queries = spans.filter(({ parentSpanId }) => parentSpanId === request?.spanId);
-  expect(queries.map(({ name }) => name)).toContain("audit.append");
+  expect(queries.map(({ name }) => name)).toContain("audit.append_with_effect");
   for (const query of queries) expect(query).toMatchObject({ kind: 3, traceId });
 
   const refused = spans.find((span) => attribute(span, "error.type") === "invalid_api_key");

@@ -1,5 +1,6 @@
 /** The effect of commands on access. The platform knows only this interface; features/access implements it. */
 import type { TargetType } from "@gatehouse/contract/event-types";
+import type { EffectSummary } from "@gatehouse/contract/records/effect";
 import type { FactChange } from "@gatehouse/policy/model/facts";
 import type { Work } from "@gatehouse/policy/work";
 import type { Change } from "../change.ts";
@@ -27,8 +28,8 @@ export interface AccessImpact {
    */
   evaluate(tx: TenantTx, changes: readonly Change[], overrideReason: string | undefined): Promise<EvaluatedImpact>;
   /**
-   * Starts all queries of `evaluate` at once, for one or more commands that create records and change no others. The
-   * transaction must write nothing afterwards.
+   * Starts the queries of `evaluate` at once, for one or more commands that create records and change no others. The
+   * transaction must write nothing afterwards. It must not end before the promise is settled.
    *
    * @param commands the changes of each command, in order. Only their types and ids matter.
    * @returns for each command the function that evaluates, and that refuses the command as `evaluate` does. They must
@@ -55,10 +56,24 @@ export interface AccessChange {
   readonly changes: readonly FactChange[];
 }
 
+/** The effect of a command on access, which is stored with its audit entries. */
+export interface AccessEffect {
+  /** The generation that the command makes. */
+  readonly generation: number;
+  /** When the generation was locked. */
+  readonly at: Date;
+  readonly summary: EffectSummary;
+  /** The facts that the command left, as a JSON array, except for earlier ones. */
+  readonly versions: string;
+  /** Whether versions of this generation were stored before. */
+  readonly hasEarlierVersions: boolean;
+  /** Whether the effect is computed after the commit. Until then, the summary has only the broken tests. */
+  readonly isLate: boolean;
+}
+
 /** The evaluated effect of a command on access. */
 export interface EvaluatedImpact {
-  /** Stores the effect, before the audit entries of the command. Starts all queries at once. */
-  write(tx: TenantTx): Promise<unknown>;
+  readonly effect: AccessEffect;
   /** Must be called after the command was committed. */
   committed(): void;
 }

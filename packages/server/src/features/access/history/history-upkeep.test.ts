@@ -46,7 +46,7 @@ test("retention deletes old versions together with old entries, but keeps the la
   clock.advance(15 * dayMs);
   await server.tasks.get("audit-retention")?.runNow();
 
-  const rows = await read(tenant.id, (tx) => readHistoryAfter(tx, 0));
+  const { versions: rows } = await read(tenant.id, (tx) => readHistoryAfter(tx, 0));
   const names = rows.flatMap(({ record, facts }) => (record === body.id ? [(facts as { name: string }).name] : []));
   expect(names).toEqual(["Second", "Third", "Fourth"]);
   expect(rows.filter(({ record }) => record === gone.body.id)).toEqual([]);

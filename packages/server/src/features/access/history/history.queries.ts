@@ -1,6 +1,7 @@
 /** The history of facts, and the effect of each command on access. */
 import type { EffectSummary } from "@gatehouse/contract/records/effect";
 import type { Work } from "@gatehouse/policy/work";
+import { insertingVersions } from "../../../platform/audit/effect-rows.queries.ts";
 import { sendAhead } from "../../../platform/db/send-ahead.ts";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -21,16 +22,6 @@ export interface HistoryRow {
   readonly facts: object | null;
 }
 
-/** The effect of a generation. */
-export interface NewEffect {
-  readonly generation: number;
-  /** When the generation was locked. */
-  readonly at: Date;
-  readonly summary: EffectSummary;
-  /** The versions of facts of this generation that `storeEarlyVersions` has not stored. */
-  readonly versions: string;
-}
-
 /** A version to write. */
 export interface HistoryVersion {
   readonly kind: string;
@@ -40,19 +31,23 @@ export interface HistoryVersion {
 
 const columns = 'kind, record, generation, first_generation AS "firstGeneration", facts';
 
-const selectAfter = statement<HistoryRow, [tenantId: string, after: number]>(
+/** One query for both, because each query is planned for its generation. */
+const selectAfter = statement<
+  Omit<HistoryRow, "kind"> & { readonly kind: string | null; readonly effects: number },
+  [tenantId: string, after: number]
+>(
   "access.history_after",
-  `SELECT ${columns} FROM access_history WHERE tenant_id = $1 AND generation > $2 ORDER BY generation`,
+  `SELECT counted.effects, ${columns}
+   FROM (
+     SELECT count(*)::integer AS effects FROM access_effects WHERE tenant_id = $1 AND generation > $2
+   ) AS counted
+   LEFT JOIN access_history ON tenant_id = $1 AND generation > $2
+   ORDER BY generation`,
 );
 
 const selectOf = statement<HistoryRow, [tenantId: string, generation: number]>(
   "access.history_of",
   `SELECT ${columns} FROM access_history WHERE tenant_id = $1 AND generation = $2`,
-);
-
-const countAfter = statement<{ count: number }, [tenantId: string, after: number]>(
-  "access.count_effects_after",
-  "SELECT count(*)::integer AS count FROM access_effects WHERE tenant_id = $1 AND generation > $2",
 );
 
 const selectAt = statement<HistoryRow, [tenantId: string, generation: number]>(
@@ -63,39 +58,9 @@ const selectAt = statement<HistoryRow, [tenantId: string, generation: number]>(
    ) AS latest WHERE facts IS NOT NULL`,
 );
 
-/**
- * Versions travel as JSON: PostgreSQL estimates the same number of rows for every list, so it soon keeps one plan. With
- * arrays it would plan each execution.
- *
- * The tenant's id is read from a row, so that PostgreSQL plans for an average tenant. With statistics from before a
- * tenant was filled, it would expect no version of the tenant, choose the index of generations, and read all versions
- * of the tenant for each row.
- */
-const insertingVersions = `INSERT INTO access_history (tenant_id, kind, record, generation, first_generation, facts)
-   SELECT $1, version.kind, version.record, $2, coalesce((
-       SELECT earlier.first_generation FROM access_history AS earlier
-       WHERE earlier.tenant_id = owner.id AND earlier.kind = version.kind AND earlier.record = version.record
-       ORDER BY earlier.generation DESC LIMIT 1
-     ), $2), version.facts
-   FROM tenants AS owner, json_to_recordset($3::json) AS version (kind text, record text, facts json)
-   WHERE owner.id = $1`;
-
 const insertVersions = statement<never, [tenantId: string, generation: number, versions: string]>(
   "access.insert_history",
-  insertingVersions,
-);
-
-/** One statement for both, because each statement costs time in both processes. */
-const insertEffect = statement<
-  never,
-  [tenantId: string, generation: number, versions: string, at: Date, summary: string]
->(
-  "access.insert_effect",
-  `WITH versions AS (${insertingVersions})
-   INSERT INTO access_effects (tenant_id, generation, since, summary)
-   SELECT $1, $2, greatest($4, (
-       SELECT latest.since FROM access_effects AS latest WHERE latest.tenant_id = $1 ORDER BY latest.generation DESC LIMIT 1
-     )), $5::json`,
+  insertingVersions("$2", "$3"),
 );
 
 const selectEffects = statement<
@@ -149,19 +114,25 @@ export interface StoredEffect {
   readonly early: boolean | null;
 }
 
-/** The versions after a generation, in order. */
-export function readHistoryAfter(tx: TenantTx, generation: number): Promise<readonly HistoryRow[]> {
-  return tx.query(selectAfter, tx.tenantId, generation);
+/** The history after a generation. */
+export interface LaterHistory {
+  /** The versions, in the order of generations. */
+  readonly versions: readonly HistoryRow[];
+  /** The number of generations that have a stored effect. */
+  readonly effects: number;
+}
+
+/** Reads the versions and counts the effects after a generation. */
+export async function readHistoryAfter(tx: TenantTx, generation: number): Promise<LaterHistory> {
+  const rows = await tx.query(selectAfter, tx.tenantId, generation);
+  // Without versions, there is one row without a version.
+  const versions = rows.filter((row): row is HistoryRow & { effects: number } => row.kind !== null);
+  return { versions, effects: rows[0]?.effects ?? 0 };
 }
 
 /** The versions that one generation made. */
 export function readHistoryOf(tx: TenantTx, generation: number): Promise<readonly HistoryRow[]> {
   return tx.query(selectOf, tx.tenantId, generation);
-}
-
-/** The number of generations after one that have a stored effect. */
-export async function countEffectsAfter(tx: TenantTx, generation: number): Promise<number> {
-  return (await tx.query(countAfter, tx.tenantId, generation))[0]?.count ?? 0;
 }
 
 /** The versions in force at a generation. */
@@ -203,28 +174,24 @@ class VersionSerializer {
  * serialized.
  *
  * @param perform performs work in slices
- * @returns the last versions, which were not stored
+ * @returns the last versions, which were not stored, and whether others were
  */
 export async function storeEarlyVersions(
   tx: TenantTx,
   generation: number,
   versions: Iterable<HistoryVersion>,
   perform: <Result>(work: Work<Result>) => Promise<Result>,
-): Promise<string> {
+): Promise<{ readonly last: string; readonly areMore: boolean }> {
   const serializer = new VersionSerializer(versions);
   let chunk = await perform(serializer.next());
+  const areMore = !serializer.isOver;
   await sendAhead(async (sent) => {
     while (!serializer.isOver) {
       await sent(tx.query(insertVersions, tx.tenantId, generation, chunk));
       chunk = await perform(serializer.next());
     }
   });
-  return chunk;
-}
-
-/** Stores an effect and versions of facts, in the transaction that makes the generation and holds its lock. */
-export async function storeEffect(tx: TenantTx, { generation, at, summary, versions }: NewEffect): Promise<void> {
-  await tx.query(insertEffect, tx.tenantId, generation, versions, at, JSON.stringify(summary));
+  return { last: chunk, areMore };
 }
 
 /** The bounds of the history, and the generation in force at a time. */

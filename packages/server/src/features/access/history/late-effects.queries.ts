@@ -11,11 +11,6 @@ export interface PendingEffect {
   readonly since: string;
 }
 
-const insertPending = statement<never, [tenantId: string, generation: number, since: Date]>(
-  "access.insert_pending_effect",
-  "INSERT INTO access_late_effects (tenant_id, generation, since) VALUES ($1, $2, $3)",
-);
-
 // Another replica may have completed the effect meanwhile, and pruning may have deleted it.
 const updateSummary = statement<
   { generation: number },
@@ -31,11 +26,6 @@ const selectPending = statement<PendingEffect, [before: Date, limit: number]>(
   `SELECT tenant_id AS "tenantId", generation, since FROM access_late_effects
    WHERE summary IS NULL AND since < $1 ORDER BY since LIMIT $2`,
 );
-
-/** Marks an effect as pending, in the transaction that stores it. */
-export async function storePendingEffect(tx: TenantTx, generation: number, since: Date): Promise<void> {
-  await tx.query(insertPending, tx.tenantId, generation, since);
-}
 
 /**
  * Stores a computed effect, in the transaction that makes the generation `sealedIn` and holds its lock.

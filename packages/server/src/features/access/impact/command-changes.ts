@@ -7,7 +7,7 @@ import type { Change } from "../../../platform/change.ts";
 import type { AccessChange } from "../../../platform/tenancy/access-ledger.ts";
 import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import { type HistoryRow, readHistoryAfter } from "../history/history.queries.ts";
+import { type HistoryRow, type LaterHistory, readHistoryAfter } from "../history/history.queries.ts";
 import { changesOfHistory } from "../history/history.ts";
 import { type CachedModel, kindOfRows } from "../models/cached-model.ts";
 import {
@@ -33,26 +33,44 @@ export async function preview(
   base: CachedModel,
   recorded: readonly Change[],
 ): Promise<Work<ModelChange>> {
-  const { former, left } = await readChanges(tx, base, [recorded]);
+  const { former, left } = await readChanges(tx, () => base, [recorded]);
   const [comparing] = left;
   return (function* (): Work<ModelChange> {
     return yield* modelChange(yield* former, comparing as ComparingFacts); // one for each command
   })();
 }
 
-/** Locks first, so that later queries see everything that was committed before. */
+interface ReadChanges {
+  /** The model before the commands. */
+  readonly former: Work<CachedModel>;
+  /** Whether that model has all facts, and not only those of the history. */
+  readonly isFormerWhole: boolean;
+  /** The facts that each command left. */
+  readonly left: readonly ComparingFacts[];
+}
+
+/**
+ * Locks first, so that later queries see everything that was committed before.
+ *
+ * @param latest returns the latest known model; called with the lock, so that it usually has the locked generation
+ */
 export async function readChanges(
   tx: TenantTx,
-  base: CachedModel,
+  latest: () => CachedModel,
   commands: readonly (readonly Change[])[],
-): Promise<{ readonly former: Work<CachedModel>; readonly left: readonly ComparingFacts[] }> {
-  const [generation, past, left] = await Promise.all([
-    lockGeneration(tx),
-    readHistoryAfter(tx, base.generation),
-    readLeft(tx, commands),
-  ]);
-  return { former: formerModel(base, generation, past), left };
+): Promise<ReadChanges> {
+  const [generation, left] = await Promise.all([lockGeneration(tx), readLeft(tx, commands)]);
+  const base = latest();
+  const past = generation === base.generation ? noHistory : await readHistoryAfter(tx, base.generation);
+  return {
+    former: formerModel(base, generation, past.versions),
+    // Generations without an effect may have changed facts that are not in the history, such as the state of a gateway.
+    isFormerWhole: past.effects === generation - base.generation,
+    left,
+  };
 }
+
+const noHistory: LaterHistory = { versions: [], effects: 0 };
 
 /** The model before the commands of the transaction. */
 function* formerModel(base: CachedModel, generation: number, past: readonly HistoryRow[]): Work<CachedModel> {

@@ -16,9 +16,8 @@ import type {
 } from "../../../platform/tenancy/access-ledger.ts";
 import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import { countEffectsAfter, storeEarlyVersions, storeEffect } from "../history/history.queries.ts";
+import { storeEarlyVersions } from "../history/history.queries.ts";
 import { versionsOf } from "../history/history.ts";
-import { storePendingEffect } from "../history/late-effects.queries.ts";
 import type { CachedModel } from "../models/cached-model.ts";
 import type { ModelStore } from "../models/model-store.ts";
 import type { AccessGuard, JudgedTests, JudgeEffect } from "./access-guard.ts";
@@ -48,7 +47,7 @@ export class Ledger implements AccessLedger {
   }
 
   async open(tenantId: string): Promise<AccessImpact> {
-    const base = await this.#options.models.current(tenantId);
+    const base = await this.#options.models.recent(tenantId);
     return {
       evaluate: async (tx, changes, overrideReason) => {
         const [evaluate] = await this.#begin(tx, base, [changes]);
@@ -61,39 +60,36 @@ export class Ledger implements AccessLedger {
 
   /**
    * Starts all queries at once, after the lock. They see everything that was committed before, and no other command can
-   * commit before these.
+   * commit before these. The history is read afterwards if another command has committed since the latest model.
    */
   async #begin(
     tx: TenantTx,
     base: CachedModel,
     commands: readonly (readonly Change[])[],
   ): Promise<readonly EvaluateImpact[]> {
-    const { guard, evaluator, clock } = this.#options;
-    const [{ former, left }, written, judge] = await Promise.all([
-      readChanges(tx, base, commands),
-      countEffectsAfter(tx, base.generation),
+    const { models, guard, evaluator, clock } = this.#options;
+    const latestModel = () => {
+      const cached = models.cached(tx.tenantId);
+      return cached !== undefined && cached.generation >= base.generation ? cached : base;
+    };
+    const [{ former, isFormerWhole, left }, judge] = await Promise.all([
+      readChanges(tx, latestModel, commands),
       guard.prepare(tx),
     ]);
     const at = clock.now();
     // The model before the first command, then after each command that was evaluated.
     let latest: CachedModel | undefined;
-    let isBaseCurrent = false;
     return left.map((comparing) => async (overrideReason) => {
-      if (latest === undefined) {
-        latest = await evaluateWithin(tx, evaluator, former);
-        // Generations without an effect may have changed facts that are not in the history, such as the state of a
-        // gateway.
-        isBaseCurrent = written === latest.generation - base.generation;
-      }
+      latest ??= await evaluateWithin(tx, evaluator, former);
       const change = await evaluateWithin(tx, evaluator, modelChange(latest, comparing));
       latest = change.after;
-      return this.#evaluate(tx, { change, isBaseCurrent, judge, at, overrideReason });
+      return this.#evaluate(tx, { change, isFormerWhole, judge, at, overrideReason });
     });
   }
 
   async #evaluate(
     tx: TenantTx,
-    { change, isBaseCurrent, judge, at, overrideReason }: BegunEvaluation,
+    { change, isFormerWhole, judge, at, overrideReason }: BegunEvaluation,
   ): Promise<EvaluatedImpact> {
     const { models, evaluator, lateEffects } = this.#options;
     const { tenantId } = tx;
@@ -125,17 +121,19 @@ export class Ledger implements AccessLedger {
       storeEarlyVersions(tx, generation + 1, versionsOf(changes), evaluate),
       compare(),
     ]);
-    const summary = "result" in summarized ? summarized.result : pendingSummary(broken);
+    const isLate = "stopped" in summarized;
     return {
-      async write(writing) {
-        await Promise.all([
-          storeEffect(writing, { generation: generation + 1, at, summary, versions }),
-          "stopped" in summarized ? storePendingEffect(writing, generation + 1, at) : undefined,
-        ]);
+      effect: {
+        generation: generation + 1,
+        at,
+        summary: isLate ? pendingSummary(broken) : summarized.result,
+        versions: versions.last,
+        hasEarlierVersions: versions.areMore,
+        isLate,
       },
       committed: () => {
-        if ("stopped" in summarized) lateEffects.complete(tenantId, generation + 1, summarizing);
-        if (isBaseCurrent) models.take(tx.tenantId, after);
+        if (isLate) lateEffects.complete(tenantId, generation + 1, summarizing);
+        if (isFormerWhole) models.take(tx.tenantId, after);
       },
     };
   }
@@ -145,7 +143,7 @@ export class Ledger implements AccessLedger {
 interface BegunEvaluation {
   readonly change: ModelChange;
   /** Whether the models contain all facts, and not only those of the history. */
-  readonly isBaseCurrent: boolean;
+  readonly isFormerWhole: boolean;
   readonly judge: JudgeEffect;
   /** When the generation was locked. */
   readonly at: Date;

@@ -95,6 +95,12 @@ const changed = (type: string) => `SELECT (change ->> 'id')::uuid
     WHERE entry.tenant_id = $1 AND entry.generation > $2 AND change ->> 'type' = '${type}'`;
 
 /**
+ * SQL for whether a column has one of the ids that a query returns. PostgreSQL runs the query first, and then uses an
+ * index of the column. For IN, it would expect many ids and read all rows of the tenant.
+ */
+const isAmong = (column: string, ids: string) => `${column} = ANY (ARRAY(${ids}))`;
+
+/**
  * SQL for whether resources may have changed that the outbox does not name: they lost an address or a gateway, or use a
  * protocol that changed.
  */
@@ -105,20 +111,31 @@ const resourcesChangedUnnamed = `EXISTS (SELECT FROM outbox AS entry CROSS JOIN 
 
 /** SQL for the rows of each kind that may have changed since a generation. */
 const changedRows: Readonly<Record<keyof FactRows, string>> = {
-  users: `item.id IN (${changed("user")})`,
-  groups: `item.id IN (${changed("group")})`,
+  users: isAmong("item.id", changed("user")),
+  groups: isAmong("item.id", changed("group")),
   // The ends of sessions depend on the user's groups and on their lifetimes. A group that never had one limits nothing.
-  devices: `(item.id IN (${changed("device")}) OR item.user_id IN (${changed("user")}) OR item.user_id IN (
-      SELECT joined.user_id FROM group_members AS joined
-      JOIN groups AS limiting ON limiting.tenant_id = joined.tenant_id AND limiting.id = joined.group_id
-      WHERE joined.tenant_id = $1 AND limiting.device_sessions_since IS NOT NULL AND limiting.id IN (${changed("group")})
-    ))`,
-  gateways: `item.id IN (${changed("gateway")})`,
-  resources: `(item.id IN (${changed("resource")}) OR item.id IN (
-      SELECT address.resource_id FROM addresses AS address WHERE address.tenant_id = $1 AND address.id IN (${changed("address")})
-    ) OR ${resourcesChangedUnnamed})`,
-  rules: `item.id IN (${changed("admission-rule")})`,
-  policies: `item.id IN (${changed("policy")})`,
+  devices: isAmong(
+    "item.id",
+    `${changed("device")} UNION ALL
+      SELECT owned.id FROM devices AS owned WHERE owned.tenant_id = $1 AND ${isAmong(
+        "owned.user_id",
+        `${changed("user")} UNION ALL
+          SELECT joined.user_id FROM group_members AS joined
+          JOIN groups AS limiting ON limiting.tenant_id = joined.tenant_id AND limiting.id = joined.group_id
+          WHERE joined.tenant_id = $1 AND limiting.device_sessions_since IS NOT NULL
+            AND ${isAmong("limiting.id", changed("group"))}`,
+      )}`,
+  ),
+  gateways: isAmong("item.id", changed("gateway")),
+  resources: isAmong(
+    "item.id",
+    `${changed("resource")} UNION ALL
+      SELECT address.resource_id FROM addresses AS address
+      WHERE address.tenant_id = $1 AND ${isAmong("address.id", changed("address"))} UNION ALL
+      SELECT each.id FROM resources AS each WHERE each.tenant_id = $1 AND ${resourcesChangedUnnamed}`,
+  ),
+  rules: isAmong("item.id", changed("admission-rule")),
+  policies: isAmong("item.id", changed("policy")),
 };
 
 type Selections<Parameters extends readonly unknown[]> = {
@@ -199,9 +216,9 @@ const selectEntries = statement<ChangeEntry, [tenantId: string, since: number]>(
 /** The policies of the types in which any policy changed. */
 const selectOrder = statement<PolicyPosition, [tenantId: string, since: number]>(
   "access.policy_order",
-  `SELECT id, type FROM policies WHERE tenant_id = $1 AND type IN (
-     SELECT item.type FROM policies AS item WHERE item.tenant_id = $1 AND item.id IN (${changed("policy")})
-   ) ORDER BY type, "order"`,
+  `SELECT id, type FROM policies WHERE tenant_id = $1 AND type = ANY (ARRAY(
+     SELECT item.type FROM policies AS item WHERE item.tenant_id = $1 AND ${isAmong("item.id", changed("policy"))}
+   )) ORDER BY type, "order"`,
 );
 
 /** The order of all policies whose type some of the policies have. */

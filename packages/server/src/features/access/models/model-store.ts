@@ -21,6 +21,8 @@ import { StoredModels } from "./stored-models.ts";
  * The idle time after which a model is dropped, in milliseconds. It is much shorter than the retention of the outbox.
  */
 const idleMs = 10 * 60_000;
+/** A model that had the tenant's generation within this time, in milliseconds, is recent. */
+const recentMs = 1_000;
 /** The number of tenants whose models are cached at most. */
 const mostModels = 200;
 /** The number of facts that all cached models may have together. A single tenant may have more. */
@@ -46,6 +48,10 @@ interface Entry {
   readonly loading: CoalescedTask;
   /** The time of the last use, by `clock.elapsedMs()`. */
   usedAt: number;
+  /** The last time at which the model had the tenant's generation, by `clock.elapsedMs()`. */
+  currentAt: number;
+  /** The last generation in the outbox. */
+  followed: number;
 }
 
 /**
@@ -88,7 +94,28 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     return [...this.#entries.keys()];
   }
 
+  /**
+   * Returns a model to which the history of a command's transaction is added. Commands of a tenant that follow each
+   * other need no query for it. Only facts that the history does not contain can be older than those of `current`.
+   */
+  async recent(tenantId: string): Promise<CachedModel> {
+    const entry = this.#entries.get(tenantId);
+    const cached = entry?.cached;
+    if (entry === undefined || cached === undefined || cached.generation < entry.followed) {
+      return this.current(tenantId);
+    }
+    if (this.#options.clock.elapsedMs() - entry.currentAt > recentMs) return this.current(tenantId);
+    this.#use(tenantId);
+    return cached;
+  }
+
+  /** The cached model, which may be older than the tenant. */
+  cached(tenantId: string): CachedModel | undefined {
+    return this.#entries.get(tenantId)?.cached;
+  }
+
   async current(tenantId: string): Promise<CachedModel> {
+    const askedAt = this.#options.clock.elapsedMs();
     const generation = await this.#options.generations.current(tenantId);
     // The tenant was just deleted, so nothing is allowed in it.
     if (generation === undefined) return emptyModel;
@@ -97,6 +124,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     while (entry.cached === undefined || entry.cached.generation < generation) {
       await entry.loading.runNow();
     }
+    entry.currentAt = Math.max(entry.currentAt, askedAt);
     return entry.cached;
   }
 
@@ -112,11 +140,16 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   /** Caches the model that a command committed on this replica, so that the next request need not load it. */
   take(tenantId: string, model: CachedModel): void {
     const entry = this.#use(tenantId);
-    if (entry.cached === undefined || entry.cached.generation < model.generation) entry.cached = model;
+    if (entry.cached === undefined || entry.cached.generation < model.generation) {
+      entry.cached = model;
+      entry.currentAt = this.#options.clock.elapsedMs();
+    }
     if (this.#entries.size > mostModels) this.#makeRoom();
   }
 
-  changed({ tenantId, changes }: OutboxEntry): void {
+  changed({ tenantId, generation, changes }: OutboxEntry): void {
+    const entry = this.#entries.get(tenantId);
+    if (entry !== undefined) entry.followed = Math.max(entry.followed, generation);
     if (!changes.some(({ type, change }) => type === "tenant" && change === "deleted")) return;
     this.#entries.delete(tenantId);
     void this.#stored?.delete(tenantId);
@@ -187,6 +220,8 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
       cached: undefined,
       loading: new CoalescedTask({ run: () => this.#load(tenantId, entry) }),
       usedAt: 0,
+      currentAt: Number.NEGATIVE_INFINITY,
+      followed: 0,
     };
     return entry;
   }
