@@ -3,7 +3,7 @@
  * measures what the console loads, and how soon its pages can be used. It also measures how soon a list of 2,000
  * policies responds to a reordering.
  *
- *     npm run bench:console [-- --quick] [--only=pages|inputs|reordering]
+ *     npm run bench:console [-- --quick] [--only=pages|inputs|reordering] [--pages=users,groups]
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -11,7 +11,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BrowserContext, type CDPSession, chromium, type Page } from "playwright-core";
 import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
-import { startChild } from "./child-server.ts";
+import { type ChildServer, processorSecondsOfGroup, startChild } from "./child-server.ts";
 import { eventTimes, inputs } from "./console-input.ts";
 import { completeTenant } from "./console-seed.ts";
 import { addPolicies, makeDirectory, sizes } from "./decisions-tenant.ts";
@@ -94,22 +94,53 @@ const pages: readonly { readonly at: string; readonly ready: string }[] = [
   { at: "publish", ready: "main input" },
 ];
 
-/** Measures each page with an empty cache, from entering the address until the page can be used. */
-async function measurePages(baseURL: string, cookies: Cookies): Promise<void> {
-  print("| page | time to interactive | worst | JavaScript | answers of the API |");
-  print("|---|---|---|---|---|");
-  for (const { at, ready } of pages) {
+/** Processor time so far, in milliseconds. */
+interface Used {
+  readonly server: number;
+  readonly postgres: number;
+  /** Of the page's main thread. */
+  readonly page: number;
+}
+
+async function usedBy(of: ChildServer<ServerAnnouncement>, page: PageMetrics): Promise<Used> {
+  return {
+    server: (of.processorSeconds() ?? Number.NaN) * 1000,
+    postgres: (processorSecondsOfGroup(of.announcement.postgresPid) ?? Number.NaN) * 1000,
+    page: await page.taskMs(),
+  };
+}
+
+/**
+ * Measures each page with an empty cache, from entering the address until the page can be used. Processor times are
+ * those of the round with the least, because other load on the machine makes them longer.
+ */
+async function measurePages(of: ChildServer<ServerAnnouncement>, cookies: Cookies): Promise<void> {
+  const only = argument("pages")?.split(",");
+  print("| page | time to interactive | worst | server | PostgreSQL | page | JavaScript | answers of the API |");
+  print("|---|---|---|---|---|---|---|---|");
+  for (const { at, ready } of pages.filter((page) => only?.includes(page.at) ?? true)) {
     const times: number[] = [];
+    const used: Used[] = [];
     let told = "";
     for (let round = 0; round < rounds; round += 1) {
-      const { context, page, traffic } = await open(baseURL, cookies);
+      const { context, page, traffic, metrics } = await open(of.announcement.url, cookies);
+      const before = await usedBy(of, metrics);
       await page.goto(`/console/${at}`, { waitUntil: "commit" });
       times.push(await interactive(page, ready));
+      const after = await usedBy(of, metrics);
+      used.push({
+        server: after.server - before.server,
+        postgres: after.postgres - before.postgres,
+        page: after.page - before.page,
+      });
       const { scripts, scriptBytes, answers, answerBytes } = traffic.take();
       told = `${kilobytes(scriptBytes)} in ${scripts} | ${kilobytes(answerBytes)} in ${answers}`;
       await context.close();
     }
-    print(`| ${at} | ${milliseconds(Math.min(...times))} | ${milliseconds(Math.max(...times))} | ${told} |`);
+    const least = (part: keyof Used) => milliseconds(Math.min(...used.map((each) => each[part])));
+    print(
+      `| ${at} | ${milliseconds(Math.min(...times))} | ${milliseconds(Math.max(...times))} | ${least("server")} | ${least("postgres")} | ${least("page")} | ${told} |`,
+    );
   }
 }
 
@@ -234,7 +265,7 @@ async function open(baseURL: string, cookies: Cookies) {
   await context.addCookies(cookies);
   await context.addInitScript(longTasks);
   const page = await context.newPage();
-  return { context, page, traffic: await watch(page) };
+  return { context, page, traffic: await watch(page), metrics: await metricsOf(page) };
 }
 
 /**
@@ -261,6 +292,23 @@ function until(page: Page, condition: string): Promise<unknown> {
   return page.evaluate(
     `new Promise((resolve) => { const look = () => (${condition} ? resolve() : requestAnimationFrame(look)); look(); })`,
   );
+}
+
+interface PageMetrics {
+  /** Time in which tasks occupied the page's main thread so far, in milliseconds. */
+  taskMs(): Promise<number>;
+}
+
+async function metricsOf(page: Page): Promise<PageMetrics> {
+  const session: CDPSession = await page.context().newCDPSession(page);
+  // Processor time does not count waiting for other load.
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  return {
+    async taskMs() {
+      const { metrics } = await session.send("Performance.getMetrics");
+      return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1000;
+    },
+  };
 }
 
 interface Traffic {
@@ -300,6 +348,11 @@ async function watch(page: Page): Promise<{ take(): Traffic }> {
   };
 }
 
+/** The value of an option, such as `--only=pages`. */
+function argument(name: string): string | undefined {
+  return process.argv.find((each) => each.startsWith(`--${name}=`))?.slice(name.length + 3);
+}
+
 function push(lists: Map<string, number[]>, key: string, value: number): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);
@@ -330,8 +383,8 @@ try {
   await tenant.call("GET", "/tenants/access/findings");
 
   printChunks();
-  const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice(7);
-  if (only === undefined || only === "pages") await measurePages(url, cookies);
+  const only = argument("only");
+  if (only === undefined || only === "pages") await measurePages(server, cookies);
   if (only === undefined || only === "inputs") await measureInputs(url, cookies);
   if (only === undefined) await measurePickers(url, cookies);
   if (only === undefined || only === "reordering") await measureReordering(url, cookies);
