@@ -49,7 +49,7 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
   const fieldErrors = known?.errors.filter(({ pointer }) => !/^\/changes\/\d+$/.test(pointer)) ?? [];
   const isListed = fieldErrors.length > 1 || fieldErrors.some(({ pointer }) => recordAt(pointer) !== undefined);
   return (
-    <Alert color="red" variant="outline" icon={<TriangleAlert aria-hidden />} title={title} role="alert" maw={720}>
+    <Alert color="red" variant="outline" icon={<TriangleAlert aria-hidden />} title={title} role="alert" maw={760}>
       {/* The detail may end with the first error at its JSON Pointer, which the list shows in words. */}
       <Text size="sm">{isListed ? detail.replace(/ \/\S*: .*$/s, "") : detail}</Text>
       {isListed && (
