@@ -115,7 +115,8 @@ function Actions({ provider, etag }: ActionsProps) {
   if (!canWrite) return null;
   return (
     <>
-      <Button variant="default" loading={test.isPending} onClick={() => test.mutate()}>
+      {/* The primary action is the next step: an untested provider cannot be enabled. */}
+      <Button variant={testedAt === null ? "filled" : "default"} loading={test.isPending} onClick={() => test.mutate()}>
         {t("identityProviders.test")}
       </Button>
       {(enabled || testedAt !== null) && (
@@ -131,7 +132,9 @@ function Actions({ provider, etag }: ActionsProps) {
         changesAccess={false}
         done={() => void navigate({ to: "/identity-providers" })}
       />
-      <Button onClick={edit.open}>{t("common.edit")}</Button>
+      <Button variant={testedAt === null ? "default" : "filled"} onClick={edit.open}>
+        {t("common.edit")}
+      </Button>
       {testUrl !== undefined && (
         <Dialog title={t("identityProviders.test")} onClose={() => setTestUrl(undefined)}>
           <Stack align="flex-start">
