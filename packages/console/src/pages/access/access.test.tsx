@@ -194,7 +194,7 @@ describe("lists of access", () => {
   test("show what a user can reach, page by page", async () => {
     mockApi.answer("get", "/tenants/access", pageOf([row], 140));
     const user = openConsole(`/access?view=what&user=${userId}`);
-    await findPanel(t("access.found.count", { count: 140 }));
+    await findPanel(t("access.found.countOfDevices", { count: 140 }));
     await click(user, t("lists.page", { number: 2 }));
     await waitFor(() => expect(mockApi.received("listPastAccess").at(-1)?.query.offset).toBe("100"));
     expect(currentPath()).toBe(`/access?view=what&user=${userId}&page=2`);

@@ -45,10 +45,13 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
   const lines = foldDevices(data.data);
   // The question names one of them.
   const [showsUsers, showsResources] = [view !== "what", view !== "who"];
-  // The API counts each device. A single page shows how many lines they are.
-  const count = pages > 1 ? data.total : lines.length;
+  // The API counts and pages each device. A single page shows how many lines they are.
+  const title =
+    pages > 1
+      ? t("access.found.countOfDevices", { count: data.total })
+      : t("access.found.count", { count: lines.length });
   return (
-    <Panel title={data.total === 0 ? t("access.found.empty") : t("access.found.count", { count })}>
+    <Panel title={data.total === 0 ? t("access.found.empty") : title}>
       {at !== "" && (
         <Text size="sm" c="dimmed" mb="sm">
           <RichText message="access.found.atDate" elements={{ time: <RelativeTime at={at} /> }} />
@@ -58,6 +61,12 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
         <Text>{view === "graph" ? "" : t(`access.found.none.${view}`)}</Text>
       ) : (
         <Stack aria-busy={isPlaceholderData}>
+          <Switch
+            size="xs"
+            label={t("access.found.withoutDeviceToo")}
+            checked={showsDeviceless}
+            onChange={({ currentTarget }) => setShowsDeviceless(currentTarget.checked)}
+          />
           <Table.ScrollContainer
             minWidth={0}
             type="native"
@@ -107,12 +116,6 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
               </Table.Tbody>
             </Table>
           </Table.ScrollContainer>
-          <Switch
-            size="xs"
-            label={t("access.found.withoutDeviceToo")}
-            checked={showsDeviceless}
-            onChange={({ currentTarget }) => setShowsDeviceless(currentTarget.checked)}
-          />
           {pages > 1 && (
             <Group justify="flex-end">
               <Pagination

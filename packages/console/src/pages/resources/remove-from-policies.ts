@@ -10,7 +10,8 @@ import { readRecord, type Versioned } from "../../records/use-record.ts";
 const mostPolicies = 99;
 
 export function removeFromPolicies(resource: Versioned<{ readonly id: string }>, error: GatehouseError) {
-  const count = error.errors.length;
+  // An error of a preview also points to the change.
+  const count = error.errors.filter(({ pointer }) => pointer.startsWith("/tenants/policies/")).length;
   if (error.code !== "resource_in_use" || count === 0 || count > mostPolicies) return undefined;
   return {
     label: t("resources.delete.fromPolicies", { count }),

@@ -231,7 +231,12 @@ test("deletes a resource that a policy names, after removing it from the policy 
   mockApi.answer("get", "/tenants/policies/{id}", policy);
   mockApi.answer("post", "/tenants/policies/preview", ({ body }) =>
     (body as { changes: readonly unknown[] }).changes.length === 1
-      ? problem("resource_in_use", { errors: [{ pointer: `/tenants/policies/${policy.id}`, message: "Intranet" }] })
+      ? problem("resource_in_use", {
+          errors: [
+            { pointer: "/changes/0", message: "is refused" },
+            { pointer: `/tenants/policies/${policy.id}`, message: "Intranet" },
+          ],
+        })
       : sample("AccessPreview"),
   );
   const user = openResource();
