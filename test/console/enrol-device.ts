@@ -2,7 +2,7 @@
 import { signInAs } from "@gatehouse/server/testing/signed-in-person";
 import type { ConsoleWorld } from "./console-world.ts";
 
-export interface EnrolledDevice {
+interface EnrolledDevice {
   readonly tenantId: string;
   readonly userId: string;
   readonly machine: string;

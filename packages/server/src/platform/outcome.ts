@@ -49,7 +49,7 @@ interface ArrayOutcome {
   readonly readPart?: ReadPart;
 }
 
-export type ReadPart = (cut: ArrayCut) => Promise<{ readonly items: readonly object[]; readonly total: number }>;
+type ReadPart = (cut: ArrayCut) => Promise<{ readonly items: readonly object[]; readonly total: number }>;
 
 /** A record that was read or changed. */
 export function record(body: object, version: number): RecordOutcome {
