@@ -98,7 +98,7 @@ const pages: readonly { readonly at: string; readonly ready: string }[] = [
 interface Used {
   readonly server: number;
   readonly postgres: number;
-  /** Of the page's main thread. */
+  /** The main thread of the page. */
   readonly page: number;
 }
 

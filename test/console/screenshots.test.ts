@@ -1,6 +1,6 @@
 /**
- * Screenshots of every page for reviewers, at three widths and in both themes: `NAME-WIDTH-THEME.png`, and a README that
- * lists them. They are taken only on request:
+ * Screenshots of every page for reviewers, at three widths and in both themes. A file is `NAME-WIDTH-THEME.png`, and a
+ * README lists the names. Screenshots are taken only on request:
  *
  *     GATEHOUSE_SCREENSHOTS=/tmp/shots npx vitest run --project browser test/console/screenshots.test.ts
  */
