@@ -11,6 +11,32 @@ export const eventTimes = `{
   }).observe({ type: "event", durationThreshold: 16, buffered: false });
 }`;
 
+interface TraceEvent {
+  readonly name: string;
+  readonly pid: number;
+  readonly tid: number;
+  /** Processor time in microseconds. */
+  readonly tdur?: number;
+  readonly args?: { readonly name?: string };
+}
+
+/** The processor time of the longest task of a page's main thread, from a trace of Chromium. */
+export function longestTaskMs(trace: Buffer): number {
+  const { traceEvents } = JSON.parse(trace.toString()) as { readonly traceEvents: readonly TraceEvent[] };
+  const threadOf = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`;
+  const main = new Set(
+    traceEvents
+      .filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")
+      .map((event) => threadOf(event)),
+  );
+  return (
+    traceEvents.reduce(
+      (longest, event) => (main.has(threadOf(event)) ? Math.max(longest, event.tdur ?? 0) : longest),
+      0,
+    ) / 1000
+  );
+}
+
 interface Input {
   readonly name: string;
   /** The path of the page in the console. */
@@ -47,7 +73,7 @@ export const inputs: readonly Input[] = [
   {
     name: "policies: search among all, open the form",
     at: "policies",
-    ready: "[data-grip]",
+    ready: ".policy a",
     act: async (page) => {
       await page.getByRole("searchbox").pressSequentially("policy 19", typing);
       await page.getByRole("button", { name: "Create policy" }).click();

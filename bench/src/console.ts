@@ -3,7 +3,7 @@
  * measures what the console loads, and how soon its pages can be used. It also measures how soon a list of 2,000
  * policies responds to a reordering.
  *
- *     npm run bench:console [-- --quick] [--only=pages|inputs|reordering]
+ *     npm run bench:console [-- --quick] [--only=pages|inputs|reordering] [--pages=users,groups]
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -11,8 +11,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BrowserContext, type CDPSession, chromium, type Page } from "playwright-core";
 import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
-import { startChild } from "./child-server.ts";
-import { eventTimes, inputs } from "./console-input.ts";
+import { type ChildServer, processorSecondsOfGroup, startChild } from "./child-server.ts";
+import { eventTimes, inputs, longestTaskMs } from "./console-input.ts";
 import { completeTenant } from "./console-seed.ts";
 import { addPolicies, makeDirectory, sizes } from "./decisions-tenant.ts";
 import { seedFacts } from "./seed-facts.ts";
@@ -94,22 +94,53 @@ const pages: readonly { readonly at: string; readonly ready: string }[] = [
   { at: "publish", ready: "main input" },
 ];
 
-/** Measures each page with an empty cache, from entering the address until the page can be used. */
-async function measurePages(baseURL: string, cookies: Cookies): Promise<void> {
-  print("| page | time to interactive | worst | JavaScript | answers of the API |");
-  print("|---|---|---|---|---|");
-  for (const { at, ready } of pages) {
+/** Processor time so far, in milliseconds. */
+interface Used {
+  readonly server: number;
+  readonly postgres: number;
+  /** The main thread of the page. */
+  readonly page: number;
+}
+
+async function usedBy(of: ChildServer<ServerAnnouncement>, page: PageMetrics): Promise<Used> {
+  return {
+    server: (of.processorSeconds() ?? Number.NaN) * 1000,
+    postgres: (processorSecondsOfGroup(of.announcement.postgresPid) ?? Number.NaN) * 1000,
+    page: await page.taskMs(),
+  };
+}
+
+/**
+ * Measures each page with an empty cache, from entering the address until the page can be used. Processor times are
+ * those of the round with the least, because other load on the machine makes them longer.
+ */
+async function measurePages(of: ChildServer<ServerAnnouncement>, cookies: Cookies): Promise<void> {
+  const only = argument("pages")?.split(",");
+  print("| page | time to interactive | worst | server | PostgreSQL | page | JavaScript | answers of the API |");
+  print("|---|---|---|---|---|---|---|---|");
+  for (const { at, ready } of pages.filter((page) => only?.includes(page.at) ?? true)) {
     const times: number[] = [];
+    const used: Used[] = [];
     let told = "";
     for (let round = 0; round < rounds; round += 1) {
-      const { context, page, traffic } = await open(baseURL, cookies);
+      const { context, page, traffic, metrics } = await open(of.announcement.url, cookies);
+      const before = await usedBy(of, metrics);
       await page.goto(`/console/${at}`, { waitUntil: "commit" });
       times.push(await interactive(page, ready));
+      const after = await usedBy(of, metrics);
+      used.push({
+        server: after.server - before.server,
+        postgres: after.postgres - before.postgres,
+        page: after.page - before.page,
+      });
       const { scripts, scriptBytes, answers, answerBytes } = traffic.take();
       told = `${kilobytes(scriptBytes)} in ${scripts} | ${kilobytes(answerBytes)} in ${answers}`;
       await context.close();
     }
-    print(`| ${at} | ${milliseconds(Math.min(...times))} | ${milliseconds(Math.max(...times))} | ${told} |`);
+    const least = (part: keyof Used) => milliseconds(Math.min(...used.map((each) => each[part])));
+    print(
+      `| ${at} | ${milliseconds(Math.min(...times))} | ${milliseconds(Math.max(...times))} | ${least("server")} | ${least("postgres")} | ${least("page")} | ${told} |`,
+    );
   }
 }
 
@@ -127,23 +158,31 @@ async function measurePickers(baseURL: string, cookies: Cookies): Promise<void> 
   await context.close();
 }
 
-/** Measures the longest event while a person types, clicks and opens forms. */
+/**
+ * Measures the longest event while a person types, clicks and opens forms, and the processor time of the longest task.
+ * Other load on the machine makes events longer, but not tasks.
+ */
 async function measureInputs(baseURL: string, cookies: Cookies): Promise<void> {
-  print("\n| input, longest event | best round | worst round |");
-  print("|---|---|---|");
+  print("\n| input | longest event, best round | worst round | longest task, best round |");
+  print("|---|---|---|---|");
   for (const { name, at, ready, act } of inputs) {
     const times: number[] = [];
+    const tasks: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const { context, page } = await open(baseURL, cookies);
       await page.goto(`/console/${at}`, { waitUntil: "commit" });
       await interactive(page, ready);
       await page.evaluate(eventTimes);
+      await browser.startTracing(page, { categories: ["toplevel", "devtools.timeline"] });
       await act(page);
       await page.waitForTimeout(500);
+      tasks.push(longestTaskMs(await browser.stopTracing()));
       times.push(await page.evaluate<number>("longestEvent"));
       await context.close();
     }
-    print(`| ${name} | ${milliseconds(Math.min(...times))} | ${milliseconds(Math.max(...times))} |`);
+    print(
+      `| ${name} | ${milliseconds(Math.min(...times))} | ${milliseconds(Math.max(...times))} | ${milliseconds(Math.min(...tasks))} |`,
+    );
   }
 }
 
@@ -152,6 +191,8 @@ async function measureReordering(baseURL: string, cookies: Cookies): Promise<voi
   const { context, page, traffic } = await open(baseURL, cookies);
   await page.goto("/console/policies", { waitUntil: "commit" });
   await page.locator(".policy a").first().waitFor();
+  const shown = await page.evaluate<number>("performance.now()");
+  await page.getByRole("button", { name: "Load all to reorder" }).click();
   await until(
     page,
     "document.querySelector('[data-grip]') !== null && document.querySelector('[aria-busy=true]') === null",
@@ -160,7 +201,7 @@ async function measureReordering(baseURL: string, cookies: Cookies): Promise<voi
   const { answers, answerBytes } = traffic.take();
   const rows = await page.locator(".policy").count();
   print(
-    `\nall ${policyCount} policies, ready to be moved: ${milliseconds(whole)} after the address was entered; ${answers} answers, ${kilobytes(answerBytes)}; ${rows} rows in the page`,
+    `\nall ${policyCount} policies, ready to be moved: ${milliseconds(whole - shown)} after they were asked for; ${answers} answers, ${kilobytes(answerBytes)}; ${rows} rows in the page`,
   );
   await page.evaluate(reorderWatch);
   const times = new Map<string, number[]>();
@@ -234,7 +275,7 @@ async function open(baseURL: string, cookies: Cookies) {
   await context.addCookies(cookies);
   await context.addInitScript(longTasks);
   const page = await context.newPage();
-  return { context, page, traffic: await watch(page) };
+  return { context, page, traffic: await watch(page), metrics: await metricsOf(page) };
 }
 
 /**
@@ -261,6 +302,23 @@ function until(page: Page, condition: string): Promise<unknown> {
   return page.evaluate(
     `new Promise((resolve) => { const look = () => (${condition} ? resolve() : requestAnimationFrame(look)); look(); })`,
   );
+}
+
+interface PageMetrics {
+  /** Time in which tasks occupied the page's main thread so far, in milliseconds. */
+  taskMs(): Promise<number>;
+}
+
+async function metricsOf(page: Page): Promise<PageMetrics> {
+  const session: CDPSession = await page.context().newCDPSession(page);
+  // Processor time does not count waiting for other load.
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  return {
+    async taskMs() {
+      const { metrics } = await session.send("Performance.getMetrics");
+      return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN) * 1000;
+    },
+  };
 }
 
 interface Traffic {
@@ -300,6 +358,11 @@ async function watch(page: Page): Promise<{ take(): Traffic }> {
   };
 }
 
+/** The value of an option, such as `--only=pages`. */
+function argument(name: string): string | undefined {
+  return process.argv.find((each) => each.startsWith(`--${name}=`))?.slice(name.length + 3);
+}
+
 function push(lists: Map<string, number[]>, key: string, value: number): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);
@@ -330,8 +393,8 @@ try {
   await tenant.call("GET", "/tenants/access/findings");
 
   printChunks();
-  const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice(7);
-  if (only === undefined || only === "pages") await measurePages(url, cookies);
+  const only = argument("only");
+  if (only === undefined || only === "pages") await measurePages(server, cookies);
   if (only === undefined || only === "inputs") await measureInputs(url, cookies);
   if (only === undefined) await measurePickers(url, cookies);
   if (only === undefined || only === "reordering") await measureReordering(url, cookies);

@@ -1,8 +1,9 @@
 /** Administrators of devices: approvals, enrolment keys, sessions, and asking people to sign in again. */
 import path from "node:path";
-import { activeUser, signInAs } from "@gatehouse/server/testing/signed-in-person";
+import { activeUser } from "@gatehouse/server/testing/signed-in-person";
 import { beforeAll, describe, expect, test } from "vitest";
 import { accessibilityProblems, hasBrowser, type Visit } from "./console-world.ts";
+import { enrolBySignIn } from "./enrol-device.ts";
 import { button, chooseAction, heading, inDialog, region, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
@@ -26,34 +27,10 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
     return id;
   }
 
-  /** Enrols a device by a sign-in of its user. */
-  async function enrolBySignIn(userId: string, machine: string): Promise<string> {
-    const { server } = given.world;
+  async function enrolled(userId: string, machine: string): Promise<string> {
     keys += 1;
-    const post = async (url: string, form: Readonly<Record<string, string>>) =>
-      (
-        await server.app.inject({
-          method: "POST",
-          url,
-          headers: { "content-type": "application/x-www-form-urlencoded" },
-          payload: new URLSearchParams({ client_id: "gatehouse-device", ...form }).toString(),
-        })
-      ).json();
-    const codes = await post("/oauth/device_authorization", {
-      machine,
-      os: "Debian GNU/Linux",
-      os_version: "13",
-      hardware_id: machine,
-      public_key: `${String.fromCharCode(98 + keys).repeat(42)}A=`,
-    });
-    const browser = server.client(undefined, await signInAs(server, tenantId, userId));
-    const body = { code: codes.user_code, approve: true };
-    expect((await browser.post("/console/device-authorization", body)).status).toBe(200);
-    const { device } = await post("/oauth/token", {
-      grant_type: "urn:ietf:params:oauth:grant-type:device_code",
-      device_code: codes.device_code,
-    });
-    return device.id;
+    const publicKey = `${String.fromCharCode(98 + keys).repeat(42)}A=`;
+    return enrolBySignIn(given.world, { tenantId, userId, machine, publicKey });
   }
 
   /** Checks the page as it is, also on a narrow screen. */
@@ -75,8 +52,8 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
   test("approves one device and refuses another, and the list becomes empty", async () => {
     const person = await newPerson("approvals@example.com");
     await given.client.must.put("/tenants/settings", { deviceApproval: "administrator" });
-    const approved = await enrolBySignIn(person, "Approved laptop");
-    const refused = await enrolBySignIn(person, "Unknown laptop");
+    const approved = await enrolled(person, "Approved laptop");
+    const refused = await enrolled(person, "Unknown laptop");
     await given.client.must.put("/tenants/settings", { deviceApproval: "automatic" });
     const visit = await given.visit();
     await visit.open("/device-approvals");
@@ -130,9 +107,9 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
   test("sees sessions with their ends, and requires sign-in on a device, for a user and for a group", async () => {
     await given.client.must.put("/tenants/settings", { deviceSessionLifetime: 28_800 });
     const [ann, bob] = [await newPerson("sessions.ann@example.com"), await newPerson("sessions.bob@example.com")];
-    const laptop = await enrolBySignIn(ann, "Story laptop");
-    await enrolBySignIn(ann, "Story tablet");
-    await enrolBySignIn(bob, "Story desktop");
+    const laptop = await enrolled(ann, "Story laptop");
+    await enrolled(ann, "Story tablet");
+    await enrolled(bob, "Story desktop");
     const { body: group } = await given.client.must.post("/tenants/groups", { name: "Story group" });
     for (const id of [ann, bob]) await given.client.must.post(`/tenants/users/${id}/groups`, { groupId: group.id });
     const visit = await given.visit();

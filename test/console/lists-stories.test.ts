@@ -23,6 +23,56 @@ describe.runIf(hasBrowser)("lists", () => {
     await page.getByText("2 records changed").waitFor();
     const after = await stories.client.get("/tenants/devices?filter[active]=true&limit=100");
     expect(after.body.total).toBe(before.body.total - 2);
+    await button(visit, "Undo").click();
+    await page.getByText("Change undone").waitFor();
+    const undone = await stories.client.get("/tenants/devices?filter[active]=true&limit=100");
+    expect(undone.body.total).toBe(before.body.total);
+    await visit.leave();
+  });
+
+  test("an administrator undoes an invitation, with the group that was created for it", async () => {
+    const visit = await stories.visit();
+    const { page } = visit;
+    await visit.open("/users?new=1");
+    await page.getByRole("textbox", { name: /^Email addresses/ }).fill("undone@example.com");
+    const groups = page.getByRole("combobox", { name: /^Groups/ });
+    await groups.fill("Undone people");
+    await page.getByRole("option", { name: /Undone people/ }).click();
+    await page.keyboard.press("Escape");
+    await inDialog(visit, "Review").click();
+    await inDialog(visit, "Invite").click();
+    await page.getByText("1 user invited").waitFor();
+    // The dialog with the links hides the rest of the page from assistive technology, but not the notice on the screen.
+    await page.getByRole("button", { name: "Undo", includeHidden: true }).click();
+    await page.getByText("Change undone").waitFor();
+    const left = async (path: string) => (await stories.client.get(`/tenants/${path}`)).body.total;
+    expect(await left("users?filter[email]=undone@example.com")).toBe(0);
+    expect(await left("groups?filter[name]=Undone%20people")).toBe(0);
+    await visit.leave();
+  });
+
+  test("an administrator deletes a resource that a policy names, in one change", async () => {
+    const visit = await stories.visit();
+    visit.expectFailures(409);
+    const { page } = visit;
+    const id = await stories.idOf("resources", "Wiki");
+    const policy = await stories.idOf("policies", "Intranet for everyone");
+    await visit.open(`/resources/${id}`);
+    await button(visit, "Delete").click();
+    await inDialog(visit, "Remove it from 1 policy and delete it").click();
+    await page
+      .getByRole("region", { name: "Effect of this change" })
+      .getByText(/lose access/)
+      .first()
+      .waitFor();
+    await inDialog(visit, "Delete").click();
+    await heading(visit, "Resources").waitFor();
+    expect((await stories.client.get(`/tenants/resources/${id}`)).status).toBe(404);
+    const { resources } = (await stories.client.get(`/tenants/policies/${policy}`)).body;
+    expect(resources.map(({ name }: { readonly name: string }) => name).sort()).toEqual([
+      "File shares",
+      "Internal DNS",
+    ]);
     await visit.leave();
   });
 

@@ -1,5 +1,4 @@
 /** The pages in the pictures of documents, in a network that is in use. */
-import { until } from "@gatehouse/server/testing/until";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   accessibilityProblems,
@@ -10,14 +9,10 @@ import {
   type Visit,
   withoutBrowser,
 } from "./console-world.ts";
-import { connectGateway, type DeployedGateway } from "./deployed-gateway.ts";
+import type { DeployedGateway } from "./deployed-gateway.ts";
+import { putInUse } from "./network-in-use.ts";
 
 if (!hasBrowser) console.warn(`The console is not tested: ${withoutBrowser}.`);
-
-interface Named {
-  readonly id: string;
-  readonly name: string;
-}
 
 describe.runIf(hasBrowser)("a network in use", () => {
   let world: ConsoleWorld;
@@ -26,42 +21,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
   beforeAll(async () => {
     world = await openConsoleWorld();
     owner = await world.keyOf("OWNER");
-    const gateways: readonly (Named & { readonly status: string; readonly token: string })[] = (
-      await world.client.get("/tenants/gateways")
-    ).body;
-    for (const { token, status } of gateways) {
-      if (status !== "MAINTENANCE") connected.push(connectGateway(world.url, async () => token));
-    }
-    const online = async () => {
-      const all: readonly { readonly status: string }[] = (await world.client.get("/tenants/gateways")).body;
-      return all.filter(({ status }) => status === "ONLINE").length;
-    };
-    await until("the gateways are ONLINE", async () => (await online()) === connected.length);
-    for (const [index, { agent }] of connected.entries()) {
-      await until("it holds a configuration", () => agent.held !== undefined);
-      const peers = Object.entries(agent.held?.content.peers ?? {}).filter(([, { kind }]) => kind === "device");
-      agent.peers = peers
-        .filter((_, place) => place % 5 === index)
-        .map(([peer]) => ({ peer, lastHandshake: Date.now(), receivedBytes: 0, sentBytes: 0 }));
-    }
-    const devicesOnline = async () => {
-      const { data } = (await world.client.get("/tenants/devices?limit=100")).body;
-      return data.some(({ status }: { readonly status: string }) => status === "Online");
-    };
-    await until("devices are Online", devicesOnline, 40_000);
-    for (const [name, subject, resource] of [
-      ["Contractors never reach production", { type: "user", id: "engineer-05@example.com" }, "Production databases"],
-      ["Sales never reach Payroll", { type: "group", id: "Sales" }, "Payroll"],
-    ] as const) {
-      const made = await world.client.post("/tenants/access-tests", {
-        name,
-        subject,
-        resource: { type: "resource", id: resource },
-        expected: "denied",
-        enforced: true,
-      });
-      expect(made.status, made.text).toBe(201);
-    }
+    connected.push(...(await putInUse(world)));
   });
   afterAll(async () => {
     for (const gateway of connected) await gateway.stop();

@@ -133,3 +133,8 @@ type HeadersOf<O> = O extends { readonly responses: { readonly 200: { headers: i
 export type RecordPath = {
   [P in PathWith<"get">]: HeadersOf<OperationAt<P, "get">> extends { readonly ETag: unknown } ? P : never;
 }[PathWith<"get">];
+
+/** Paths of lists without pages. */
+export type PathOfArray = {
+  [P in PathWith<"get">]: ResultOf<P, "get"> extends readonly unknown[] ? P : never;
+}[PathWith<"get">];

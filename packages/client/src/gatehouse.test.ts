@@ -42,6 +42,14 @@ describe("a call", () => {
     await expect(server.gatehouse.read("/tenants/resources/{id}", { path: { id } })).rejects.toThrow("without an ETag");
   });
 
+  test("reads a part of a list without pages, and the list's length", async () => {
+    const server = new FakeServer([json(200, [{ id }], { "x-total-count": "240" }), json(200, [{ id }])]);
+    const query = { limit: 1, offset: 200 };
+    expect(await server.gatehouse.part("/tenants/addresses", { query })).toEqual({ items: [{ id }], total: 240 });
+    expect(server.requests[0]?.target).toBe("/tenants/addresses?limit=1&offset=200");
+    expect(await server.gatehouse.part("/tenants/addresses")).toMatchObject({ total: 1 });
+  });
+
   test("uses the given idempotency key, and otherwise generates a new one for each call", async () => {
     const server = new FakeServer([json(201, {}), json(201, {}), json(201, {})]);
     const body = { name: "Engineering" };

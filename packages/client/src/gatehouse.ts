@@ -6,6 +6,7 @@ import type {
   ListPath,
   OptionsOf,
   OptionsOfMany,
+  PathOfArray,
   PathOfMany,
   PathWith,
   RecordPath,
@@ -52,6 +53,11 @@ export interface Gatehouse {
     path: P,
     ...options: Arguments<OptionsOf<P, "get">>
   ): Promise<{ readonly record: ResultOf<P, "get">; readonly etag: string }>;
+  /** Returns a part of a list without pages, as `limit` and `offset` of the query select it, and the list's length. */
+  part<P extends PathOfArray>(
+    path: P,
+    ...options: Arguments<OptionsOf<P, "get">>
+  ): Promise<{ readonly items: ResultOf<P, "get">; readonly total: number }>;
 }
 
 /** @throws TypeError for a malformed URL or key */
@@ -81,6 +87,13 @@ export function createGatehouse(options: GatehouseOptions): Gatehouse {
       // Without an ETag, a write that should fail with 412 would succeed.
       if (etag === null) throw new UnexpectedResponseError(transport.url, status, "without an ETag");
       return { record: body, etag };
+    },
+    part: async (template: string, given?: CallOptions) => {
+      const { body, headers, status } = await send("GET", template, given);
+      // Without `limit` and `offset`, the response is the whole list and has no total.
+      const total = Number(headers.get("x-total-count") ?? (Array.isArray(body) ? body.length : Number.NaN));
+      if (!Number.isSafeInteger(total)) throw new UnexpectedResponseError(transport.url, status, "without a total");
+      return { items: body, total };
     },
   } as unknown as Gatehouse;
 }

@@ -49,6 +49,7 @@ function renderSignedIn(root: Root): void {
 
 async function start(root: Root): Promise<void> {
   applyTheme();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
   const { pathname } = globalThis.location;
   const isEnrolling = pathname === enrolPath;
   const isReturning = pathname === signedInPath;

@@ -1,5 +1,5 @@
 /** The typed client of the API, in the session of the page. */
-import type { ItemAt, ListPath } from "@gatehouse/client/calls";
+import type { ItemAt, ListPath, PathOfArray } from "@gatehouse/client/calls";
 import { GatehouseError } from "@gatehouse/client/errors";
 import { createGatehouse, type Gatehouse } from "@gatehouse/client/gatehouse";
 import { nextSignIn } from "./session-end.ts";
@@ -7,8 +7,8 @@ import { withConfirmation } from "./step-up.ts";
 
 const gatehouse = createGatehouse({ url: globalThis.location.origin });
 
-type Method = "get" | "post" | "postMany" | "put" | "patch" | "delete" | "read";
-const methods: readonly Method[] = ["get", "post", "postMany", "put", "patch", "delete", "read"];
+type Method = "get" | "post" | "postMany" | "put" | "patch" | "delete" | "read" | "part";
+const methods: readonly Method[] = ["get", "post", "postMany", "put", "patch", "delete", "read", "part"];
 
 /**
  * The client's methods. If the session has ended, a call waits for the next sign-in and is then repeated, so that no
@@ -62,7 +62,17 @@ export interface WholeSource<Row> {
   readonly kind: "whole";
   readonly path: string;
   read(signal?: AbortSignal): Promise<readonly Row[]>;
+  /** Reads a part of the list. Absent if the list is always short. */
+  readonly readPart?: ReadPart<Row>;
 }
+
+type ReadPart<Row> = (
+  query: { readonly limit: number; readonly offset: number },
+  signal?: AbortSignal,
+) => Promise<PageOf<Row>>;
+
+/** The most items that the server sends of a list if a request asks for a part. */
+export const mostInPart = 100;
 
 /** The client's `get` for any list. The definition of each list knows the query that its path accepts. */
 const getList = api.get as unknown as (
@@ -91,3 +101,21 @@ export function whole<P extends ListPath>(path: P): WholeSource<ItemAt<P>> {
     read: async (signal) => (await getList(path, signal === undefined ? {} : { signal })) as readonly ItemAt<P>[], // by its path
   };
 }
+
+/** A list that the server returns in one response, or in parts without search, filters and order. */
+export function inParts<P extends PathOfArray & ListPath>(
+  path: P,
+): WholeSource<ItemAt<P>> & { readonly readPart: ReadPart<ItemAt<P>> } {
+  return {
+    ...whole(path),
+    readPart: async (query, signal) => {
+      const { items, total } = await getPart(path, { query, ...(signal === undefined ? {} : { signal }) });
+      return { data: items as readonly ItemAt<P>[], total }; // by its path
+    },
+  };
+}
+
+const getPart = api.part as unknown as (
+  path: string,
+  options: { readonly query: ListQuery; readonly signal?: AbortSignal },
+) => Promise<{ readonly items: unknown; readonly total: number }>;

@@ -275,6 +275,22 @@ describe("the frame of the console", () => {
     expect(navigation.querySelector("a[href='/console/overview']")).not.toBeNull();
   });
 
+  test("reads a long list of addresses only for a text that could be a part of one", async () => {
+    const address = sample("Address", { address: "10.20.4.7" });
+    mockApi.answer("get", "/tenants/addresses", ({ query }) =>
+      query.limit === undefined ? [address] : HttpResponse.json([address], { headers: { "X-Total-Count": "10000" } }),
+    );
+    const user = openConsole("/users");
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    const field = await screen.findByPlaceholderText(t("app.palette.placeholder"));
+    const asked = () => mockApi.received("listAddresses").map(({ query }) => query.limit);
+    await user.type(field, "ann");
+    await waitFor(() => expect(asked()).toEqual(["100"]));
+    await user.clear(field);
+    await user.type(field, "10.20");
+    await waitFor(() => expect(asked()).toEqual(["100", undefined]));
+  });
+
   test("finds addresses in the palette", async () => {
     mockApi.answer("get", "/tenants/addresses", [sample("Address", { address: "10.20.4.7" })]);
     const user = openConsole("/groups");

@@ -7,7 +7,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { Plus, Search } from "lucide-react";
 import { useEffect, useState } from "react";
 import { t } from "../messages/i18n.ts";
-import { paged, whole } from "./api.ts";
+import { inParts, mostInPart, paged, whole } from "./api.ts";
 import { containsPattern } from "./like-pattern.ts";
 import type { PageSet } from "./page-set.ts";
 import { usePageSets } from "./page-sets.ts";
@@ -158,12 +158,7 @@ async function findRecords(
 ): Promise<readonly Found[]> {
   if (find === undefined) return [];
   if (!("field" in find)) {
-    const source = whole(find.path);
-    const all = await queryClient.fetchQuery({
-      queryKey: [source.path, "list", undefined],
-      queryFn: (context) => source.read(context.signal),
-      staleTime: 60_000,
-    });
+    const all = await readWhole(find, text, queryClient);
     const labelled = all.map((record) => ({
       id: record.id,
       label: "address" in record ? record.address : record.name,
@@ -181,4 +176,29 @@ async function findRecords(
     path,
     kind: title,
   }));
+}
+
+/** An unpaged list. A long list of addresses is read only for a text that could be a part of an address. */
+async function readWhole(
+  find: Exclude<NonNullable<PageSet["find"]>, { readonly field: string }>,
+  text: string,
+  queryClient: QueryClient,
+) {
+  const staleTime = 60_000;
+  if (find.path === "/tenants/addresses") {
+    const addresses = inParts(find.path);
+    const { data, total } = await queryClient.fetchQuery({
+      queryKey: [addresses.path, "part", 0],
+      queryFn: (context) => addresses.readPart({ limit: mostInPart, offset: 0 }, context.signal),
+      staleTime,
+    });
+    if (total <= data.length) return data;
+    if (!/[.:/]/.test(text)) return [];
+  }
+  const source = whole(find.path);
+  return queryClient.fetchQuery({
+    queryKey: [source.path, "list", undefined],
+    queryFn: (context) => source.read(context.signal),
+    staleTime,
+  });
 }

@@ -47,11 +47,12 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
   const known = error instanceof GatehouseError ? error : undefined;
   // An error about a whole change of a preview repeats the detail.
   const fieldErrors = known?.errors.filter(({ pointer }) => !/^\/changes\/\d+$/.test(pointer)) ?? [];
-  const isListed = fieldErrors.length > 1 || fieldErrors.some(({ pointer }) => recordAt(pointer) !== undefined);
+  const namesRecords = fieldErrors.some(({ pointer }) => recordAt(pointer) !== undefined);
+  const isListed = fieldErrors.length > 1 || namesRecords;
   return (
-    <Alert color="red" variant="outline" icon={<TriangleAlert aria-hidden />} title={title} role="alert" maw={720}>
-      {/* The detail may end with the first error at its JSON Pointer, which the list shows in words. */}
-      <Text size="sm">{isListed ? detail.replace(/ \/\S*: .*$/s, "") : detail}</Text>
+    <Alert color="red" variant="outline" icon={<TriangleAlert aria-hidden />} title={title} role="alert" maw={760}>
+      {/* The detail may end with the first error at its JSON Pointer, or repeats the records. The list shows both. */}
+      {!namesRecords && <Text size="sm">{isListed ? detail.replace(/ \/\S*: .*$/s, "") : detail}</Text>}
       {isListed && (
         <ul>
           {fieldErrors.slice(0, mostErrors).map(({ pointer, message }) => (

@@ -10,6 +10,7 @@ import { t } from "../messages/i18n.ts";
 import { Dialog } from "../records/dialog.tsx";
 import { RecordSelect } from "../records/record-select.tsx";
 import { isBlocked, ReviewedChange } from "../records/reviewed-change.tsx";
+import { type SentRequest, useSavedNotice } from "../records/saved-notice.tsx";
 import { notifyProblem } from "../records/use-record.ts";
 import { type BulkChange, type BulkProgress, changesInSet, runBulk } from "./bulk-run.ts";
 import { type BulkAction, type ListDefinition, type ListState, labelOf } from "./list-definition.ts";
@@ -31,10 +32,11 @@ interface BulkBarProps<Row extends { readonly id: string }> {
   readonly selection: Selection<Row>;
   /** Number of rows that match the search and the filters. */
   readonly total: number;
+  readonly isFiltered: boolean;
 }
 
 export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps<Row>) {
-  const { definition, actions, state, selection, total } = props;
+  const { definition, actions, state, selection, total, isFiltered } = props;
   const [action, setAction] = useState<BulkAction<Row>>();
   const [isSelecting, setSelecting] = useState(false);
   const { rows } = selection;
@@ -59,7 +61,10 @@ export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps
             </Text>
             {rows.length < matching && (
               <Button size="xs" variant="subtle" loading={isSelecting} onClick={() => void selectMatching()}>
-                {t("lists.select.matching", { count: matching, noun: definition.noun })}
+                {t(isFiltered ? "lists.select.matching" : "lists.select.all", {
+                  count: matching,
+                  noun: definition.noun,
+                })}
               </Button>
             )}
             {actions.map((offered) => (
@@ -170,15 +175,20 @@ interface BulkReviewProps<Row> {
 function BulkReview<Row>({ action, changes, unchanged, close, done }: BulkReviewProps<Row>) {
   const { label, danger = false, changesAccess = true, note } = action;
   const queryClient = useQueryClient();
-  const [progress, setProgress] = useState<BulkProgress>({ made: 0, left: changes });
+  const notifySaved = useSavedNotice();
+  const [progress, setProgress] = useState<BulkProgress>({ made: 0, sent: [], left: changes });
   const [attempt, setAttempt] = useState<readonly BulkChange[]>(changes);
-  const [madeBefore, setMadeBefore] = useState(0);
+  /** Requests of earlier attempts. */
+  const [sentBefore, setSentBefore] = useState<readonly SentRequest[]>([]);
   const [blockedBy, setBlockedBy] = useState<GatehouseError>();
-  const made = madeBefore + progress.made;
+  const made = sentBefore.reduce((sum, request) => sum + request.changes.length, progress.made);
   const run = async (overrideReason: string | undefined) => {
     const result = await runBulk(attempt, overrideReason, setProgress);
     setProgress(result);
+    const sent = [...sentBefore, ...result.sent];
     if (result.error === undefined) {
+      const all = sent.reduce((sum, request) => sum + request.changes.length, 0);
+      notifySaved(t("lists.bulk.made", { count: all }), ...sent);
       done();
       return;
     }
@@ -186,16 +196,16 @@ function BulkReview<Row>({ action, changes, unchanged, close, done }: BulkReview
     if (isBlocked(result.error)) {
       // The override must apply to the changes that are left, not to those that were made.
       setBlockedBy(result.error);
-      if (result.made > 0) startOver(result.left, madeBefore + result.made);
+      if (result.made > 0) startOver(result.left, sent);
     }
     throw result.error;
   };
-  const startOver = (rest: readonly BulkChange[], madeUntilNow: number) => {
-    setMadeBefore(madeUntilNow);
+  const startOver = (rest: readonly BulkChange[], sent: readonly SentRequest[]) => {
+    setSentBefore(sent);
     setAttempt(rest);
-    setProgress({ made: 0, left: rest });
+    setProgress({ made: 0, sent: [], left: rest });
   };
-  const goOn = (rest: readonly BulkChange[]) => startOver(rest, made);
+  const goOn = (rest: readonly BulkChange[]) => startOver(rest, [...sentBefore, ...progress.sent]);
   const { refused, error, left } = progress;
   const isStopped = error !== undefined && made > 0;
   if (changes.length === 0) return <Nothing close={close} />;
@@ -262,7 +272,6 @@ function BulkReview<Row>({ action, changes, unchanged, close, done }: BulkReview
       back={close}
       run={run}
       done={close}
-      savedMessage={t("lists.bulk.made", { count: made + attempt.length })}
     />
   );
 }

@@ -19,7 +19,8 @@ test("sends sets of 100 changes, and reports after each", async () => {
   const sizes = mockApi.bodies("applyChanges").map((body) => (body as { changes: unknown[] }).changes.length);
   expect(sizes).toEqual([100, 100, 30]);
   expect(reports.map(({ made }) => made)).toEqual([100, 200, 230]);
-  expect(result).toEqual({ made: 230, left: [] });
+  expect(result).toMatchObject({ made: 230, left: [] });
+  expect(result.sent.map((request) => request.changes.length)).toEqual(sizes);
 });
 
 test("stops at the first refused set, and names the record whose change was refused", async () => {

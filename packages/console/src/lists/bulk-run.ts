@@ -1,6 +1,7 @@
 /** Sends the changes of a bulk action in change sets. Each set is made as a whole or not at all. */
 import { GatehouseError } from "@gatehouse/client/errors";
 import { type PlannedChange, sendChanges } from "../records/planned-change.ts";
+import type { SentRequest } from "../records/saved-notice.tsx";
 
 /** The most changes of one change set, as the API limits them. */
 export const changesInSet = 100;
@@ -12,8 +13,10 @@ export interface BulkChange {
 }
 
 export interface BulkProgress {
-  /** Changes that were made. */
+  /** Number of changes that were made. */
   readonly made: number;
+  /** The requests that made them, in order. */
+  readonly sent: readonly SentRequest[];
   /** Changes that were not made, in order. */
   readonly left: readonly BulkChange[];
   /** The error that stopped the action. */
@@ -33,21 +36,20 @@ export async function runBulk(
   report: (progress: BulkProgress) => void,
 ): Promise<BulkProgress> {
   let made = 0;
+  const sent: SentRequest[] = [];
   while (made < changes.length) {
     const set = changes.slice(made, made + changesInSet);
+    const planned = set.map(({ change }) => change);
     try {
-      await sendChanges(
-        set.map(({ change }) => change),
-        { overrideReason },
-      );
+      sent.push({ changes: planned, answer: await sendChanges(planned, { overrideReason }) });
     } catch (error) {
       const refused = refusedIn(set, error);
-      return { made, left: changes.slice(made), error, ...(refused === undefined ? {} : { refused }) };
+      return { made, sent, left: changes.slice(made), error, ...(refused === undefined ? {} : { refused }) };
     }
     made += set.length;
-    report({ made, left: changes.slice(made) });
+    report({ made, sent, left: changes.slice(made) });
   }
-  return { made, left: [] };
+  return { made, sent, left: [] };
 }
 
 /** The record that the error of a change set points to. */

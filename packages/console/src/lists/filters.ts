@@ -2,6 +2,7 @@
 import { t } from "../messages/i18n.ts";
 import type { Filter } from "./list-definition.ts";
 
+const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
 /** Records that did not connect for 30 days. Records that never connected count from their creation. */
@@ -20,4 +21,20 @@ export const unnamedFilter: Filter<unknown> = {
   kind: "switch",
   parameter: "filter[isNamedByPolicy]",
   toStored: () => "false",
+};
+
+const periods = { hour: dayMs / 24, day: dayMs, week: 7 * dayMs, month: 30 * dayMs } as const;
+type Period = keyof typeof periods;
+
+/** Records from a period that ends now. */
+export const periodFilter: Filter<unknown> = {
+  field: "period",
+  title: t("lists.periods.label"),
+  options: (["hour", "day", "week", "month"] as const).map((value) => ({ value, label: t(`lists.periods.${value}`) })),
+  parameter: "filter[createdAt][gte]",
+  // The start of a minute, so that the query stays the same while the page renders again.
+  toStored: (period) => {
+    const length = Object.hasOwn(periods, period) ? periods[period as Period] : periods.month;
+    return new Date(Math.floor((Date.now() - length) / minuteMs) * minuteMs).toISOString();
+  },
 };

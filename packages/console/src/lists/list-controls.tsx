@@ -88,7 +88,7 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
       <Chip
         data-reads
         size="sm"
-        radius="md"
+        radius="xl"
         variant="outline"
         checked={value !== ""}
         onChange={(on) => apply(on ? "1" : "")}

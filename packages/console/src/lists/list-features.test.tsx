@@ -3,7 +3,7 @@ import { screen, waitFor, within } from "@testing-library/dom";
 import type { UserEvent } from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { t } from "../messages/i18n.ts";
-import { click, currentPath, fill, findDialog, openConsole } from "../testing/console-page.tsx";
+import { click, currentPath, fill, findDialog, openConsole, waitForDialogToClose } from "../testing/console-page.tsx";
 import { mockApi, problem } from "../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../testing/sample.ts";
 
@@ -35,7 +35,7 @@ describe("selected rows", () => {
     const user = openConsole("/devices");
     await select(user, "Laptop 1");
     await screen.findByText(t("lists.select.count", { count: 1 }));
-    await click(user, t("lists.select.matching", { count: 250, noun: t("devices.noun") }));
+    await click(user, t("lists.select.all", { count: 250, noun: t("devices.noun") }));
     await screen.findByText(t("lists.select.count", { count: 250 }));
     await click(user, t("devices.deactivate.label"));
     const dialog = await findDialog(/250/);
@@ -46,6 +46,28 @@ describe("selected rows", () => {
     await click(user, t("devices.deactivate.label"));
     await waitFor(() => expect(mockApi.received("applyChanges")).toHaveLength(3));
     await waitFor(() => expect(screen.queryByText(t("lists.select.count", { count: 250 }))).toBeNull());
+  });
+
+  test("are changed back by Undo in the notice, request by request and the last one first", async () => {
+    const user = openConsole("/devices");
+    mockApi.answer("get", "/tenants/events", ({ query }) => {
+      const target = { type: "device", id: query["filter[target.id]"] ?? "" };
+      return pageOf([sample("Event", { id: newId(), operation: "deactivateDevice", target })]);
+    });
+    await select(user, "Laptop 1");
+    await click(user, t("lists.select.all", { count: 250, noun: t("devices.noun") }));
+    await screen.findByText(t("lists.select.count", { count: 250 }));
+    await click(user, t("devices.deactivate.label"));
+    await findDialog(/250/);
+    await click(user, t("devices.deactivate.label"));
+    await screen.findByText(t("lists.bulk.made", { count: 250 }));
+    await waitForDialogToClose();
+    await click(user, t("records.undo.label"));
+    await screen.findByText(t("records.undo.done"));
+    const targets = mockApi.received("listEvents").map(({ query }) => query["filter[target.id]"]);
+    // The last change of each set.
+    expect(targets.slice(-3)).toEqual([devices[99]?.id, devices[199]?.id, devices[249]?.id]);
+    expect(mockApi.received("revertEvent").map(({ query }) => query.scope)).toEqual(["request", "request", "request"]);
   });
 
   test("are named in the title if there is only one", async () => {
@@ -63,7 +85,7 @@ describe("selected rows", () => {
     );
     const user = openConsole("/devices");
     await select(user, "Laptop 1");
-    await click(user, t("lists.select.matching", { count: 250, noun: t("devices.noun") }));
+    await click(user, t("lists.select.all", { count: 250, noun: t("devices.noun") }));
     await screen.findByText(t("lists.select.count", { count: 250 }));
     await click(user, t("common.delete"));
     await findDialog();
@@ -89,7 +111,7 @@ describe("selected rows", () => {
     );
     const user = openConsole("/devices");
     await select(user, "Laptop 1");
-    await click(user, t("lists.select.matching", { count: 250, noun: t("devices.noun") }));
+    await click(user, t("lists.select.all", { count: 250, noun: t("devices.noun") }));
     await screen.findByText(t("lists.select.count", { count: 250 }));
     await click(user, t("common.delete"));
     await findDialog();

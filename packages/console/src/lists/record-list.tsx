@@ -1,8 +1,8 @@
 /** The list that every kind of record uses. */
 import { Button, Group, Pagination, Paper, Stack, Text, Title } from "@mantine/core";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, skipToken, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import type { PageOf } from "../app/api.ts";
+import { mostInPart, type PageOf } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { EmptyState } from "../records/empty-list.tsx";
@@ -55,7 +55,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
       {title !== undefined && (
         <Group justify="space-between">
           <Title order={1}>{title}</Title>
-          <Group gap="xs" className="actions">
+          <Group gap="xs" className="actions" {...(isEmpty && !isFiltered ? { "data-empty": true } : {})}>
             {actions}
           </Group>
         </Group>
@@ -83,7 +83,14 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
           />
         </ListControls>
       )}
-      <BulkBar definition={definition} actions={bulk} state={state} selection={selection} total={page?.total ?? 0} />
+      <BulkBar
+        definition={definition}
+        actions={bulk}
+        state={state}
+        selection={selection}
+        total={page?.total ?? 0}
+        isFiltered={isFiltered}
+      />
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
       ) : isEmpty ? (
@@ -150,11 +157,14 @@ function cleared(fields: readonly string[]): Record<string, undefined> {
 
 function useRows<Row extends { readonly id: string }>(definition: ListDefinition<Row>, state: ListState) {
   const { source, refreshMs } = definition;
+  const part = usePart(definition, state);
+  const isPart = part.page !== undefined;
   const query = source.kind === "paged" ? queryOf(definition, state) : undefined;
   const result = useQuery<PageOf<Row> | readonly Row[]>({
     queryKey: [source.path, "list", query],
     queryFn: ({ signal }) => (source.kind === "paged" ? source.read(query ?? {}, signal) : source.read(signal)),
     placeholderData: keepPreviousData,
+    enabled: !part.isPending && !isPart,
     ...(refreshMs === undefined ? {} : { refetchInterval: refreshMs }),
   });
   const { data, error, isPlaceholderData, refetch } = result;
@@ -162,7 +172,33 @@ function useRows<Row extends { readonly id: string }>(definition: ListDefinition
     if (data === undefined || isPage(data)) return data;
     return pageOf(data, definition, state);
   }, [data, definition, state]);
-  return { page, error, isPlaceholderData, refetch };
+  return isPart ? part : { page, error, isPlaceholderData, refetch };
+}
+
+/**
+ * The page of a list that the server sends in parts. A short list comes completely in one part. The page of a long list
+ * is undefined if the list is searched, filtered or sorted, which needs the whole list.
+ */
+function usePart<Row extends { readonly id: string }>(definition: ListDefinition<Row>, state: ListState) {
+  const { source } = definition;
+  const readPart = source.kind === "whole" ? source.readPart : undefined;
+  const first = (state.page - 1) * state.size;
+  // A multiple of every page size, so that a page never lies in two parts.
+  const offset = Math.floor(first / mostInPart) * mostInPart;
+  const { data, error, isPlaceholderData, isPending, refetch } = useQuery({
+    queryKey: [source.path, "part", offset],
+    queryFn: readPart === undefined ? skipToken : ({ signal }) => readPart({ limit: mostInPart, offset }, signal),
+    placeholderData: keepPreviousData,
+  });
+  const isAsSent = state.text === "" && state.sort === "" && Object.keys(state.filters).length === 0;
+  const page = useMemo((): PageOf<Row> | undefined => {
+    if (data === undefined) return undefined;
+    if (data.total <= mostInPart) return pageOf(data.data, definition, state);
+    return isAsSent
+      ? { data: data.data.slice(first - offset, first - offset + state.size), total: data.total }
+      : undefined;
+  }, [data, definition, state, first, offset, isAsSent]);
+  return { page, error, isPlaceholderData, isPending: readPart !== undefined && isPending && error === null, refetch };
 }
 
 function isPage<Row>(data: PageOf<Row> | readonly Row[]): data is PageOf<Row> {

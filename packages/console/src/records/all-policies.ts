@@ -1,7 +1,7 @@
 /** All policies of a type. Their order is one list: a single page is not enough. */
 import type { ItemAt } from "@gatehouse/client/calls";
-import { queryOptions, skipToken, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type PageOf, paged } from "../app/api.ts";
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { paged } from "../app/api.ts";
 
 const source = paged("/tenants/policies");
 const pageLimit = 100;
@@ -9,48 +9,49 @@ const pageLimit = 100;
 const concurrency = 4;
 
 type Policy = ItemAt<"/tenants/policies">;
-type FirstPage = PageOf<Policy>;
 
-/** @param begun called with the first page when it arrives */
-export function allPoliciesQuery(type: Policy["type"], begun: (first: FirstPage) => void = () => undefined) {
+export function allPoliciesQuery(type: Policy["type"]) {
   return queryOptions({
     queryKey: [source.path, "order", type],
-    queryFn: ({ signal }) => readAll(type, signal, begun),
+    queryFn: ({ signal }) => readAll(type, signal),
   });
 }
 
-/** Returns the first page as soon as it arrives. `isWhole` is true once all pages have arrived. */
-export function usePolicies(type: Policy["type"]) {
-  const queryClient = useQueryClient();
-  const firstKey = [source.path, "order", type, "first page"];
-  const {
-    data: all,
-    error,
-    refetch,
-  } = useQuery(allPoliciesQuery(type, (first) => queryClient.setQueryData(firstKey, first)));
-  const { data: first } = useQuery<FirstPage>({ queryKey: firstKey, queryFn: skipToken });
+/**
+ * The first page, or all policies if there are no others or if they are wanted. `isWhole` is true once all are there.
+ *
+ * @param wantsAll whether to read all policies of a tenant that has many
+ */
+export function usePolicies(type: Policy["type"], wantsAll: boolean) {
+  const first = useQuery({
+    queryKey: [source.path, "order", type, "first page"],
+    queryFn: ({ signal }) => readPage(type, 0, signal),
+  });
+  const isShort = first.data !== undefined && first.data.total <= pageLimit;
+  const isNeeded = wantsAll && first.data !== undefined && !isShort;
+  const all = useQuery({ ...allPoliciesQuery(type), enabled: isNeeded });
+  const whole = isShort ? first.data?.data : all.data;
   return {
-    policies: all ?? first?.data,
-    total: all?.length ?? first?.total,
-    isWhole: all !== undefined,
-    error,
-    refetch,
+    policies: whole ?? first.data?.data,
+    total: whole?.length ?? first.data?.total,
+    isWhole: whole !== undefined,
+    error: first.error ?? all.error,
+    refetch: () => Promise.all([first.refetch(), ...(isNeeded ? [all.refetch()] : [])]),
   };
 }
 
-async function readAll(
-  type: Policy["type"],
-  signal: AbortSignal,
-  begun: (first: FirstPage) => void,
-): Promise<readonly Policy[]> {
-  const read = (offset: number) =>
-    source.read({ "filter[type]": type, sort: "order", limit: pageLimit, offset }, signal);
-  const first = await read(0);
-  begun(first);
+function readPage(type: Policy["type"], offset: number, signal: AbortSignal) {
+  return source.read({ "filter[type]": type, sort: "order", limit: pageLimit, offset }, signal);
+}
+
+async function readAll(type: Policy["type"], signal: AbortSignal): Promise<readonly Policy[]> {
+  const first = await readPage(type, 0, signal);
   const offsets = Array.from({ length: Math.ceil(first.total / pageLimit) }, (_, page) => page * pageLimit).slice(1);
   const found = [...first.data];
   for (let done = 0; done < offsets.length; done += concurrency) {
-    const pages = await Promise.all(offsets.slice(done, done + concurrency).map(read));
+    const pages = await Promise.all(
+      offsets.slice(done, done + concurrency).map((offset) => readPage(type, offset, signal)),
+    );
     found.push(...pages.flatMap(({ data }) => data));
   }
   // A policy that moved between two requests may be on two pages.

@@ -1,7 +1,8 @@
+import type { GatehouseError } from "@gatehouse/client/errors";
 import { Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { t } from "../messages/i18n.ts";
-import { ReviewedButton } from "./reviewed-change.tsx";
+import { type Remedy, ReviewedButton } from "./reviewed-change.tsx";
 
 interface DeleteRecordProps {
   /** The question that the dialog asks, such as "Delete user ann@example.com?". */
@@ -17,6 +18,8 @@ interface DeleteRecordProps {
   readonly label?: string;
   readonly size?: "xs" | "sm";
   readonly done?: () => void;
+  /** Changes that make the deletion possible, and the deletion itself. */
+  readonly remedy?: (error: GatehouseError) => Remedy | undefined;
 }
 
 export function DeleteRecord({ title, effect, path, label = t("common.delete"), done, ...given }: DeleteRecordProps) {

@@ -9,6 +9,8 @@ export interface PlannedChange {
   readonly body?: unknown;
   /** The name of the created record in later changes of the same set, which refer to it as `@name`. */
   readonly as?: string;
+  /** The version of the record that the change applies to. Only in sets of several changes. */
+  readonly ifMatch?: string;
 }
 
 interface SendOptions {

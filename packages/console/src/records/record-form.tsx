@@ -107,7 +107,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
           if (isBlocked(problem)) setPlanned(changes);
           throw problem;
         });
-        if (changes.length > 0) notifySaved(t("records.undo.saved"), changes, answer);
+        if (changes.length > 0) notifySaved(t("records.undo.saved"), { changes, answer });
       }
       if (submit !== undefined) {
         // A successful submission may navigate to the record.

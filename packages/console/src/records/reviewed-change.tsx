@@ -15,9 +15,17 @@ import { useActionMenu } from "./more-actions.tsx";
 import { type PlannedChange, sendChanges } from "./planned-change.ts";
 import { useSavedNotice } from "./saved-notice.tsx";
 import { useEditing } from "./use-editing.ts";
+import { notifyProblem } from "./use-record.ts";
 
 /** Errors that concern the preview only. The change can still be sent. */
 const previewOnlyErrors = ["preview_too_long", "not_previewable"];
+
+/** Other changes that avoid the reason for which a change is refused. */
+export interface Remedy {
+  /** The label of the button. */
+  readonly label: string;
+  readonly changes: () => Promise<readonly PlannedChange[]>;
+}
 
 interface ReviewedChangeProps {
   readonly changes: readonly PlannedChange[];
@@ -44,6 +52,13 @@ interface ReviewedChangeProps {
   readonly blockedBy?: GatehouseError;
   /** Receives the error of the preview or of the change. Returns true if it shows the error itself. */
   readonly refused?: (error: unknown) => boolean;
+  /** A button below the error of the preview. */
+  readonly remedy?: ((error: GatehouseError) => ReactNode) | undefined;
+}
+
+/** Whether the server refused the change. Asking again would not help. */
+function isRefusal(problem: unknown): boolean {
+  return problem instanceof GatehouseError && problem.status >= 400 && problem.status < 500 && problem.status !== 429;
 }
 
 /** Whether enforced access tests blocked the change. */
@@ -67,6 +82,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     refused,
     blockedBy,
     savedMessage,
+    remedy,
   } = props;
   const notifySaved = useSavedNotice();
   const queryClient = useQueryClient();
@@ -103,7 +119,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     );
     try {
       const answer = await run(isBlocked(problem) ? reason.trim() : undefined);
-      if (savedMessage !== undefined) notifySaved(savedMessage, changes, answer);
+      if (savedMessage !== undefined) notifySaved(savedMessage, { changes, answer });
       done();
       await refetchAll(leaves ? "none" : "active");
     } catch (error) {
@@ -128,7 +144,13 @@ export function ReviewedChange(props: ReviewedChangeProps) {
           ) : !canPreview ? (
             <Text c="dimmed">{t("records.review.notPermitted")}</Text>
           ) : preview.error !== null ? (
-            <ProblemNotice error={preview.error} retry={() => preview.refetch()} />
+            <Stack gap="sm" align="flex-start">
+              <ProblemNotice
+                error={preview.error}
+                retry={isRefusal(preview.error) ? undefined : () => preview.refetch()}
+              />
+              {preview.error instanceof GatehouseError && remedy?.(preview.error)}
+            </Stack>
           ) : (
             <Stack gap="xs" aria-busy>
               <Text>{t("records.review.calculating")}</Text>
@@ -195,6 +217,8 @@ interface ReviewDialogProps
   readonly done?: (answer: unknown) => void;
   /** See `ReviewedChangeProps`. */
   readonly refused?: (error: unknown) => boolean;
+  /** Undefined if the error has no remedy. */
+  readonly remedy?: (error: GatehouseError) => Remedy | undefined;
 }
 
 /** An open dialog. Unmount it to close it. */
@@ -206,12 +230,13 @@ export function ReviewDialog({
   doneMessage = t("records.undo.saved"),
   done,
   changes,
+  remedy,
   ...change
 }: ReviewDialogProps) {
   // Sends the changes that were reviewed, even if the page behind the dialog rerenders with others.
-  const [all] = useState(changes);
+  const [{ all, version }, replace] = useState({ all: changes, version: etag });
   const run = async (overrideReason: string | undefined) => {
-    const last = await sendChanges(all, { overrideReason, etag });
+    const last = await sendChanges(all, { overrideReason, etag: version });
     close();
     done?.(last);
     return last;
@@ -220,7 +245,15 @@ export function ReviewDialog({
     <Dialog onClose={close} title={title} size="xl">
       <ReviewedChange
         {...change}
+        key={all.length}
         changes={all}
+        remedy={(error) => {
+          const found = remedy?.(error);
+          // Each of the other changes names its own version.
+          return (
+            found && <RemedyButton remedy={found} apply={(others) => replace({ all: others, version: undefined })} />
+          );
+        }}
         backLabel={backLabel}
         back={close}
         run={run}
@@ -228,6 +261,29 @@ export function ReviewDialog({
         savedMessage={doneMessage}
       />
     </Dialog>
+  );
+}
+
+interface RemedyButtonProps {
+  readonly remedy: Remedy;
+  readonly apply: (changes: readonly PlannedChange[]) => void;
+}
+
+function RemedyButton({ remedy: { label, changes }, apply }: RemedyButtonProps) {
+  const [busy, setBusy] = useState(false);
+  const find = async () => {
+    setBusy(true);
+    try {
+      apply(await changes());
+    } catch (error) {
+      notifyProblem(error);
+      setBusy(false);
+    }
+  };
+  return (
+    <Button variant="default" loading={busy} onClick={() => void find()}>
+      {label}
+    </Button>
   );
 }
 

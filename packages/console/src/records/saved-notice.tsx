@@ -12,48 +12,61 @@ import { notifyProblem } from "./use-record.ts";
 const events = paged("/tenants/events");
 const shownMs = 12_000;
 
-/** Returns a function that shows the notice. Its last argument is the response to the change. */
-export function useSavedNotice(): (message: string, changes: readonly PlannedChange[], answer: unknown) => void {
+/** A request that was sent: one change, or a change set. */
+export interface SentRequest {
+  readonly changes: readonly PlannedChange[];
+  /** The last response with a body. */
+  readonly answer: unknown;
+}
+
+/** Returns a function that shows the notice after requests. */
+export function useSavedNotice(): (message: string, ...requests: readonly SentRequest[]) => void {
   const queryClient = useQueryClient();
   const canReadEvents = usePermission("events:read");
-  return (message, changes, answer) => {
-    const [change] = changes;
-    const target = changes.length === 1 && change !== undefined ? targetOf(change, answer) : undefined;
-    if (target === undefined || !canReadEvents) {
+  return (message, ...requests) => {
+    const targets = requests.flatMap((request) => targetOf(request) ?? []);
+    if (targets.length === 0 || targets.length < requests.length || !canReadEvents) {
       notifications.show({ message, color: "green" });
       return;
     }
-    const undo = async (id: string, event: string) => {
+    const undo = async (id: string, found: readonly string[]) => {
       notifications.hide(id);
       try {
-        await api.post("/tenants/events/{id}/revert", { path: { id: event } });
+        // The last request first. All changes of a request are undone, or none.
+        for (const event of found.toReversed()) {
+          await api.post("/tenants/events/{id}/revert", { path: { id: event }, query: { scope: "request" } });
+        }
         notifications.show({ message: t("records.undo.done"), color: "green" });
-        await queryClient.invalidateQueries();
       } catch (error) {
         notifyProblem(error);
+      } finally {
+        await queryClient.invalidateQueries();
       }
     };
-    const show = (event: string | undefined) => {
-      const id = `saved-${event ?? target}`;
+    const show = (found: readonly string[]) => {
+      const id = `saved-${found[0] ?? targets[0]}`;
       notifications.show({
         id,
         color: "green",
         autoClose: shownMs,
         message:
-          event === undefined ? (
+          found.length < targets.length ? (
             message
           ) : (
             <Group justify="space-between">
               {message}
-              <Button size="compact-xs" variant="default" onClick={() => void undo(id, event)}>
+              <Button size="compact-xs" variant="default" onClick={() => void undo(id, found)}>
                 {t("records.undo.label")}
               </Button>
             </Group>
           ),
       });
     };
-    // The event identifies the change, so later changes of the record are not undone in its place.
-    void latestEvent(target).then(show, () => show(undefined));
+    // The events identify the changes, so later changes of the records are not undone in their place.
+    void Promise.all(targets.map(latestEvent)).then(
+      (found) => show(found.flatMap((event) => event ?? [])),
+      () => show([]),
+    );
   };
 }
 
@@ -64,10 +77,12 @@ async function latestEvent(target: string): Promise<string | undefined> {
   return event.target.type in irrevertibleTargets ? undefined : event.id;
 }
 
-/** Id of the record that a request changed. */
-function targetOf({ path }: PlannedChange, answer: unknown): string | undefined {
-  const named = /^\/tenants\/[a-z-]+\/([0-9a-f-]{36})/.exec(path)?.[1];
+/** Id of a record that a request changed: the last one, because records that a change set creates have no id before. */
+function targetOf({ changes, answer }: SentRequest): string | undefined {
+  const last = changes.at(-1);
+  const named = /^\/tenants\/[a-z-]+\/([0-9a-f-]{36})/.exec(last?.path ?? "")?.[1];
   if (named !== undefined) return named;
-  const { id } = (answer ?? {}) as { readonly id?: unknown }; // only records have an id
+  const [record] = Array.isArray(answer) ? answer : [answer];
+  const { id } = (record ?? {}) as { readonly id?: unknown }; // only records have an id
   return typeof id === "string" ? id : undefined;
 }

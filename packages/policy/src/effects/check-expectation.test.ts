@@ -137,11 +137,15 @@ test.each([
   expect(check(expectation)).toEqual({ holds: false, asked: 0, broken: [], brokenCount: 0, missing });
 });
 
-test("all broken subjects are counted, and the first are listed", () => {
+test.each([
+  ["from some addresses", ["192.0.2.0/24"]],
+  ["from anywhere", []],
+])("all broken subjects are counted, and the first are listed, if everyone is allowed %s", (_, sourceIps) => {
   const [anna] = facts.users;
   // The tenant has one user.
   const users = Array.from({ length: 30 }, (_, index) => ({ ...anna, id: `user ${index}` })) as (typeof facts)["users"];
-  const crowd = compile({ ...facts, users, devices: [] });
+  const policies = facts.policies.map((policy) => (policy.sourceIps.length === 0 ? policy : { ...policy, sourceIps }));
+  const crowd = compile({ ...facts, users, policies, devices: [] });
   const everyone: AccessExpectation = {
     subject: { kind: "everyone" },
     device: "none",
@@ -151,5 +155,5 @@ test("all broken subjects are counted, and the first are listed", () => {
   };
   const checked = checkExpectation(crowd, everyone);
   expect(checked.broken).toHaveLength(maxBroken);
-  expect(checked.brokenCount).toBe(30);
+  expect(checked).toMatchObject({ holds: false, asked: 30, brokenCount: 30 });
 });

@@ -115,7 +115,8 @@ export function* checkingExpectation(
     else if (isUniform) break;
   }
   if (isUniform && broken.length === maxBroken) {
-    const [everyone, active] = yield* countingPrincipals(model, expectation, users);
+    // The loop above has consumed the users.
+    const [everyone, active] = yield* countingPrincipals(model, expectation, usersOf(model, expectation) ?? []);
     return { holds: false, asked: everyone, broken, brokenCount: active };
   }
   if (suspects !== undefined) [asked] = yield* countingPrincipals(model, expectation, users);

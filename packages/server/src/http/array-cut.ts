@@ -10,20 +10,25 @@ export async function cutOutcome<O extends Outcome>(
   reply: FastifyReply,
 ): Promise<O | Outcome> {
   if (cut === undefined || outcome.kind !== "array") return outcome;
+  const { items, total } = await (outcome.readPart?.(cut) ?? partOf(outcome.batches, cut));
+  reply.header("X-Total-Count", total);
+  const link = linksOf(reply.request.url, cut, total);
+  if (link !== "") reply.header("Link", link);
+  return wholeArray(items);
+}
+
+async function partOf(batches: AsyncIterable<readonly unknown[]>, cut: ArrayCut) {
   const { offset, limit = Number.POSITIVE_INFINITY } = cut;
   const items: object[] = [];
   let total = 0;
   // The rest is counted, not kept.
-  for await (const batch of outcome.batches) {
+  for await (const batch of batches) {
     for (const item of batch) {
       if (total >= offset && items.length < limit) items.push(item as object); // records, as the contract declares
       total += 1;
     }
   }
-  reply.header("X-Total-Count", total);
-  const link = linksOf(reply.request.url, cut, total);
-  if (link !== "") reply.header("Link", link);
-  return wholeArray(items);
+  return { items, total };
 }
 
 /** Links to the other parts, as relative references with the request's other parameters. */

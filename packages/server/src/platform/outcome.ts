@@ -1,4 +1,5 @@
 import type { Page } from "@gatehouse/contract/list";
+import type { ArrayCut } from "./list-query.ts";
 import type { PreparedAnswer } from "./prepared-answer.ts";
 
 /** A record, or another complete response body. */
@@ -33,13 +34,22 @@ export type Outcome = (
   | { readonly kind: "page"; readonly page: Page<unknown> }
   /** A record or a page that was serialized before. */
   | { readonly kind: "prepared"; readonly answer: PreparedAnswer }
-  | { readonly kind: "array"; readonly batches: AsyncIterable<readonly unknown[]> }
+  | ArrayOutcome
   | StreamOutcome
   | { readonly kind: "empty"; readonly version?: number }
 ) & {
   /** Id of the first audit entry of a command that can change access. */
   readonly event?: string;
 };
+
+interface ArrayOutcome {
+  readonly kind: "array";
+  readonly batches: AsyncIterable<readonly unknown[]>;
+  /** Reads a part of a long list. Without this function, all items are read to send a part of them. */
+  readonly readPart?: ReadPart;
+}
+
+type ReadPart = (cut: ArrayCut) => Promise<{ readonly items: readonly object[]; readonly total: number }>;
 
 /** A record that was read or changed. */
 export function record(body: object, version: number): RecordOutcome {
@@ -92,9 +102,11 @@ const batchSize = 500;
  * A list that can exceed the memory: read and sent in batches ordered by id, each in its own transaction.
  *
  * @param readBatch reads at most `limit` items with an id above `afterId` ("00000000-…" at first), ordered by id
+ * @param readPart reads the part of the list that a request selects
  */
 export function streamed<T extends { readonly id: string }>(
   readBatch: (afterId: string, limit: number) => Promise<readonly T[]>,
+  readPart?: ReadPart,
 ): Outcome {
   async function* batches() {
     let afterId = "00000000-0000-0000-0000-000000000000";
@@ -106,5 +118,5 @@ export function streamed<T extends { readonly id: string }>(
       afterId = last.id;
     }
   }
-  return { kind: "array", batches: batches() };
+  return { kind: "array", batches: batches(), ...(readPart === undefined ? {} : { readPart }) };
 }

@@ -6,7 +6,7 @@ export const configurationPath = "/tenants/configuration";
 
 export const defaultGroup = {
   name: "Default",
-  description: "Every user whom nobody put into another group.",
+  description: "Users who are not in any other group.",
   roles: ["DEFAULT"],
   isSamlDefaultGroup: true,
 };

@@ -39,6 +39,19 @@ export async function ownerOf({
   return body.data[0];
 }
 
+/** Activates an invited user, without a command: models learn of it with the next change of the user. */
+export async function activate(server: TestServer, tenantId: string, userId: string): Promise<void> {
+  await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+    updateUserStatus(
+      { tenantId, query },
+      grantedToSystem<"users:write">(),
+      userId,
+      { status: "active", status_before: null },
+      new Date(),
+    ),
+  );
+}
+
 /** Invites a user with roles, and activates the user. */
 export async function activeUser(
   server: TestServer,
@@ -47,15 +60,7 @@ export async function activeUser(
   roleTypes: readonly string[] = [],
 ): Promise<{ readonly id: string; readonly email: string }> {
   const { body: user } = await client.must.post("/tenants/users", { email });
-  await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
-    updateUserStatus(
-      { tenantId, query },
-      grantedToSystem<"users:write">(),
-      user.id,
-      { status: "active", status_before: null },
-      new Date(),
-    ),
-  );
+  await activate(server, tenantId, user.id);
   if (roleTypes.length > 0) {
     const { body: roles } = await client.must.get("/tenants/roles");
     const ids = rolesNamed(roles, roleTypes);

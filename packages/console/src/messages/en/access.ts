@@ -53,6 +53,8 @@ export const access = {
     },
     count_one: "{{count, number}} result",
     count_other: "{{count, number}} results",
+    countOfDevices_one: "{{count, number}} result, counting each device",
+    countOfDevices_other: "{{count, number}} results, counting each device",
     empty: "No results",
     firstPage: "First page",
     future:

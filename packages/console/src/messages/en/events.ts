@@ -8,6 +8,7 @@ export const events = {
     operatorNamed: "Operator {{name}}",
     system: "System",
   },
+  at: "{{time}} ({{ago}})",
   beforeAndAfter: "Before and after",
   changes: {
     added: "Added:",

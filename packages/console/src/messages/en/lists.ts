@@ -25,7 +25,7 @@ export const lists = {
     csv: "CSV",
     cut: "The file holds the first {{count, number}} of {{total, number}} {{noun}}.",
     json: "JSON",
-    label: "Export what is filtered",
+    label: "Export filtered rows",
   },
   fewerFilters: "Fewer filters",
   moreFilters: "More filters",
@@ -56,6 +56,13 @@ export const lists = {
     open: "Show {{name}} in the side panel",
     previous: "Previous",
   },
+  periods: {
+    day: "Last 24 hours",
+    hour: "Last hour",
+    label: "Period",
+    month: "Last 30 days",
+    week: "Last 7 days",
+  },
   presets: {
     notSeen: "Not seen for 30 days",
     unnamed: "Named by no policy",
@@ -65,6 +72,7 @@ export const lists = {
   results_other: "{{count, number}} results",
   searchBy: "Search by {{field}}",
   select: {
+    all: "Select all {{count, number}} {{noun}}",
     bar: "Selected records",
     clear: "Clear selection",
     count_one: "{{count, number}} selected",

@@ -50,8 +50,8 @@ export const overview = {
     reason: "<record>{{name}}</record>: {{reason}}",
     resources: {
       all: "All resources",
-      count_one: "{{found, number}} of {{count, number}} resource unreachable",
-      count_other: "{{found, number}} of {{count, number}} resources unreachable",
+      count_one: "{{found, number}} of {{count, number}} private or SaaS resource unreachable",
+      count_other: "{{found, number}} of {{count, number}} private and SaaS resources unreachable",
       empty: "No resources yet",
       gateways_offline: "none of its gateways is online",
       no_addresses: "it has no address with a protocol",

@@ -41,6 +41,8 @@ export const policies = {
     sourceIpsHelp: "Requests must come from one of these addresses. Leave empty to allow any address.",
     users: "Users",
   },
+  firstOnly: "The first {{count, number}} of {{total, number}} policies.",
+  loadAll: "Load all to reorder",
   loadingRest: "Showing the first {{count, number}} of {{total, number}} policies. Loading the rest…",
   modes: {
     INTERNET_ACCESS_POINT: "Through a gateway",

@@ -25,11 +25,13 @@ export const resources = {
       "{{count}} address is deleted with the resource, which becomes unreachable. You cannot delete a resource that an active policy refers to. If you revert the deletion, the resource gets a new ID.",
     effect_other:
       "{{count}} addresses are deleted with the resource, which becomes unreachable. You cannot delete a resource that an active policy refers to. If you revert the deletion, the resource gets a new ID.",
+    fromPolicies_one: "Remove it from {{count}} policy and delete it",
+    fromPolicies_other: "Remove it from {{count, number}} policies and delete it",
     title: "Delete resource {{name}}?",
   },
   edit: "Edit {{name}}",
   empty: {
-    text: "A resource is a service or a network that policies grant access to. Create the first resource for a host or a subnet behind your gateways.",
+    text: "A resource is a service or a network that policies grant access to. Publish the first resource: a host or a subnet behind your gateways.",
     title: "No resources yet",
   },
   gateways: {

@@ -9,7 +9,7 @@ export const settings = {
     configurationLifetime: "Lifetime of configurations",
     configurationLifetimeHelp:
       "How long gateways and devices enforce a configuration without the control plane: 10 minutes to 7 days. After that, they drop all traffic. A change sends new configurations to all of them.",
-    deviceApproval: "Approve new devices",
+    deviceApproval: "New devices need approval",
     deviceApprovalHelp: "Devices that people enrol by signing in wait for an administrator.",
     deviceSessionLifetime: "Lifetime of device sessions",
     deviceSessionLifetimeHelp:

@@ -7,7 +7,7 @@ export const signIn = {
     endSessionDone: "Session ended",
     passkeys: "Passkeys",
     passkeysEmpty:
-      "You have no passkey yet. A passkey signs you in with your fingerprint, your face or the PIN of your device. Add one below.",
+      "You have no passkey yet. A passkey signs you in with your fingerprint, your face or the PIN of your device.",
     recovery: "Recovery code",
     recoveryText: "A recovery code signs you in once, without a passkey. A new code replaces the previous one.",
     recoveryTitle: "New recovery code",

@@ -180,7 +180,7 @@ describe("lists of access", () => {
     openConsole(`/access?view=who&resource=${resourceId}`);
     const found = await screen.findByRole("row", { name: /ann@example.com/ });
     expect(found.textContent).toContain(t("access.found.withoutDevice"));
-    expect(mockApi.received("listPastAccess")[0]?.query).toEqual({ resource: resourceId, limit: "25", offset: "0" });
+    expect(mockApi.received("listPastAccess")[0]?.query).toEqual({ resource: resourceId, limit: "100", offset: "0" });
   });
 
   test("count the devices of a user as one line", async () => {
@@ -192,11 +192,11 @@ describe("lists of access", () => {
   });
 
   test("show what a user can reach, page by page", async () => {
-    mockApi.answer("get", "/tenants/access", pageOf([row], 40));
+    mockApi.answer("get", "/tenants/access", pageOf([row], 140));
     const user = openConsole(`/access?view=what&user=${userId}`);
-    await findPanel(t("access.found.count", { count: 40 }));
+    await findPanel(t("access.found.countOfDevices", { count: 140 }));
     await click(user, t("lists.page", { number: 2 }));
-    await waitFor(() => expect(mockApi.received("listPastAccess").at(-1)?.query.offset).toBe("25"));
+    await waitFor(() => expect(mockApi.received("listPastAccess").at(-1)?.query.offset).toBe("100"));
     expect(currentPath()).toBe(`/access?view=what&user=${userId}&page=2`);
   });
 

@@ -3,7 +3,6 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { defaultPageSize as pageSize } from "../../lists/list-preferences.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { foldDevices } from "../../records/fold-devices.ts";
@@ -13,6 +12,8 @@ import { RelativeTime } from "../../records/relative-time.tsx";
 import type { AccessSearch } from "./access-search.ts";
 
 const found = paged("/tenants/access");
+/** The most rows of a page: the devices of a user are one line, unless they are on two pages. */
+const pageSize = 100;
 
 interface FoundAnswerProps {
   readonly query: AccessSearch;
@@ -42,10 +43,15 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
   if (data === undefined) return <Skeleton height={200} aria-busy />;
   const pages = Math.ceil(data.total / pageSize);
   const lines = foldDevices(data.data);
-  // The API counts each device. A single page shows how many lines they are.
-  const count = pages > 1 ? data.total : lines.length;
+  // The question names one of them.
+  const [showsUsers, showsResources] = [view !== "what", view !== "who"];
+  // The API counts and pages each device. A single page shows how many lines they are.
+  const title =
+    pages > 1
+      ? t("access.found.countOfDevices", { count: data.total })
+      : t("access.found.count", { count: lines.length });
   return (
-    <Panel title={data.total === 0 ? t("access.found.empty") : t("access.found.count", { count })}>
+    <Panel title={data.total === 0 ? t("access.found.empty") : title}>
       {at !== "" && (
         <Text size="sm" c="dimmed" mb="sm">
           <RichText message="access.found.atDate" elements={{ time: <RelativeTime at={at} /> }} />
@@ -55,6 +61,12 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
         <Text>{view === "graph" ? "" : t(`access.found.none.${view}`)}</Text>
       ) : (
         <Stack aria-busy={isPlaceholderData}>
+          <Switch
+            size="xs"
+            label={t("access.found.withoutDeviceToo")}
+            checked={showsDeviceless}
+            onChange={({ currentTarget }) => setShowsDeviceless(currentTarget.checked)}
+          />
           <Table.ScrollContainer
             minWidth={0}
             type="native"
@@ -65,9 +77,9 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
             <Table className="record-table" verticalSpacing="sm">
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>{t("access.found.columns.user")}</Table.Th>
+                  {showsUsers && <Table.Th>{t("access.found.columns.user")}</Table.Th>}
                   <Table.Th>{t("access.found.columns.device")}</Table.Th>
-                  <Table.Th>{t("access.found.columns.resource")}</Table.Th>
+                  {showsResources && <Table.Th>{t("access.found.columns.resource")}</Table.Th>}
                   <Table.Th>{t("access.found.columns.policy")}</Table.Th>
                   <Table.Th visibleFrom="md">{t("access.found.columns.gateways")}</Table.Th>
                 </Table.Tr>
@@ -77,18 +89,22 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
                   <Table.Tr
                     key={`${row.user.id} ${devices.map(({ id }) => id).join()} ${row.resource.id} ${row.policy.id}`}
                   >
-                    <Table.Td>
-                      <RecordLink to={`/users/${row.user.id}`}>{row.user.name}</RecordLink>
-                    </Table.Td>
+                    {showsUsers && (
+                      <Table.Td>
+                        <RecordLink to={`/users/${row.user.id}`}>{row.user.name}</RecordLink>
+                      </Table.Td>
+                    )}
                     <Table.Td>
                       {devices.length > 0 && <RecordLinks path="devices" records={devices} />}
                       {isWithoutDevice && (devices.length === 0 || showsDeviceless) && (
                         <Text c="dimmed">{t("access.found.withoutDevice")}</Text>
                       )}
                     </Table.Td>
-                    <Table.Td>
-                      <RecordLink to={`/resources/${row.resource.id}`}>{row.resource.name}</RecordLink>
-                    </Table.Td>
+                    {showsResources && (
+                      <Table.Td>
+                        <RecordLink to={`/resources/${row.resource.id}`}>{row.resource.name}</RecordLink>
+                      </Table.Td>
+                    )}
                     <Table.Td>
                       <RecordLink to={`/policies/${row.policy.id}`}>{row.policy.name}</RecordLink>
                     </Table.Td>
@@ -100,12 +116,6 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
               </Table.Tbody>
             </Table>
           </Table.ScrollContainer>
-          <Switch
-            size="xs"
-            label={t("access.found.withoutDeviceToo")}
-            checked={showsDeviceless}
-            onChange={({ currentTarget }) => setShowsDeviceless(currentTarget.checked)}
-          />
           {pages > 1 && (
             <Group justify="flex-end">
               <Pagination

@@ -1,6 +1,6 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { useNavigate } from "@tanstack/react-router";
-import { whole } from "../../app/api.ts";
+import { inParts } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
@@ -16,10 +16,9 @@ import { formatAddressKind } from "./format-address-kind.ts";
 import { ResourceOfAddress } from "./resource-of-address.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
-  source: whole("/tenants/addresses"),
+  source: inParts("/tenants/addresses"),
   noun: t("addresses.noun"),
   search: { label: t("addresses.fields.address"), by: ({ address }) => address },
-  defaultSort: "address",
   columns: [
     {
       key: "address",

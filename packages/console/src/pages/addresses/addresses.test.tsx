@@ -1,4 +1,5 @@
-import { screen, within } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
+import { HttpResponse } from "msw";
 import { expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
@@ -30,15 +31,35 @@ test("the page of a private name shows where its DNS answers may be", async () =
   await about.findByText("10.0.0.0/8, fd00::/8");
 });
 
-test("the page names the resource, also if it is not among the first ones", async () => {
-  const owner = sample("Resource", { id: newId(), name: "Lab" });
+test("the page names the resource", async () => {
+  const owner = sample("Resource", { id: newId(), name: "Lab", addresses: [name] });
   mockApi.answer("get", "/tenants/resources", ({ query }) =>
-    query["filter[addresses.id]"] === id ? pageOf([owner]) : pageOf([]),
+    query["filter[addresses.id][in]"] === id ? pageOf([owner]) : pageOf([]),
   );
   await openAddress(name);
   const about = await findPanel(t("common.about"));
   const link = await about.findByRole("link", { name: "Lab" });
   expect(link.getAttribute("href")).toBe(`/console/resources/${owner.id}`);
+});
+
+test("a long list is read in parts, and completely only to search it", async () => {
+  const all = Array.from({ length: 240 }, (_, index) =>
+    sample("Address", { id: newId(), address: `10.0.0.${index}`, isIp: true }),
+  );
+  mockApi.answer("get", "/tenants/addresses", ({ query }) => {
+    if (query.limit === undefined) return all;
+    const [limit, offset] = [Number(query.limit), Number(query.offset)];
+    return HttpResponse.json(all.slice(offset, offset + limit), { headers: { "X-Total-Count": String(all.length) } });
+  });
+  const user = openConsole("/addresses?page=5");
+  await screen.findByRole("link", { name: "10.0.0.100" });
+  await screen.findByText(t("lists.range", { first: 101, last: 125, total: 240, noun: t("addresses.noun") }));
+  expect(mockApi.received("listAddresses").map(({ query }) => query)).toEqual([{ limit: "100", offset: "100" }]);
+  await waitFor(() => expect(mockApi.received("listResources")).toHaveLength(1));
+  expect(mockApi.received("listResources")[0]?.query["filter[addresses.id][in]"]?.split(",")).toHaveLength(25);
+  await user.type(screen.getByRole("searchbox"), "10.0.0.239");
+  await screen.findByRole("link", { name: "10.0.0.239" });
+  expect(mockApi.received("listAddresses").filter(({ query }) => query.limit === undefined)).toHaveLength(1);
 });
 
 test("the page of a private name without blocks shows the default", async () => {

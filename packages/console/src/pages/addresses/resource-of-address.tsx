@@ -5,39 +5,47 @@ import { usePermission } from "../../app/session.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 
 const resources = paged("/tenants/resources");
-/** Each page is one request. The owners of other addresses cost a request each. */
-const mostPages = 3;
+/** The most values of a filter. */
+const mostAtOnce = 100;
 
 type Owner = { readonly id: string; readonly name: string };
 
 /** Addresses do not say which resource they belong to. Resources list their addresses. */
 export function ResourceOfAddress({ id }: { readonly id: string }) {
   const canRead = usePermission("resources:read");
-  const { data, isError } = useQuery({
-    queryKey: [resources.path, "of addresses"],
+  const { data: owner, isPending } = useQuery({
+    queryKey: [resources.path, "of address", id],
     enabled: canRead,
     staleTime: 60_000,
-    queryFn: async ({ signal }) => {
-      const owners = new Map<string, Owner>();
-      for (let page = 0; page < mostPages; page++) {
-        const { data: rows, total } = await resources.read({ sort: "name", limit: 100, offset: page * 100 }, signal);
-        for (const resource of rows) for (const address of resource.addresses) owners.set(address.id, resource);
-        if ((page + 1) * 100 >= total) break;
-      }
-      return owners;
-    },
+    queryFn: () => ownerOf(id),
   });
-  const owner = data?.get(id);
-  // An address of one of the other resources.
-  const { data: found, isError: isNotFound } = useQuery({
-    queryKey: [resources.path, "of address", id],
-    enabled: data !== undefined && owner === undefined,
-    staleTime: 60_000,
-    queryFn: async ({ signal }): Promise<Owner | null> =>
-      (await resources.read({ "filter[addresses.id]": id, limit: 1 }, signal)).data[0] ?? null,
-  });
-  const shown = owner ?? found;
-  if (shown === undefined && canRead && !isError && !isNotFound) return "…";
-  if (shown === undefined || shown === null) return "–";
-  return <RecordLink to={`/resources/${shown.id}`}>{shown.name}</RecordLink>;
+  if (isPending && canRead) return "…";
+  return owner === undefined || owner === null ? (
+    "–"
+  ) : (
+    <RecordLink to={`/resources/${owner.id}`}>{owner.name}</RecordLink>
+  );
+}
+
+/** Addresses whose owners the next request reads. */
+let waiting: string[] = [];
+let next: Promise<ReadonlyMap<string, Owner>> | undefined;
+
+/** All rows of a list ask at the same time, and share one request. */
+async function ownerOf(id: string): Promise<Owner | null> {
+  waiting.push(id);
+  if (next === undefined || waiting.length > mostAtOnce) {
+    waiting = [id];
+    const ids = waiting;
+    next = new Promise((resolve) => setTimeout(resolve)).then(() => {
+      if (waiting === ids) next = undefined;
+      return ownersOf(ids);
+    });
+  }
+  return (await next).get(id) ?? null;
+}
+
+async function ownersOf(ids: readonly string[]): Promise<ReadonlyMap<string, Owner>> {
+  const { data } = await resources.read({ "filter[addresses.id][in]": ids.join(","), limit: mostAtOnce });
+  return new Map(data.flatMap((resource) => resource.addresses.map((address) => [address.id, resource] as const)));
 }

@@ -2,15 +2,15 @@ import { Code } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
+import { formatRelativeTime, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
-import { RelativeTime } from "../../records/relative-time.tsx";
 import { ChangedFields } from "./changed-fields-table.tsx";
 import type { Event } from "./event.ts";
 import { EventEffect } from "./event-effect.tsx";
-import { formatOperation } from "./format-operation.ts";
+import { formatEvent } from "./format-operation.ts";
 import { formatTarget } from "./format-target.ts";
 import { pageOf } from "./record-pages.ts";
 import { RevertPanel } from "./revert-panel.tsx";
@@ -37,9 +37,10 @@ export function EventPage() {
   );
 }
 
-function formatTitle({ operation, target }: Event): string {
-  const title = formatOperation(operation);
-  return target.name === undefined ? title : t("events.named", { operation: title, name: target.name });
+function formatTitle(event: Event): string {
+  const title = formatEvent(event);
+  const { name } = event.target;
+  return name === undefined ? title : t("events.named", { operation: title, name });
 }
 
 function About({ event }: { readonly event: Event }) {
@@ -50,7 +51,13 @@ function About({ event }: { readonly event: Event }) {
           facts={[
             { label: t("events.fields.target"), value: <Target event={event} /> },
             { label: t("events.fields.actor"), value: <Actor event={event} /> },
-            { label: t("events.fields.time"), value: <RelativeTime at={event.createdAt} /> },
+            {
+              label: t("events.fields.time"),
+              value: t("events.at", {
+                time: formatTime(event.createdAt),
+                ago: formatRelativeTime(event.createdAt, Date.now()),
+              }),
+            },
             { label: t("events.fields.source"), value: event.sourceAddress },
             { label: t("events.fields.position"), value: event.position },
             {

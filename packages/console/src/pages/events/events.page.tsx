@@ -1,14 +1,16 @@
 import { targetTypes } from "@gatehouse/contract/event-types";
+import { Text } from "@mantine/core";
 import { paged } from "../../app/api.ts";
+import { periodFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
+import { formatDateTime, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLink } from "../../records/record-link.tsx";
-import { RelativeTime } from "../../records/relative-time.tsx";
 import { AuditExport } from "./audit-export.tsx";
 import type { Event } from "./event.ts";
 import { FollowLive } from "./follow-live.tsx";
-import { formatOperation } from "./format-operation.ts";
+import { formatEvent } from "./format-operation.ts";
 import { formatTarget } from "./format-target.ts";
 
 const definition: ListDefinition<Event> = {
@@ -21,12 +23,12 @@ const definition: ListDefinition<Event> = {
       key: "createdAt",
       title: t("events.fields.time"),
       sortBy: "createdAt",
-      cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+      cell: ({ createdAt }) => <Text title={formatDateTime(createdAt)}>{formatTime(createdAt)}</Text>,
     },
     {
       key: "operation",
       title: t("events.fields.operation"),
-      cell: ({ id, operation }) => <RecordLink to={`/events/${id}`}>{formatOperation(operation)}</RecordLink>,
+      cell: (event) => <RecordLink to={`/events/${event.id}`}>{formatEvent(event)}</RecordLink>,
     },
     { key: "target", title: t("events.fields.target"), cell: ({ target }) => target.name ?? formatTarget(target.type) },
     {
@@ -54,8 +56,22 @@ const definition: ListDefinition<Event> = {
       title: t("events.fields.targetType"),
       options: targetTypes.map((value) => ({ value, label: formatTarget(value) })),
     },
-    { field: "from", title: t("events.fields.from"), kind: "date-time", parameter: "filter[createdAt][gte]" },
-    { field: "to", title: t("events.fields.until"), kind: "date-time", parameter: "filter[createdAt][lte]" },
+    periodFilter,
+    // A chosen start replaces that of the period.
+    {
+      field: "from",
+      title: t("events.fields.from"),
+      kind: "date-time",
+      parameter: "filter[createdAt][gte]",
+      isAdvanced: true,
+    },
+    {
+      field: "to",
+      title: t("events.fields.until"),
+      kind: "date-time",
+      parameter: "filter[createdAt][lte]",
+      isAdvanced: true,
+    },
     {
       field: "operation",
       title: t("events.fields.operation"),

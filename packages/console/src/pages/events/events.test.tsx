@@ -29,3 +29,12 @@ test("a changed list shows removed and added items as one change", async () => {
   expect(row.textContent).toContain(`− ${t("events.changes.removed")} Sales`);
   expect(row.textContent).toContain(`+ ${t("events.changes.added")} Support`);
 });
+
+test("the period of the list is a choice, and a time for the server", async () => {
+  openConsole("/events?period=week");
+  await waitFor(() => expect(mockApi.received("listEvents")).toHaveLength(1));
+  const since = Date.parse(mockApi.received("listEvents")[0]?.query["filter[createdAt][gte]"] ?? "");
+  const days = (Date.now() - since) / 86_400_000;
+  expect(days).toBeGreaterThanOrEqual(7);
+  expect(days).toBeLessThan(7.01);
+});

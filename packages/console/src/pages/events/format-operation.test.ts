@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { formatOperation } from "./format-operation.ts";
+import { sample } from "../../testing/sample.ts";
+import { formatEvent, formatOperation } from "./format-operation.ts";
 
 test.each([
   ["updateUserProfile", "Update user profile"],
@@ -8,4 +9,13 @@ test.each([
   ["url", "URL"],
 ])("%s reads %s", (operation, words) => {
   expect(formatOperation(operation)).toBe(words);
+});
+
+test.each([
+  ["createTenant", "policy", "Create policy"],
+  ["setUpInstallation", "api-key", "Create API key"],
+  ["createTenant", "tenant", "Create tenant"],
+  ["updatePolicy", "policy", "Update policy"],
+])("the event %s of a %s is shown as %s", (operation, type, words) => {
+  expect(formatEvent({ operation, target: sample("EventTarget", { type }) })).toBe(words);
 });

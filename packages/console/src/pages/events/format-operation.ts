@@ -1,3 +1,5 @@
+import type { Event } from "./event.ts";
+
 /** Formats an identifier as words: `updateUserProfile` as "Update user profile", `createApiKey` as "Create API key". */
 export function formatOperation(operation: string): string {
   const words = operation
@@ -5,6 +7,15 @@ export function formatOperation(operation: string): string {
     .toLowerCase()
     .replaceAll(/\b(api|url|ips?)\b/g, asWritten);
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Operations that create a tenant with its first records, each of which has an event. */
+const foundations: readonly string[] = ["createTenant", "setUpInstallation"];
+
+/** Formats what happened to the target: the operation, or the creation of a record with its tenant. */
+export function formatEvent({ operation, target }: Pick<Event, "operation" | "target">): string {
+  if (!foundations.includes(operation) || target.type === "tenant") return formatOperation(operation);
+  return formatOperation(`create ${target.type.replaceAll("-", " ")}`);
 }
 
 function asWritten(word: string): string {

@@ -1,4 +1,4 @@
-import { Alert, Button, Code, Stack, Text } from "@mantine/core";
+import { Alert, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -52,28 +52,40 @@ function NextStep({ provider: { enabled, testedAt } }: { readonly provider: Iden
   );
 }
 
+/** A value to enter at the identity provider. */
+function Copied({ text, label }: { readonly text: string; readonly label: string }) {
+  return (
+    <Group gap="xs" wrap="nowrap" justify="space-between" align="flex-start">
+      <Code style={{ overflowWrap: "anywhere" }}>{text}</Code>
+      <CopyText text={text} variant="default" size="compact-sm" flex="none">
+        {label}
+      </CopyText>
+    </Group>
+  );
+}
+
 function factsOf(provider: IdentityProvider) {
   const { issuer, clientId, hasClientSecret, scopes, groupsClaim, firstSignIn, linkVerifiedEmail } = provider;
   const yesNo = (is: boolean) => t(is ? "common.yes" : "common.no");
   return [
     {
       label: t("identityProviders.fields.redirectUri"),
-      value: (
-        <>
-          <Code style={{ overflowWrap: "anywhere" }}>{provider.redirectUri}</Code>{" "}
-          <CopyText text={provider.redirectUri} variant="default" size="compact-sm">
-            {t("identityProviders.copyRedirect")}
-          </CopyText>
-        </>
-      ),
+      value: <Copied text={provider.redirectUri} label={t("identityProviders.copyRedirect")} />,
     },
     {
       label: t("identityProviders.fields.signInUrl"),
-      value: <Code style={{ overflowWrap: "anywhere" }}>{provider.signInUrl}</Code>,
+      value: <Copied text={provider.signInUrl} label={t("identityProviders.copySignIn")} />,
     },
     ...(["backChannelLogoutUri", "postLogoutRedirectUri"] as const).map((name) => ({
       label: t(`identityProviders.fields.${name}`),
-      value: <Code style={{ overflowWrap: "anywhere" }}>{provider[name]}</Code>,
+      value: (
+        <Copied
+          text={provider[name]}
+          label={t(
+            name === "backChannelLogoutUri" ? "identityProviders.copyBackChannel" : "identityProviders.copyPostLogout",
+          )}
+        />
+      ),
     })),
     { label: t("identityProviders.fields.issuer"), value: <Code>{issuer}</Code> },
     { label: t("identityProviders.fields.clientId"), value: <Code>{clientId}</Code> },
@@ -115,7 +127,8 @@ function Actions({ provider, etag }: ActionsProps) {
   if (!canWrite) return null;
   return (
     <>
-      <Button variant="default" loading={test.isPending} onClick={() => test.mutate()}>
+      {/* The primary action is the next step: an untested provider cannot be enabled. */}
+      <Button variant={testedAt === null ? "filled" : "default"} loading={test.isPending} onClick={() => test.mutate()}>
         {t("identityProviders.test")}
       </Button>
       {(enabled || testedAt !== null) && (
@@ -131,7 +144,9 @@ function Actions({ provider, etag }: ActionsProps) {
         changesAccess={false}
         done={() => void navigate({ to: "/identity-providers" })}
       />
-      <Button onClick={edit.open}>{t("common.edit")}</Button>
+      <Button variant={testedAt === null ? "default" : "filled"} onClick={edit.open}>
+        {t("common.edit")}
+      </Button>
       {testUrl !== undefined && (
         <Dialog title={t("identityProviders.test")} onClose={() => setTestUrl(undefined)}>
           <Stack align="flex-start">

@@ -6,6 +6,7 @@ import { usePermission } from "../../app/session.ts";
 const gateways = whole("/tenants/gateways");
 const devices = paged("/tenants/devices");
 const users = paged("/tenants/users");
+const resources = paged("/tenants/resources");
 const refreshMs = 15_000;
 /** Findings examine all policies, so they are polled less often than cheap queries. */
 const findingsRefreshMs = 60_000;
@@ -35,6 +36,14 @@ export function useUserCount() {
     queryKey: [users.path, "count"],
     queryFn: async ({ signal }) => (await users.read({ limit: 1 }, signal)).total,
     enabled: usePermission("users:read"),
+  });
+}
+
+export function useResourceCount() {
+  return useQuery({
+    queryKey: [resources.path, "count"],
+    queryFn: async ({ signal }) => (await resources.read({ limit: 1 }, signal)).total,
+    enabled: usePermission("resources:read"),
   });
 }
 

@@ -12,7 +12,7 @@ import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
-import { formatOperation } from "../events/format-operation.ts";
+import { formatEvent } from "../events/format-operation.ts";
 import { ClosedAddresses, NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { GatewaysPanel } from "./gateways-panel.tsx";
@@ -131,13 +131,13 @@ function RecentChanges() {
         {(data) => (
           <Table className="record-table" aria-label={t("overview.events.title")}>
             <Table.Tbody>
-              {data.map(({ id, operation, target, actor, createdAt }) => (
+              {data.map(({ id, actor, createdAt, ...event }) => (
                 <Table.Tr key={id}>
                   <Table.Td>
                     <RecordLink to={`/events/${id}`}>
-                      {target.name === undefined
-                        ? formatOperation(operation)
-                        : t("overview.events.named", { operation: formatOperation(operation), name: target.name })}
+                      {event.target.name === undefined
+                        ? formatEvent(event)
+                        : t("overview.events.named", { operation: formatEvent(event), name: event.target.name })}
                     </RecordLink>
                   </Table.Td>
                   <Table.Td w={180} maw={180} className="one-line">

@@ -64,10 +64,11 @@ test.each([
       neverMatchingPolicies: none,
       closedAddresses: none,
     });
+    mockApi.answer("get", "/tenants/resources", pageOf([], 5));
     openConsole("/overview");
     const summary = await findPanel(t("overview.summary.title"));
     expect(toneOf(await summary.findByText(text))).toBe(tone);
-    expect((await summary.findByRole("link", { name: /^Resources/ })).textContent).toBe("Resources3");
+    expect((await summary.findByRole("link", { name: /^Resources/ })).textContent).toBe("Resources5");
   },
 );
 

@@ -9,6 +9,7 @@ import {
   useFindings,
   useGateways,
   useLastDevices,
+  useResourceCount,
   useTestResults,
   useUserCount,
 } from "./overview-queries.ts";
@@ -17,6 +18,7 @@ export function Summary() {
   const { data: gateways, isLoading: loadsGateways } = useGateways();
   const { data: devices, isLoading: loadsDevices } = useLastDevices();
   const { data: users, isLoading: loadsUsers } = useUserCount();
+  const { data: resources, isLoading: loadsResources } = useResourceCount();
   const { data: findings, isLoading: loadsFindings } = useFindings();
   const { data: tests, isLoading: loadsTests } = useTestResults();
   const online = devices?.data.filter(({ status }) => status === "Online").length ?? 0;
@@ -42,8 +44,8 @@ export function Summary() {
     {
       to: "/resources",
       label: t("resources.title"),
-      isLoading: loadsFindings,
-      value: findings?.unreachableResources.total,
+      isLoading: loadsResources,
+      value: resources,
       note: undefined,
     },
     {

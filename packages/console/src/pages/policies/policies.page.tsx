@@ -1,7 +1,7 @@
 import { Button, Group, SegmentedControl, Skeleton, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { t } from "../../messages/i18n.ts";
 import { usePolicies } from "../../records/all-policies.ts";
@@ -20,7 +20,10 @@ export function PoliciesListPage() {
   const text = search.q ?? "";
   const change = (next: Record<string, string | undefined>, replace = false) =>
     void navigate({ to: ".", search: { ...search, ...next }, replace, resetScroll: false });
-  const { policies: data, total, isWhole, error, refetch } = usePolicies(value);
+  // A tenant can have thousands of policies. Nobody needs all of them to read the first ones.
+  const [typeOfAll, setTypeOfAll] = useState<PolicyType>();
+  const wantsAll = text !== "" || typeOfAll === value;
+  const { policies: data, total, isWhole, error, refetch } = usePolicies(value, wantsAll);
   useEffect(() => {
     document.title = t("common.documentTitle", { title: t("policies.title") });
   }, []);
@@ -87,11 +90,29 @@ export function PoliciesListPage() {
       ) : (
         <>
           {!isWhole && (
-            <Text size="sm" role="status" aria-busy>
-              {t("policies.loadingRest", { count: data.length, total: total ?? data.length })}
-            </Text>
+            <Group gap="sm">
+              <Text size="sm" role="status" aria-busy={wantsAll}>
+                {t(wantsAll ? "policies.loadingRest" : "policies.firstOnly", {
+                  count: data.length,
+                  total: total ?? data.length,
+                })}
+              </Text>
+              {!wantsAll && (
+                <Button variant="default" size="xs" onClick={() => setTypeOfAll(value)}>
+                  {t("policies.loadAll")}
+                </Button>
+              )}
+            </Group>
           )}
-          <PolicyOrder key={value} type={value} policies={data} text={text} isWhole={isWhole} reload={refetch} />
+          <PolicyOrder
+            key={value}
+            type={value}
+            policies={data}
+            text={text}
+            isWhole={isWhole}
+            reload={refetch}
+            reachEnd={() => setTypeOfAll(value)}
+          />
         </>
       )}
       {text !== "" && (

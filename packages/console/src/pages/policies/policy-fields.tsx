@@ -44,7 +44,6 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
     },
     ...(type === "INTERNET" ? [mode] : []),
     ...(type === "SITETOSITE" ? [] : sources(policy)),
-    { kind: "switch", name: "allResources", label: t("policies.fields.allResources") },
     {
       kind: "records",
       name: "resources",
@@ -52,6 +51,7 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
       path: "/tenants/resources",
       format: namesOf(policy?.resources),
     },
+    { kind: "switch", name: "allResources", label: t("policies.fields.allResources") },
     {
       kind: "words",
       name: "sourceIps",
@@ -71,11 +71,9 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
   ];
 }
 
+/** Each switch that selects all records follows the field that selects some of them. */
 function sources(policy: Policy | undefined): readonly Field[] {
   return [
-    { kind: "switch", name: "allUsers", label: t("policies.fields.allUsers") },
-    { kind: "switch", name: "allGroups", label: t("policies.fields.allGroups") },
-    { kind: "switch", name: "allDevices", label: t("policies.fields.allDevices") },
     {
       kind: "records",
       name: "groups",
@@ -83,6 +81,7 @@ function sources(policy: Policy | undefined): readonly Field[] {
       path: "/tenants/groups",
       format: namesOf(policy?.groups),
     },
+    { kind: "switch", name: "allGroups", label: t("policies.fields.allGroups") },
     {
       kind: "records",
       name: "users",
@@ -90,6 +89,7 @@ function sources(policy: Policy | undefined): readonly Field[] {
       path: "/tenants/users",
       format: namesOf(policy?.users.map(({ id, email }) => ({ id, name: email ?? id }))),
     },
+    { kind: "switch", name: "allUsers", label: t("policies.fields.allUsers") },
     {
       kind: "records",
       name: "devices",
@@ -97,6 +97,7 @@ function sources(policy: Policy | undefined): readonly Field[] {
       path: "/tenants/devices",
       format: namesOf(policy?.devices),
     },
+    { kind: "switch", name: "allDevices", label: t("policies.fields.allDevices") },
   ];
 }
 

@@ -3,7 +3,7 @@ import { Badge, Button, Group, Paper, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { memo, useCallback, useLayoutEffect, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import {
@@ -29,12 +29,14 @@ interface PolicyOrderProps {
   readonly isWhole: boolean;
   /** Fetches the stored order again. */
   readonly reload: () => unknown;
+  /** Called when the last loaded policy is shown and others follow. */
+  readonly reachEnd: () => void;
 }
 
 const isDefault = (policy: Policy): boolean => policy.isDefault;
 
 /** The default policy is always last. */
-export function PolicyOrder({ type, policies, text, isWhole, reload }: PolicyOrderProps) {
+export function PolicyOrder({ type, policies, text, isWhole, reload, reachEnd }: PolicyOrderProps) {
   const reorder = useReorder(policies, isDefault);
   const { order, isChanged, announcement, discard, isOvertaken } = reorder;
   const unsaved = useUnsaved(isChanged);
@@ -71,7 +73,7 @@ export function PolicyOrder({ type, policies, text, isWhole, reload }: PolicyOrd
       <div aria-live="polite" className="unseen">
         {announcement}
       </div>
-      <Rows reorder={reorder} text={text} canWrite={canWrite} />
+      <Rows reorder={reorder} text={text} canWrite={canWrite} {...(isWhole ? {} : { reachEnd })} />
       {reviewing && isChanged && (
         <ReviewDialog
           title={t("policies.order.title")}
@@ -88,10 +90,12 @@ interface RowsProps {
   readonly reorder: Reorder<Policy>;
   readonly text: string;
   readonly canWrite: boolean;
+  /** Absent if no other policies follow. */
+  readonly reachEnd?: () => void;
 }
 
 /** Renders only visible rows and the row that moved last, because a tenant can have thousands of policies. */
-function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite }: RowsProps) {
+function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite, reachEnd }: RowsProps) {
   const list = useRef<HTMLOListElement>(null);
   const [top, setTop] = useState(0);
   const isFiltered = text !== "";
@@ -121,6 +125,11 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite }: R
     const { top: now = 0 } = list.current?.getBoundingClientRect() ?? {};
     setTop(Math.round(now + window.scrollY));
   });
+  const isAtEnd = (virtualizer.getVirtualItems().at(-1)?.index ?? -1) >= shown.length - 1;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each end
+  useEffect(() => {
+    if (isAtEnd) reachEnd?.();
+  }, [isAtEnd]);
   const [movedId, movedTo] = [lastMoved?.id, lastMoved?.place];
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each move
   useLayoutEffect(() => {

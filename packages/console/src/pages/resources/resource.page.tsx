@@ -11,6 +11,7 @@ import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatResourceType } from "./format-resource-type.ts";
+import { removeFromPolicies } from "./remove-from-policies.ts";
 import { ResourceAddresses } from "./resource-addresses.tsx";
 import { editedFields, type Resource, resourceValues } from "./resource-fields.tsx";
 import { ResourceGateways } from "./resource-gateways.tsx";
@@ -54,6 +55,7 @@ export function ResourcePage() {
 
 function Actions({ resource, etag }: { readonly resource: Resource; readonly etag: string }) {
   const canWrite = usePermission("resources:write");
+  const canWritePolicies = usePermission("policies:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/resources/${resource.id}`;
@@ -65,6 +67,7 @@ function Actions({ resource, etag }: { readonly resource: Resource; readonly eta
         effect={t("resources.delete.effect", { count: resource.addresses.length })}
         path={at}
         etag={etag}
+        remedy={(error) => (canWritePolicies ? removeFromPolicies({ record: resource, etag }, error) : undefined)}
         done={() => void navigate({ to: "/resources" })}
       />
       <Button onClick={open}>{t("common.edit")}</Button>

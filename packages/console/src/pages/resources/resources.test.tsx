@@ -216,3 +216,41 @@ test("deletes a resource after its review, and returns to the list", async () =>
   await waitFor(() => expect(currentPath()).toBe("/resources"));
   expect(mockApi.received("deleteResource")).toMatchObject([{ ifMatch: etag }]);
 });
+
+test("deletes a resource that a policy names, after removing it from the policy in the same change set", async () => {
+  const kept = newId();
+  const policy = sample("Policy", {
+    id: newId(),
+    name: "Intranet",
+    resources: [
+      sample("PolicyResource", { id, name: "Wiki" }),
+      sample("PolicyResource", { id: kept, name: "File shares" }),
+    ],
+  });
+  mockApi.answer("get", "/tenants/policies", pageOf([policy]));
+  mockApi.answer("get", "/tenants/policies/{id}", policy);
+  mockApi.answer("post", "/tenants/policies/preview", ({ body }) =>
+    (body as { changes: readonly unknown[] }).changes.length === 1
+      ? problem("resource_in_use", {
+          errors: [
+            { pointer: "/changes/0", message: "is refused" },
+            { pointer: `/tenants/policies/${policy.id}`, message: "Intranet" },
+          ],
+        })
+      : sample("AccessPreview"),
+  );
+  const user = openResource();
+  await click(user, t("common.delete"));
+  await click(user, t("resources.delete.fromPolicies", { count: 1 }));
+  await click(user, t("common.delete"));
+  await waitFor(() => expect(currentPath()).toBe("/resources"));
+  expect(mockApi.bodies("applyChanges")).toEqual([
+    {
+      changes: [
+        { method: "PATCH", path: `/tenants/policies/${policy.id}`, body: { resources: [kept] }, ifMatch: etag },
+        { method: "DELETE", path: `/tenants/resources/${id}`, ifMatch: etag },
+      ],
+    },
+  ]);
+  expect(mockApi.received("listPolicies").at(-1)?.query).toMatchObject({ "filter[resources.id]": id });
+});

@@ -1,5 +1,6 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { paged } from "../../app/api.ts";
+import { periodFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
@@ -42,6 +43,7 @@ const definition: ListDefinition<SignIn> = {
     { key: "address", title: t("signIn.fields.address"), visibleFrom: "sm", cell: ({ address }) => address },
   ],
   filters: [
+    periodFilter,
     {
       field: "outcome",
       title: t("signIn.fields.outcome"),

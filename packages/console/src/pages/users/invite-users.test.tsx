@@ -36,6 +36,42 @@ test("shows what is skipped above the groups, whose list would cover it", async 
   expect(warning.compareDocumentPosition(groups) & Node.DOCUMENT_POSITION_FOLLOWING).not.toBe(0);
 });
 
+test("an invitation is undone as a whole, with the group that was created for it", async () => {
+  const invited = sample("User", { id: newId(), email: "ann@example.com" });
+  mockApi.answer(
+    "post",
+    "/tenants/changes",
+    sample("ChangeSetResult", {
+      generation: 1,
+      changes: [
+        { ...sample("ChangeResult"), body: sample("Group", { id: newId() }) },
+        { ...sample("ChangeResult"), body: [invited] },
+      ],
+    }),
+  );
+  const event = newId();
+  mockApi.answer("get", "/tenants/events", ({ query }) =>
+    pageOf(
+      query["filter[target.id]"] === invited.id
+        ? [sample("Event", { id: event, operation: "createUser", target: { type: "user", id: invited.id } })]
+        : [],
+    ),
+  );
+  const user = await openForm();
+  await user.paste("ann@example.com");
+  await user.click(await screen.findByRole("combobox", { name: t("users.fields.groups") }));
+  await user.keyboard("Field service");
+  await screen.findByRole("option", { name: t("users.invite.createGroup", { name: "Field service" }) });
+  await user.keyboard("{Enter}");
+  await reviewAndSend(user, t("users.invite.submit", { count: 1 }));
+  await screen.findByText(t("users.invite.done", { count: 1 }));
+  await user.click(await screen.findByRole("button", { name: t("records.undo.label"), hidden: true }));
+  await screen.findByText(t("records.undo.done"));
+  expect(mockApi.received("revertEvent")).toMatchObject([
+    { path: `/tenants/events/${event}/revert`, query: { scope: "request" } },
+  ]);
+});
+
 /** Opens the form, and waits for the initial focus, which would otherwise leave the field in which a test types. */
 async function openForm() {
   const user = openConsole("/users?new=1");

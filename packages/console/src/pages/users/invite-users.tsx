@@ -1,7 +1,6 @@
 /** Invites users by email address: typed, pasted, or read from a CSV file. */
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Checkbox, FileButton, Group, List, Stack, Text, Textarea } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
@@ -12,6 +11,7 @@ import { Dialog } from "../../records/dialog.tsx";
 import { type PlannedChange, sendChanges } from "../../records/planned-change.ts";
 import { nameOfNew, RecordPicker } from "../../records/record-picker.tsx";
 import { isBlocked, ReviewedChange } from "../../records/reviewed-change.tsx";
+import { type SentRequest, useSavedNotice } from "../../records/saved-notice.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { InvitationLinks } from "./invitation-links.tsx";
 import { readInvitations } from "./read-invitations.ts";
@@ -47,6 +47,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
   const canReadGroups = usePermission("groups:read");
   const canCreateGroups = usePermission("groups:write");
   const canReadRoles = usePermission("roles:read");
+  const notifySaved = useSavedNotice();
   const [text, setText] = useState("");
   const [groups, setGroups] = useState<readonly string[]>([]);
   const [roles, setRoles] = useState<readonly string[]>([]);
@@ -72,10 +73,10 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
   const send = async (overrideReason: string | undefined) => {
     const { emails: left, refused: previous } = reviewed ?? { emails: [], refused: [] };
     const rejected = [...previous];
-    const result = await invite(left, { groups, roles, notify }, overrideReason);
+    const { refused: result, sent } = await invite(left, { groups, roles, notify }, overrideReason);
     rejected.push(...result);
     const invited = left.length - result.length;
-    if (invited > 0) notifications.show({ message: t("users.invite.done", { count: invited }), color: "green" });
+    if (sent !== undefined) notifySaved(t("users.invite.done", { count: invited }), sent);
     // New groups exist now. A second attempt, with corrected addresses, uses them.
     if (invited > 0 && (rejected.length > 0 || invalid.length > 0)) await selectCreated();
     const refusedEmails = new Set(rejected.map(({ email }) => email));
@@ -315,18 +316,24 @@ function changesOf(emails: readonly string[], { groups, roles, notify }: Grants)
   ];
 }
 
+interface Invitation {
+  readonly refused: readonly Refused[];
+  /** Undefined if nobody was invited. */
+  readonly sent?: SentRequest;
+}
+
 /** Invites all users or none. Repeats the request without rejected addresses, and returns those. */
 async function invite(
   emails: readonly string[],
   grants: Grants,
   overrideReason: string | undefined,
-): Promise<readonly Refused[]> {
+): Promise<Invitation> {
   const refused: Refused[] = [];
   let left = emails;
   while (left.length > 0) {
+    const changes = changesOf(left, grants);
     try {
-      await sendChanges(changesOf(left, grants), { overrideReason });
-      return refused;
+      return { refused, sent: { changes, answer: await sendChanges(changes, { overrideReason }) } };
     } catch (error) {
       const found = refusedOf(error, left, newGroupsOf(grants).length);
       if (found.size === 0) throw error;
@@ -334,7 +341,7 @@ async function invite(
       left = left.filter((_, index) => !found.has(index));
     }
   }
-  return refused;
+  return { refused };
 }
 
 /**

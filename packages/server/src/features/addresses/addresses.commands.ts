@@ -11,10 +11,15 @@ import { checkAnswersWithin, checkNewAddress } from "./addresses.rules.ts";
 import { addressView, auditedAddress } from "./addresses.view.ts";
 
 export async function listAddresses(call: Call<typeof operations.listAddresses>): Promise<Outcome> {
-  return streamed(async (afterId, limit) => {
-    const rows = await call.read((tx) => queries.listAddresses(tx, afterId, limit));
-    return rows.map((row) => addressView(row.whole, row.resource_type));
-  });
+  const views = (rows: readonly queries.WholeAddressRow[]) =>
+    rows.map((row) => addressView(row.whole, row.resource_type));
+  return streamed(
+    async (afterId, limit) => views(await call.read((tx) => queries.listAddresses(tx, afterId, limit))),
+    async ({ offset, limit }) => {
+      const { rows, total } = await call.read((tx) => queries.listAddressPart(tx, offset, limit));
+      return { items: views(rows), total };
+    },
+  );
 }
 
 export async function readAddress(call: Call<typeof operations.readAddress>): Promise<Outcome> {

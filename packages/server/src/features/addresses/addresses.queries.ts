@@ -37,6 +37,16 @@ const selectMany = statement<WholeAddressRow, [tenantId: string, afterId: string
   "addresses.list",
   `SELECT ${wholeAddress} WHERE item.tenant_id = $1 AND item.id > $2 ORDER BY item.id LIMIT $3`,
 );
+// The ids of the part are found with the index alone.
+const selectPart = statement<WholeAddressRow, [tenantId: string, offset: number, limit: number | null]>(
+  "addresses.part",
+  `WITH part AS (SELECT id FROM addresses WHERE tenant_id = $1 ORDER BY id OFFSET $2 LIMIT $3)
+   SELECT ${wholeAddress} WHERE item.tenant_id = $1 AND item.id IN (SELECT id FROM part) ORDER BY item.id`,
+);
+const selectCount = statement<{ readonly count: number }, [tenantId: string]>(
+  "addresses.count",
+  "SELECT count(*)::integer AS count FROM addresses WHERE tenant_id = $1",
+);
 const selectWhole = statement<WholeAddressRow, [tenantId: string, id: string]>(
   "addresses.read",
   `SELECT ${wholeAddress} WHERE item.tenant_id = $1 AND item.id = $2`,
@@ -102,6 +112,19 @@ export function addressesWithProtocol(tx: TenantTx, protocolId: string): Promise
 /** The addresses of all resources with an id above `afterId`, in order of id. */
 export function listAddresses(tx: TenantTx, afterId: string, limit: number): Promise<WholeAddressRow[]> {
   return tx.query(selectMany, tx.tenantId, afterId, limit);
+}
+
+/** Addresses by their position in the order of id, and how many there are. */
+export async function listAddressPart(
+  tx: TenantTx,
+  offset: number,
+  limit: number | undefined,
+): Promise<{ readonly rows: WholeAddressRow[]; readonly total: number }> {
+  const [rows, counts] = await Promise.all([
+    tx.query(selectPart, tx.tenantId, offset, limit ?? null),
+    tx.query(selectCount, tx.tenantId),
+  ]);
+  return { rows, total: counts[0]?.count ?? 0 };
 }
 
 export async function readAddress(tx: TenantTx, id: string): Promise<WholeAddressRow | undefined> {

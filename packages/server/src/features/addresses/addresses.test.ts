@@ -40,6 +40,24 @@ async function makeAddress(text = "10.0.0.1", type: Type = "PRIVATE"): Promise<R
 }
 
 describe("reading addresses", () => {
+  test("reads a part of the list, with the number of all addresses", async () => {
+    const { client: own } = await server.newTenant();
+    const protocols = (await own.must.get("/tenants/protocols")).body.slice(0, 1).map(({ id }: { id: string }) => id);
+    const addresses = Array.from({ length: 7 }, (_, index) => ({ address: `10.0.0.${index}`, protocols }));
+    await own.must.post("/tenants/resources", { name: "Seven", type: "PRIVATE", addresses });
+    const all = (await own.must.get("/tenants/addresses")).body;
+    for (const [query, from, to] of [
+      ["limit=3&offset=2", 2, 5],
+      ["limit=5&page=1", 5, 7],
+      ["offset=4", 4, 7],
+      ["limit=2&offset=9", 9, 9],
+    ] as const) {
+      const part = await own.must.get(`/tenants/addresses?${query}`);
+      expect(part.body, query).toEqual(all.slice(from, to));
+      expect(part.headers["x-total-count"], query).toBe("7");
+    }
+  });
+
   test("lists the addresses of all resources in order of creation", async () => {
     const { client: own } = await server.newTenant();
     expect((await own.get("/tenants/addresses")).body).toEqual([]);

@@ -9,7 +9,7 @@ const insertDefault = statement<never, [tenantId: string, id: string, at: Date, 
   "groups.insert_default",
   `WITH made AS (
      INSERT INTO groups (tenant_id, id, created_at, updated_at, name, description, is_default, is_saml_default_group)
-     VALUES ($1, $2, $3, $3, 'Default', 'Every user whom nobody put into another group.', true, true)
+     VALUES ($1, $2, $3, $3, 'Default', 'Users who are not in any other group.', true, true)
      RETURNING tenant_id, id
    )
    INSERT INTO group_roles (tenant_id, group_id, role_id) SELECT tenant_id, id, $4 FROM made`,

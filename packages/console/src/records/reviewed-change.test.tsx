@@ -1,0 +1,27 @@
+import { screen, waitFor } from "@testing-library/dom";
+import { expect, test } from "vitest";
+import { t } from "../messages/i18n.ts";
+import { chooseAction, findDialog, openConsole } from "../testing/console-page.tsx";
+import { mockApi } from "../testing/mock-api.ts";
+import { newId, sample } from "../testing/sample.ts";
+
+const policy = sample("Policy", { id: newId(), name: "Intranet", active: true, isDefault: false });
+
+test.each([
+  [37, true],
+  [0, false],
+])("the button that confirms is red if somebody loses access: %i pairs", async (pairs, isRed) => {
+  mockApi.answer("get", "/tenants/policies/{id}", policy);
+  const effect = sample("AccessPreview");
+  mockApi.answer("post", "/tenants/policies/preview", { ...effect, lost: { ...effect.lost, pairs } });
+  const user = openConsole(`/policies/${policy.id}`);
+  await chooseAction(user, t("common.more"), t("policies.deactivate"));
+  const dialog = await findDialog(t("policies.deactivateTitle", { name: policy.name }));
+  const confirm = await waitFor(() => {
+    const found = dialog.getByRole<HTMLButtonElement>("button", { name: t("policies.deactivate") });
+    expect(found.disabled).toBe(false);
+    return found;
+  });
+  expect(confirm.style.getPropertyValue("--button-bg").includes("red")).toBe(isRed);
+  expect(screen.queryAllByRole("dialog")).toHaveLength(1);
+});
