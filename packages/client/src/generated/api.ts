@@ -300,6 +300,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/tenants/access/history": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the bounds of the history of access
+         * @description The earliest time for which access at a point in time can be listed.
+         *
+         *     Requires a key with the permission `decisions:read`.
+         */
+        readonly get: operations["readAccessHistory"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/tenants/access/findings": {
         readonly parameters: {
             readonly query?: never;
@@ -2958,6 +2980,11 @@ export interface components {
             readonly policies: readonly components["schemas"]["ConsideredPolicy"][];
             /** @description Number of other policies of the type: those for other destinations, and those after the first 200. */
             readonly otherPolicies: number;
+            /**
+             * Format: date-time
+             * @description The next time at which access begins or ends through the passage of time alone. Omitted if none was found. For rules on hours and days, the search covers eight days.
+             */
+            readonly changesAt?: string;
             /** @description For a denial: the smallest set of facts that would have led to access, and the policy that would then allow it. */
             readonly nearestMiss?: {
                 readonly policy?: components["schemas"]["NamedRecord"];
@@ -2995,6 +3022,14 @@ export interface components {
                 readonly total: number;
                 readonly first: readonly components["schemas"]["ClosedAddress"][];
             };
+        };
+        /** @description The bounds of the history of access. */
+        readonly AccessHistory: {
+            /**
+             * Format: date-time
+             * @description The earliest time for which access can be listed. Omitted if there is no history yet.
+             */
+            readonly begins?: string;
         };
         /** @description The position of a page in the results. */
         readonly AccessPage: {
@@ -4355,6 +4390,11 @@ export interface components {
              * @description Until this time, the answer does not change through the passage of time alone.
              */
             readonly validUntil?: string;
+            /**
+             * Format: date-time
+             * @description The next time at which access begins or ends through the passage of time alone. Omitted if none was found. For rules on hours and days, the search covers eight days.
+             */
+            readonly changesAt?: string;
         };
         /** @description Something that the signed-in person lacks for access. */
         readonly MyMissingFact: {
@@ -6121,6 +6161,33 @@ export interface operations {
                         readonly hasNext: boolean;
                         readonly hasPrevious: boolean;
                     };
+                };
+            };
+        };
+    };
+    readonly readAccessHistory: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The result. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    readonly "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    readonly "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessHistory"];
                 };
             };
         };

@@ -6,7 +6,7 @@ import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { AccessFindings } from "../records/access-findings.ts";
 import { AccessDecision, AccessDecisions, FoundAccess } from "../records/decision.ts";
-import { PastAccess } from "../records/past-access.ts";
+import { AccessHistory, PastAccess } from "../records/past-access.ts";
 import {
   closedObject,
   component,
@@ -313,6 +313,17 @@ export const listPastAccess = operation({
     },
   },
   errors: ["evaluation_too_expensive", "evaluation_rate_exceeded", "not_found", "before_history"],
+});
+
+export const readAccessHistory = operation({
+  id: "readAccessHistory",
+  method: "GET",
+  path: "/tenants/access/history",
+  tag,
+  summary: "Read the bounds of the history of access",
+  description: "The earliest time for which access at a point in time can be listed.",
+  access: "decisions:read",
+  success: { status: 200, kind: "report", body: AccessHistory },
 });
 
 export const findAccessFindings = operation({

@@ -154,6 +154,13 @@ export const AccessExplanation = component("AccessExplanation", "The explanation
   otherPolicies: Type.Integer({
     description: "Number of other policies of the type: those for other destinations, and those after the first 200.",
   }),
+  changesAt: Type.Optional(
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description:
+        "The next time at which access begins or ends through the passage of time alone. Omitted if none was found. For rules on hours and days, the search covers eight days.",
+    }),
+  ),
   nearestMiss: Type.Optional(
     closedObject(
       { policy: Type.Optional(NamedRecord), missing: Type.Array(MissingAccessFact) },

@@ -106,6 +106,13 @@ export const MyAccessAnswer = component(
         description: "Until this time, the answer does not change through the passage of time alone.",
       }),
     ),
+    changesAt: Type.Optional(
+      Type.Unsafe<string>({
+        ...Timestamp,
+        description:
+          "The next time at which access begins or ends through the passage of time alone. Omitted if none was found. For rules on hours and days, the search covers eight days.",
+      }),
+    ),
   },
 );
 export type MyAccessAnswer = Static<typeof MyAccessAnswer>;

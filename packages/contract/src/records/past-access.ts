@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { component, oneOf } from "../schema.ts";
+import { component, oneOf, Timestamp } from "../schema.ts";
 import { NamedRecord } from "./decision.ts";
 import { policyModes } from "./policy.ts";
 
@@ -19,3 +19,13 @@ export const PastAccess = component(
   },
 );
 export type PastAccess = Static<typeof PastAccess>;
+
+export const AccessHistory = component("AccessHistory", "The bounds of the history of access.", {
+  begins: Type.Optional(
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description: "The earliest time for which access can be listed. Omitted if there is no history yet.",
+    }),
+  ),
+});
+export type AccessHistory = Static<typeof AccessHistory>;

@@ -11,6 +11,7 @@ import { deciding, policyTypeFor } from "./decide.ts";
 import type { Decision, DecisionReason } from "./decision.ts";
 import { hypotheticalPrincipal } from "./explain.ts";
 import { type MissingFact, missingFacts } from "./missing-facts.ts";
+import { findingNextChange } from "./next-change.ts";
 import { tracePolicy } from "./policy-trace.ts";
 import type { AccessRequest } from "./request.ts";
 import { resolveDestination } from "./resolve-destination.ts";
@@ -23,6 +24,8 @@ export interface OwnExplanation {
   readonly subject?: DecisionReason;
   /** The smallest set of facts that a policy for the person lacks. Empty if access is denied nevertheless. */
   readonly missing: readonly MissingFact[];
+  /** When access begins or ends next because time passes, in milliseconds since 1970. Absent if none was found. */
+  readonly changesAt?: number;
 }
 
 /** Explains one request of a person, as work that can be suspended between two policies. */
@@ -31,7 +34,10 @@ export function* explainingOwn(
   request: AccessRequest,
   ownDevices: readonly string[],
 ): Work<OwnExplanation> {
-  return yield* explainingDecision(model, request, ownDevices, yield* deciding(model, request));
+  const decision = yield* deciding(model, request);
+  const explanation = yield* explainingDecision(model, request, ownDevices, decision);
+  const changesAt = yield* findingNextChange(model, request, decision);
+  return changesAt === undefined ? explanation : { ...explanation, changesAt };
 }
 
 /**

@@ -5,6 +5,7 @@ import { finish, type Work } from "../work.ts";
 import { deciding, hasEnded, policyTypeFor } from "./decide.ts";
 import type { Decision, DecisionReason, Named } from "./decision.ts";
 import { type MissingFact, missingFacts } from "./missing-facts.ts";
+import { findingNextChange } from "./next-change.ts";
 import { type PolicyTrace, tracePolicy } from "./policy-trace.ts";
 import type { AccessRequest } from "./request.ts";
 import { resolveDestination } from "./resolve-destination.ts";
@@ -23,6 +24,8 @@ export interface Explanation {
   readonly policies: readonly PolicyTrace[];
   /** Set for a denial if a change of facts, other than a new policy, would allow the request. */
   readonly nearestMiss?: NearestMiss;
+  /** When access begins or ends next because time passes, in milliseconds since 1970. Absent if none was found. */
+  readonly changesAt?: number;
 }
 
 /** Explains a decision. Slower than `decide`, and always consistent with it. */
@@ -44,12 +47,14 @@ export function* explaining(model: Model, request: AccessRequest): Work<Explanat
   const traces: PolicyTrace[] = [];
   for (const policy of model.policies[type].policies) traces.push(yield* tracePolicy(policy, input));
   const policies = decided(traces, reason === undefined && reached.denied === undefined);
-  if (decision.allowed) return { decision, policies };
+  const next = yield* findingNextChange(model, request, decision);
+  const changesAt = next === undefined ? {} : { changesAt: next };
+  if (decision.allowed) return { decision, policies, ...changesAt };
   const first: MissingFact[] = [];
   if (reason !== undefined) first.push({ kind: "subject", reason });
   if (reached.denied !== undefined) first.push({ kind: "destination", reason: reached.denied });
   const nearestMiss = nearest(traces, model.policies[type].policies, first);
-  return { decision, policies, ...(nearestMiss === undefined ? {} : { nearestMiss }) };
+  return { decision, policies, ...changesAt, ...(nearestMiss === undefined ? {} : { nearestMiss }) };
 }
 
 /** Resolves the principal. If the subject may reach nothing, returns the principal as if it could, and the reason. */

@@ -50,9 +50,9 @@ export async function explainToDevice(
     readDevicesOfUser({ tenantId, query }, userId),
   );
   const devices = new Map(
-    rows.map(({ device: { id, name, approval_pending: isPending } }) => [
+    rows.map(({ device: { id, name, approval_pending: isPending, agent: hasAgent } }) => [
       id,
-      { name, isPending, asks: id === deviceId },
+      { name, isPending, hasAgent, asks: id === deviceId },
     ]),
   );
   const request = {

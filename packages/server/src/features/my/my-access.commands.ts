@@ -60,9 +60,9 @@ async function asking(call: AskingCall, asked: string | undefined): Promise<Aski
   const deviceId = asked?.toLowerCase();
   const [tenant, rows] = await Promise.all([call.model(), call.read((tx) => readDevicesOfUser(tx, userId))]);
   const devices = new Map(
-    rows.map(({ device: { id, name, approval_pending: isPending } }) => [
+    rows.map(({ device: { id, name, approval_pending: isPending, agent: hasAgent } }) => [
       id,
-      { name, isPending, asks: id === deviceId },
+      { name, isPending, hasAgent, asks: id === deviceId },
     ]),
   );
   if (deviceId !== undefined && !devices.has(deviceId)) throw new AppError("not_found");

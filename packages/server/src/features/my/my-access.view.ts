@@ -10,6 +10,8 @@ export interface OwnDevice {
   readonly name: string;
   /** Whether the device waits for an approval. */
   readonly isPending: boolean;
+  /** False for a device with a WireGuard app, which reports no posture. */
+  readonly hasAgent: boolean;
   /** Whether the question is about this device. */
   readonly asks: boolean;
 }
@@ -31,15 +33,13 @@ export function myResource({ resource, decision }: OwnAccess): MyResource {
 type OwnDevices = ReadonlyMap<string, OwnDevice>;
 
 export function myAnswer(
-  { decision, resource, missing, subject }: OwnExplanation,
+  { decision, resource, missing, subject, changesAt }: OwnExplanation,
   devices: OwnDevices,
 ): MyAccessAnswer {
   // An address outside all resources gets the same answer, or the address of a confidential resource would differ.
   if (resource === undefined) return { reachable: false, missing: [{ kind: "not_granted" }] };
   const known = { resource: resource.named };
-  const until = decision.validUntil === undefined ? undefined : new Date(decision.validUntil);
-  // Later times than ISO 8601 can write mean never.
-  const time = until === undefined || Number.isNaN(until.getTime()) ? {} : { validUntil: until.toISOString() };
+  const time = { ...momentOf("validUntil", decision.validUntil), ...momentOf("changesAt", changesAt) };
   if (decision.allowed) {
     const reachable = !decision.reasons.includes("no_reachable_gateway");
     return { reachable, ...known, missing: reachable ? [] : [{ kind: "no_gateway" }], ...time };
@@ -49,6 +49,12 @@ export function myAnswer(
   const all = withoutRepeats([...first, ...facts]);
   // Everything is met, and another policy denies the access.
   return { reachable: false, ...known, missing: all.length === 0 ? [{ kind: "denied" }] : all, ...time };
+}
+
+/** Later times than ISO 8601 can write mean never. */
+function momentOf(name: "validUntil" | "changesAt", time: number | undefined): Partial<MyAccessAnswer> {
+  const at = time === undefined ? undefined : new Date(time);
+  return at === undefined || Number.isNaN(at.getTime()) ? {} : { [name]: at.toISOString() };
 }
 
 /** One device, or one sign-in, can meet several conditions. A sign-in also begins an ended session again. */
@@ -63,8 +69,7 @@ function withoutRepeats(facts: readonly MyMissingFact[]): MyMissingFact[] {
 function subjectView(reason: DecisionReason, devices: OwnDevices): MyMissingFact {
   if (reason === "device_session_ended") return { kind: "session_ended" };
   if (reason !== "device_inactive") return { kind: "person_inactive" };
-  const isPending = [...devices.values()].some((device) => device.asks && device.isPending);
-  return { kind: isPending ? "device_pending" : "device_deactivated" };
+  return { kind: askingDevice(devices)?.isPending === true ? "device_pending" : "device_deactivated" };
 }
 
 function missingView(fact: MissingFact, devices: OwnDevices): MyMissingFact[] {
@@ -78,7 +83,7 @@ function missingView(fact: MissingFact, devices: OwnDevices): MyMissingFact[] {
       return [{ kind: "network", networks: fact.sourceIps.slice(0, shownEntries) }];
     case "condition":
       if (isAboutSignIn(fact.condition)) return [signInView(devices)];
-      return [conditionView(fact.condition, fact.negated)];
+      return [conditionView(fact.condition, fact.negated, devices)];
     case "denied-by":
       return [{ kind: "denied" }];
     case "subject":
@@ -96,7 +101,11 @@ function isAboutSignIn({ values = [] }: ConditionTrace): boolean {
 
 /** Only devices have sessions. */
 function signInView(devices: OwnDevices): MyMissingFact {
-  return { kind: [...devices.values()].some(({ asks }) => asks) ? "sign_in_again" : "device_required" };
+  return { kind: askingDevice(devices) === undefined ? "device_required" : "sign_in_again" };
+}
+
+function askingDevice(devices: OwnDevices): OwnDevice | undefined {
+  return [...devices.values()].find(({ asks }) => asks);
 }
 
 const subjects = { device: "device", now: "time", source: "place", user: "person" } as const;
@@ -107,11 +116,17 @@ const quotable = /^(now|source|device\.(posture|os|osVersion|appVersion))\b/;
 /** The texts of the condition on the agent. */
 const needsAgent: ReadonlySet<string> = new Set(["device.agent", "device.agent == true", "true == device.agent"]);
 
-function conditionView({ text, values = [] }: ConditionTrace, negated: boolean): MyMissingFact {
+function conditionView({ text, values = [] }: ConditionTrace, negated: boolean, devices: OwnDevices): MyMissingFact {
   if (needsAgent.has(text.trim()) && !negated) return { kind: "agent_required" };
   const about = values.map(({ name }) => subjects[name.split(".")[0] as keyof typeof subjects] ?? "person");
   const only = about.every((one) => one === about[0]) ? about[0] : undefined;
   if (only === undefined || only === "person") return { kind: "condition", about: "person" };
+  if (only === "device") {
+    const device = askingDevice(devices);
+    if (device === undefined) return { kind: "device_required" };
+    const isUnreported = values.some(({ name, value }) => /^device\.posture\b/.test(name) && value === undefined);
+    if (isUnreported && !device.hasAgent) return { kind: "agent_required" };
+  }
   if (!values.every(({ name }) => quotable.test(name))) return { kind: "condition", about: only };
   return { kind: "condition", about: only, condition: text.slice(0, shownCharacters), negated };
 }

@@ -159,6 +159,16 @@ test("rules can demand the agent, and the person learns that", async () => {
   expect(await explain(enrolled.id)).toMatchObject({ missing: [{ kind: "no_gateway" }] });
 });
 
+test("a rule on the posture tells the person that it needs the agent, which reports it", async () => {
+  const wiki = await resource("Wiki", "10.1.0.1");
+  await policy({ users: [ann.id], resources: [wiki], rule: await rule("device.posture.diskEncrypted == true") });
+  const phone = await addPhone();
+  const explain = async (device: object) =>
+    (await ann.client.must.post("/tenants/my/access/explanation", { to: wiki, ...device })).body.missing;
+  expect(await explain({ device: phone.id })).toEqual([{ kind: "agent_required" }]);
+  expect(await explain({})).toEqual([{ kind: "device_required" }]);
+});
+
 test("reverting a removal brings the device back without the agent", async () => {
   const phone = await addPhone();
   const { headers } = await ann.client.must.delete(`/tenants/my/devices/${phone.id}`);

@@ -188,6 +188,16 @@ describe("own access", () => {
     for (const answer of answers) expect(answer).toEqual({ reachable: false, missing: [{ kind: "not_granted" }] });
   });
 
+  test("says when access begins, not when the hour ends", async () => {
+    const wiki = await resource("Wiki", "10.1.0.1");
+    const inTwelveHours = new Date(Date.now() + 12 * 3_600_000).getUTCHours();
+    const hours = await rule(`now.getHours("UTC") == ${inTwelveHours}`, true);
+    await policy({ users: [ann.id], resources: [wiki], rule: hours });
+    const { validUntil, changesAt } = await why("Wiki");
+    expect(new Date(changesAt).getUTCHours()).toBe(inTwelveHours);
+    expect(Date.parse(changesAt)).toBeGreaterThan(Date.parse(validUntil));
+  });
+
   test("names the device that is required", async () => {
     const [phone, laptop] = [await enrol(ann.id, "Phone"), await enrol(ann.id, "Laptop")];
     await policy({ devices: [laptop], resources: [await resource("Lab", "10.1.0.2")] });

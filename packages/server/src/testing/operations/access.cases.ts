@@ -68,6 +68,7 @@ export const accessCases: readonly OperationCase[] = [
       return { query: { user: subject.id, device: deviceId, sourceIp, country } };
     },
   },
+  { operation: access.readAccessHistory, prepare: async () => ({}) },
   {
     operation: access.findAccessFindings,
     prepare: async (actors) => {

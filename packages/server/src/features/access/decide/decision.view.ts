@@ -55,6 +55,6 @@ function gatewayNamed(model: Model, id: string): NamedRecord[] {
 /** The last time that ISO 8601 can write with a four-digit year. A later time means never. */
 const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-function momentView(time: number): string {
+export function momentView(time: number): string {
   return new Date(Math.min(time, latest)).toISOString();
 }

@@ -10,6 +10,7 @@ import type { MissingFact } from "@gatehouse/policy/decisions/missing-facts";
 import type { PolicyTrace, SourceMatch } from "@gatehouse/policy/decisions/policy-trace";
 import type { ConditionTrace, ObservedValue } from "@gatehouse/policy/decisions/rule-trace";
 import type { Model } from "@gatehouse/policy/model/model";
+import { momentView } from "./decision.view.ts";
 
 /** The number of policies that an explanation shows at most, and of entries in its lists. */
 const shownPolicies = 200;
@@ -17,11 +18,12 @@ const shownEntries = 100;
 const shownCharacters = 500;
 
 /** An explanation as the API shows it: with names, and short enough to read. */
-export function explanationView({ policies, nearestMiss }: Explanation, model: Model): AccessExplanation {
+export function explanationView({ policies, nearestMiss, changesAt }: Explanation, model: Model): AccessExplanation {
   const about = policies.filter(({ destinationMet }) => destinationMet).slice(0, shownPolicies);
   return {
     policies: about.map((trace) => policyView(trace, model)),
     otherPolicies: policies.length - about.length,
+    ...(changesAt === undefined ? {} : { changesAt: momentView(changesAt) }),
     ...(nearestMiss === undefined
       ? {}
       : {

@@ -1,11 +1,12 @@
 import type * as operations from "@gatehouse/contract/operations/access.operations";
-import type { PastAccess } from "@gatehouse/contract/records/past-access";
+import type { AccessHistory, PastAccess } from "@gatehouse/contract/records/past-access";
 import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "../../../platform/app-error.ts";
 import type { Call } from "../../../platform/call.ts";
 import { pageOfItems } from "../../../platform/db/list-statement.ts";
-import type { Outcome } from "../../../platform/outcome.ts";
+import { type Outcome, report } from "../../../platform/outcome.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
+import { readHistoryBounds } from "../history/history.queries.ts";
 import { type PastQuestion, pastAccess } from "./past-access.rules.ts";
 import { canonicalId, readCircumstances } from "./questions.rules.ts";
 
@@ -23,6 +24,12 @@ export async function listPastAccess(call: Call<typeof operations.listPastAccess
     pageOfAccess(past, question, call.listQuery),
   );
   return { kind: "page", page: pageOfItems(call.listQuery, page, total) };
+}
+
+export async function readAccessHistory(call: Call<typeof operations.readAccessHistory>): Promise<Outcome> {
+  const { begins } = await call.read((tx) => readHistoryBounds(tx, call.now));
+  const body: AccessHistory = begins === null ? {} : { begins };
+  return report(body);
 }
 
 function* pageOfAccess(

@@ -102,6 +102,13 @@ test("a moment before the history begins is refused with the moment that it begi
   expect(body.detail).toMatch(/begins at \d{4}-\d\d-\d\dT/);
 });
 
+test("the start of the history is the earliest time for which access can be listed", async () => {
+  const { body } = await tenant.client.must.get("/tenants/access/history");
+  expect((await ask({ user: "owner@example.com", at: body.begins })).status).toBe(200);
+  const before = new Date(Date.parse(body.begins) - 1).toISOString();
+  expect((await ask({ user: "owner@example.com", at: before })).body.code).toBe("before_history");
+});
+
 test.each([
   [{}, "user"],
   [{ user: "ann@example.com", at: "9999-01-01T00:00Z" }, "at"],
