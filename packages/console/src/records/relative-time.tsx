@@ -1,6 +1,6 @@
-/** A time relative to now. The tooltip shows the exact time in the viewer's time zone. */
+/** Times whose tooltip shows the exact time in the viewer's time zone. */
 import { Text, Tooltip } from "@mantine/core";
-import { formatDateTime, formatRelativeTime } from "../messages/format.ts";
+import { formatDateTime, formatRelativeTime, formatShortTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 
 interface RelativeTimeProps {
@@ -9,6 +9,7 @@ interface RelativeTimeProps {
   readonly never?: string;
 }
 
+/** A time relative to now. */
 export function RelativeTime({ at, never = t("common.never") }: RelativeTimeProps) {
   if (at === null || at === undefined) {
     return (
@@ -17,10 +18,19 @@ export function RelativeTime({ at, never = t("common.never") }: RelativeTimeProp
       </Text>
     );
   }
+  return <Time at={at}>{formatRelativeTime(at, Date.now())}</Time>;
+}
+
+/** A date and a time, such as the end of access. */
+export function ShortTime({ at }: { readonly at: string }) {
+  return <Time at={at}>{formatShortTime(at)}</Time>;
+}
+
+function Time({ at, children }: { readonly at: string; readonly children: string }) {
   return (
     <Tooltip label={formatDateTime(at)} events={{ hover: true, focus: true, touch: true }}>
       <time dateTime={at} className="one-line">
-        {formatRelativeTime(at, Date.now())}
+        {children}
       </time>
     </Tooltip>
   );

@@ -3,19 +3,25 @@ export const access = {
   copyLink: "Copy link",
   decision: {
     allowed: "Allowed",
+    begins: "Opens on {{time}} in your time zone.",
     denied: "Denied",
     fields: {
+      allowedUntil: "Allowed until",
       gateways: "Gateways",
       policy: "Policy",
       resource: "Resource",
-      validUntil: "Valid until",
     },
+    gatewaysNone: "The resource has no gateway, so nobody can reach it.",
+    gatewaysOffline: "No gateway of the resource is online, so nobody can reach it:",
     missing: "Requirements",
     missingFor: "{{policy}} would allow this if:",
     missingForAny: "A policy would allow this if:",
     noGateway: "No gateway available",
+    noPosture:
+      "{{device}} uses a WireGuard app, which reports no posture. Only devices with the Gatehouse agent can meet the condition.",
     opens: "Opens {{opening}} ({{zone}}). It is {{now}} there.",
     title: "Decision",
+    unreachable: "Allowed, but unreachable",
   },
   evaluated: {
     columns: {
@@ -49,7 +55,7 @@ export const access = {
       policy: "Policy",
       resource: "Resource",
       user: "User",
-      validUntil: "Valid until",
+      validUntil: "Certain until",
     },
     count_one: "{{count, number}} result",
     count_other: "{{count, number}} results",
@@ -110,6 +116,12 @@ export const access = {
       users: "{{first}}, or connect as {{names}}",
     },
     sourceAddress: "Connect from {{addresses}}",
+    subject: {
+      device_inactive: "Requires: the device is active",
+      device_session_ended: "Requires: the user signs in again on the device",
+      user_inactive: "Requires: the user is active",
+      user_pending: "Requires: the user has accepted the invitation",
+    },
     unknownCondition: "A condition must be met",
   },
   outcomes: {
@@ -117,6 +129,7 @@ export const access = {
     destination_not_met: "Not matched: covers other resources",
     inactive: "Not evaluated: inactive",
     not_asked: "Not evaluated: an earlier policy matched",
+    notAsked: "Not evaluated. {{reason}}",
     rule_not_met: "Not matched: the admission rule is not met",
     source_address_not_met: "Not matched: the source address is not allowed",
     source_not_met: "Not matched: applies to other users or devices",

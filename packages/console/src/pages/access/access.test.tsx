@@ -73,6 +73,45 @@ describe("whether someone can reach a resource", () => {
     panel.getByText(t("access.evaluated.others", { count: 2 }));
   });
 
+  test("says until when access is allowed: not the end of the hour, but the end of the working day", async () => {
+    mockApi.answer("post", "/access/v1/evaluation", {
+      ...allowed,
+      context: {
+        ...allowed.context,
+        validUntil: "2026-11-26T01:00:00.000Z",
+        explanation: sample("AccessExplanation", { changesAt: "2026-11-26T18:00:00.000Z" }),
+      },
+    });
+    openConsole(`/access?user=${userId}&resource=${resourceId}`);
+    const panel = await findPanel(t("access.decision.title"));
+    const until = panel.getByText(t("access.decision.fields.allowedUntil")).parentElement;
+    expect(until?.querySelector("time")?.dateTime).toBe("2026-11-26T18:00:00.000Z");
+  });
+
+  test("does not claim that access works without a gateway, and names the gateways", async () => {
+    const offline = sample("Gateway", { id: newId(), name: "gateway-1", status: "OFFLINE" });
+    mockApi.answer(
+      "get",
+      "/tenants/resources/{id}",
+      sample("Resource", { id: resourceId, type: "PRIVATE", gateways: [offline] }),
+    );
+    mockApi.answer("post", "/access/v1/evaluation", {
+      ...allowed,
+      context: sample("DecisionContext", {
+        reason: "allowed_by_policy",
+        reasons: ["allowed_by_policy", "no_reachable_gateway"],
+        policy: engineers,
+        gateways: [],
+      }),
+    });
+    openConsole(`/access?user=${userId}&resource=${resourceId}`);
+    const panel = await findPanel(t("access.decision.title"));
+    panel.getByText(t("access.decision.unreachable"));
+    expect(panel.queryByText(t("access.decision.allowed"))).toBeNull();
+    const link = await panel.findByRole("link", { name: "gateway-1" });
+    expect(link.getAttribute("href")).toBe(`/console/gateways/${offline.id}`);
+  });
+
   test("says what is missing if access is denied", async () => {
     mockApi.answer("post", "/access/v1/evaluation", denied);
     openConsole(`/access?user=${userId}&resource=${resourceId}`);

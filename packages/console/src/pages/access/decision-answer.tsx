@@ -3,11 +3,11 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { formatWeekTime } from "../../messages/format.ts";
+import { formatShortTime, formatWeekTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
-import { RelativeTime } from "../../records/relative-time.tsx";
+import { ShortTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
 import { formatCondition } from "../admission-rules/format-condition.ts";
 import { type AccessSearch, circumstancesOf, destinationOf } from "./access-search.ts";
@@ -22,6 +22,7 @@ import {
 } from "./format-access.ts";
 import { MissingFacts } from "./missing-facts.tsx";
 import { nextOpening } from "./next-opening.ts";
+import { OfflineGateways, PostureNote } from "./obstacles.tsx";
 
 interface DecisionAnswerProps {
   readonly query: AccessSearch;
@@ -31,7 +32,7 @@ interface DecisionAnswerProps {
 
 /** The decision, the evaluated policies, and the unmet requirements. */
 export function DecisionAnswer({ query, allowed }: DecisionAnswerProps) {
-  const { user, device, byAddress } = query;
+  const { user, device } = query;
   const body = {
     subject: user === "" ? { type: "device", id: device } : { type: "user", id: user },
     action: { name: "connect" },
@@ -51,12 +52,7 @@ export function DecisionAnswer({ query, allowed }: DecisionAnswerProps) {
   if (data === undefined) return <Skeleton height={200} aria-busy />;
   return (
     <Stack aria-busy={isPlaceholderData} style={{ opacity: isPlaceholderData ? 0.6 : 1 }}>
-      <Verdict
-        decision={data}
-        byAddress={byAddress}
-        user={user}
-        from={query.at === "" ? new Date() : new Date(query.at)}
-      />
+      <Verdict decision={data} query={query} from={query.at === "" ? new Date() : new Date(query.at)} />
       {data.decision && data.context.policy !== undefined && allowed?.(data.context.policy.id)}
       <Policies decision={data} />
     </Stack>
@@ -65,14 +61,16 @@ export function DecisionAnswer({ query, allowed }: DecisionAnswerProps) {
 
 interface VerdictProps {
   readonly decision: Decision;
-  readonly byAddress: boolean;
-  readonly user: string;
+  readonly query: AccessSearch;
   /** The time of the request. */
   readonly from: Date;
 }
 
-function Verdict({ decision: { decision, context }, byAddress, user, from }: VerdictProps) {
-  const { reason, reasons, policy, resource, gateways, validUntil, explanation } = context;
+function Verdict({ decision: { decision, context }, query, from }: VerdictProps) {
+  const { byAddress, user, device } = query;
+  const { reason, reasons, policy, resource, gateways, explanation } = context;
+  const changesAt = explanation?.changesAt;
+  const isUnreachable = reasons.includes("no_reachable_gateway");
   const miss = explanation?.nearestMiss;
   const rule = explanation?.policies.find((considered) => considered.policy.id === miss?.policy?.id)?.rule;
   const opening = rule === undefined || decision ? undefined : nextOpening(rule.conditions, from);
@@ -84,9 +82,13 @@ function Verdict({ decision: { decision, context }, byAddress, user, from }: Ver
       <Stack gap="sm">
         <Group gap="md">
           <Text fw={700} component="div" className="verdict">
-            <Status tone={decision ? "good" : "bad"}>
-              {decision ? t("access.decision.allowed") : t("access.decision.denied")}
-            </Status>
+            {isUnreachable ? (
+              <Status tone="waiting">{t("access.decision.unreachable")}</Status>
+            ) : (
+              <Status tone={decision ? "good" : "bad"}>
+                {decision ? t("access.decision.allowed") : t("access.decision.denied")}
+              </Status>
+            )}
           </Text>
           <Text>{[...new Set([reason, ...reasons])].map(formatReason).join(" ")}</Text>
         </Group>
@@ -108,18 +110,17 @@ function Verdict({ decision: { decision, context }, byAddress, user, from }: Ver
                   },
                 ]
               : []),
-            ...(gateways === undefined || !decision
+            ...(gateways === undefined || !decision || isUnreachable
               ? []
               : [
                   {
                     label: t("access.decision.fields.gateways"),
-                    value: <RecordLinks path="gateways" records={gateways} none={t("access.decision.noGateway")} />,
+                    value: <RecordLinks path="gateways" records={gateways} />,
                   },
                 ]),
-            // A denial holds until something changes. Its time limit is that of the evaluation, not of an opening.
-            ...(validUntil === undefined || !decision
+            ...(changesAt === undefined || !decision
               ? []
-              : [{ label: t("access.decision.fields.validUntil"), value: <RelativeTime at={validUntil} /> }]),
+              : [{ label: t("access.decision.fields.allowedUntil"), value: <ShortTime at={changesAt} /> }]),
           ]}
         />
         {miss !== undefined && (
@@ -130,6 +131,10 @@ function Verdict({ decision: { decision, context }, byAddress, user, from }: Ver
                 : t("access.decision.missingFor", { policy: miss.policy.name })}
             </Text>
             <MissingFacts miss={miss} policies={explanation?.policies ?? []} user={user} />
+            <PostureNote miss={miss} device={device} />
+            {opening === undefined && changesAt !== undefined && (
+              <Text mt={4}>{t("access.decision.begins", { time: formatShortTime(changesAt) })}</Text>
+            )}
             {opening !== undefined && isClosedNow === true && (
               <Text mt={4}>
                 {t("access.decision.opens", {
@@ -141,6 +146,9 @@ function Verdict({ decision: { decision, context }, byAddress, user, from }: Ver
             )}
           </section>
         )}
+        {(!decision || isUnreachable) && (
+          <OfflineGateways resource={resource?.id ?? (byAddress ? "" : query.resource)} />
+        )}
       </Stack>
     </Panel>
   );
@@ -150,6 +158,8 @@ function Policies({ decision }: { readonly decision: Decision }) {
   const explanation = decision.context.explanation;
   if (explanation === undefined) return null;
   const { policies, otherPolicies } = explanation;
+  const isDecided = policies.some(({ outcome }) => outcome === "decided");
+  const refusal = isDecided ? undefined : decision.context.reason;
   return (
     <Panel title={t("access.evaluated.title")}>
       {policies.length === 0 ? (
@@ -182,7 +192,7 @@ function Policies({ decision }: { readonly decision: Decision }) {
                     </Status>
                   </Table.Td>
                   <Table.Td>
-                    <Outcome considered={considered} />
+                    <Outcome considered={considered} refusal={refusal} />
                   </Table.Td>
                 </Table.Tr>
               ))}
@@ -199,12 +209,18 @@ function Policies({ decision }: { readonly decision: Decision }) {
   );
 }
 
-function Outcome({ considered: { outcome, sourceMatches, rule } }: { readonly considered: Considered }) {
+interface OutcomeProps {
+  readonly considered: Considered;
+  /** The reason why no policy decided. */
+  readonly refusal: string | undefined;
+}
+
+function Outcome({ considered: { outcome, sourceMatches, rule }, refusal }: OutcomeProps) {
   // The built-in rule that always allows has the condition `true`.
   const conditions = (rule?.conditions ?? []).filter(({ text }) => text !== "true");
   return (
     <Stack gap={4}>
-      <Text fw={outcome === "decided" ? 600 : 400}>{formatOutcome(outcome)}</Text>
+      <Text fw={outcome === "decided" ? 600 : 400}>{formatOutcome(outcome, refusal)}</Text>
       {sourceMatches.length > 0 && (
         <Text size="sm" c="dimmed">
           {t("access.evaluated.matchedThrough", { matches: formatMatches(sourceMatches) })}

@@ -16,7 +16,11 @@ export function formatReason(reason: string): string {
   return findMessage(key) ?? reason;
 }
 
-export function formatOutcome(outcome: Considered["outcome"]): string {
+/** @param refusal the reason why no policy was evaluated, such as a deactivated user; undefined if one was */
+export function formatOutcome(outcome: Considered["outcome"], refusal: string | undefined): string {
+  if (outcome === "not_asked" && refusal !== undefined) {
+    return t("access.outcomes.notAsked", { reason: formatReason(refusal) });
+  }
   return t(`access.outcomes.${outcome}`);
 }
 
@@ -45,6 +49,7 @@ export function formatMissing(missing: Missing): string {
   const { kind, reason, policy, condition, negated, sourceIps = [] } = missing;
   switch (kind) {
     case "subject":
+      return findMessage(`access.missing.subject.${reason}`) ?? formatReason(reason ?? "");
     case "destination":
       return reason === undefined ? t("access.missing.destination") : formatReason(reason);
     case "denied-by":

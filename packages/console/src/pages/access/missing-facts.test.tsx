@@ -1,5 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
+import { formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { click, findDialog, openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
@@ -12,21 +13,32 @@ const blocker = sample("Policy", { id: newId(), name: "Lockdown", type: "PRIVATE
 const named = ({ id, name }: { readonly id: string; readonly name: string }) => ({ id, name });
 const hour = 'now.getHours("UTC") >= 24';
 
-function deny(missing: readonly object[], conditions: readonly object[] = []) {
+interface Denial {
+  readonly reason?: "user_inactive";
+  readonly changesAt?: string;
+  readonly device?: string;
+}
+
+function deny(
+  missing: readonly object[],
+  conditions: readonly object[] = [],
+  { reason, changesAt, device }: Denial = {},
+) {
   mockApi.answer(
     "post",
     "/access/v1/evaluation",
     sample("AccessDecision", {
       decision: false,
       context: sample("DecisionContext", {
-        reason: "no_policy_allows",
+        reason: reason ?? "no_policy_allows",
         validUntil: "2026-11-22T08:00:00.000Z",
         explanation: sample("AccessExplanation", {
+          ...(changesAt === undefined ? {} : { changesAt }),
           policies: [
             sample("ConsideredPolicy", {
               policy: named(engineers),
               action: true,
-              outcome: "rule_not_met",
+              outcome: reason === undefined ? "rule_not_met" : "not_asked",
               sourceMatches: [],
               rule: { id: ruleId, name: "Office hours", conditions },
             }),
@@ -36,7 +48,8 @@ function deny(missing: readonly object[], conditions: readonly object[] = []) {
       }),
     }),
   );
-  return openConsole(`/access?user=${userId}&resource=${resourceId}`);
+  const on = device === undefined ? "" : `&device=${device}`;
+  return openConsole(`/access?user=${userId}&resource=${resourceId}${on}`);
 }
 
 describe("a missing fact of a denial", () => {
@@ -77,10 +90,47 @@ describe("a missing fact of a denial", () => {
   });
 });
 
+test("a deactivated user is asked to be active, and no earlier policy is blamed", async () => {
+  deny([{ kind: "subject", reason: "user_inactive" }], [], { reason: "user_inactive" });
+  const missing = within(await screen.findByRole("region", { name: t("access.decision.missing") }));
+  missing.getByText("Requires: the user is active");
+  screen.getByText(t("access.outcomes.notAsked", { reason: t("access.reasons.user_inactive") }));
+  expect(screen.queryByText(t("access.outcomes.not_asked"))).toBeNull();
+});
+
+test("a denial says when access begins, in a rule whose hours the console does not read", async () => {
+  const minutes = 'now.getHours("UTC") * 60 + now.getMinutes("UTC") >= 510';
+  const condition = { depth: 0, text: minutes, met: false, values: [] };
+  deny([{ kind: "condition", condition }], [condition], { changesAt: "2026-11-26T08:30:00.000Z" });
+  const missing = within(await screen.findByRole("region", { name: t("access.decision.missing") }));
+  missing.getByText(t("access.decision.begins", { time: formatShortTime("2026-11-26T08:30:00.000Z") }));
+});
+
+test("a denial says that a device with a WireGuard app reports no posture", async () => {
+  const id = newId();
+  mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Phone", agent: false }));
+  const condition = { depth: 0, text: "device.posture.diskEncrypted == true", values: [] };
+  deny([{ kind: "condition", condition }], [condition], { device: id });
+  await screen.findByText(t("access.decision.noPosture", { device: "Phone" }));
+});
+
+test("a denial names gateways that are not online, too", async () => {
+  const gateway = sample("Gateway", { id: newId(), name: "gateway-1", status: "OFFLINE" });
+  mockApi.answer(
+    "get",
+    "/tenants/resources/{id}",
+    sample("Resource", { id: resourceId, type: "PRIVATE", gateways: [gateway] }),
+  );
+  deny([{ kind: "source", groups: [group] }]);
+  const link = await screen.findByRole("link", { name: "gateway-1" });
+  expect(link.getAttribute("href")).toBe(`/console/gateways/${gateway.id}`);
+  screen.getByText(t("access.decision.gatewaysOffline"));
+});
+
 test("a denial shows no time limit of its evaluation", async () => {
   deny([{ kind: "source", groups: [group] }]);
   await screen.findByRole("region", { name: t("access.decision.missing") });
-  expect(screen.queryByText(t("access.decision.fields.validUntil"))).toBeNull();
+  expect(screen.queryByText(t("access.decision.fields.allowedUntil"))).toBeNull();
 });
 
 test("the last-seen device of a user is chosen with the user", async () => {

@@ -12,7 +12,7 @@ import type { PlannedChange } from "../../records/planned-change.ts";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { type Considered, type Decision, formatMissing, type Missing } from "./format-access.ts";
 
-type NearestMiss = NonNullable<NonNullable<Decision["context"]["explanation"]>["nearestMiss"]>;
+export type NearestMiss = NonNullable<NonNullable<Decision["context"]["explanation"]>["nearestMiss"]>;
 
 interface MissingFactsProps {
   readonly miss: NearestMiss;

@@ -6,7 +6,7 @@ import { defaultPageSize as pageSize } from "../../lists/list-preferences.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
-import { RelativeTime } from "../../records/relative-time.tsx";
+import { ShortTime } from "../../records/relative-time.tsx";
 import { type AccessSearch, circumstancesOf, destinationOf, type useAccessSearch } from "./access-search.ts";
 
 interface SearchAnswerProps {
@@ -83,7 +83,7 @@ export function SearchAnswer({ query, change }: SearchAnswerProps) {
                       <RecordLinks path="gateways" records={gateways} none={t("access.decision.noGateway")} />
                     </Table.Td>
                     <Table.Td visibleFrom="md">
-                      <RelativeTime at={validUntil} never="–" />
+                      {validUntil === undefined ? "–" : <ShortTime at={validUntil} />}
                     </Table.Td>
                   </Table.Tr>
                 ))}

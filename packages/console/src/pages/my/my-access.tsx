@@ -6,7 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { formatList, formatRelativeTime } from "../../messages/format.ts";
+import { formatList, formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, type Tone } from "../../records/status.tsx";
@@ -178,7 +178,7 @@ function Explanation({ to, device }: OfDevice & { readonly to: string }) {
   });
   if (answer.error !== null) return <ProblemNotice error={answer.error} retry={answer.refetch} />;
   if (answer.data === undefined) return <Skeleton height={24} mt="xs" aria-busy />;
-  const { reachable, resource, missing, validUntil } = answer.data;
+  const { reachable, resource, missing, changesAt } = answer.data;
   const lines = missing.map((fact) => formatMissing(fact, myself?.sourceAddress ?? ""));
   return (
     <Stack gap={4} mt="xs">
@@ -186,9 +186,9 @@ function Explanation({ to, device }: OfDevice & { readonly to: string }) {
       {[...new Set(lines)].map((line) => (
         <Text key={line}>{line}</Text>
       ))}
-      {validUntil !== undefined && (
+      {changesAt !== undefined && !missing.some(({ kind }) => kind === "no_gateway") && (
         <Text size="sm" c="dimmed">
-          {t("my.access.until", { time: formatRelativeTime(validUntil, Date.now()) })}
+          {t(reachable ? "my.access.openUntil" : "my.access.opens", { time: formatShortTime(changesAt) })}
         </Text>
       )}
     </Stack>

@@ -1,5 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/dom";
 import { beforeEach, expect, test } from "vitest";
+import { formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import {
   click,
@@ -103,6 +104,24 @@ test("shows resources for the likely device, and says why one cannot be reached"
   expect(panel.getByText(/does not meet a condition.*Required:/).textContent).toMatch(/disk/i);
   expect(why.getAttribute("aria-expanded")).toBe("true");
   expect(mockApi.bodies("explainMyAccess")).toEqual([{ to: lab.id, device: laptop.id }]);
+});
+
+test.each([
+  [false, "my.access.opens"],
+  [true, "my.access.openUntil"],
+] as const)("says when access changes next (reachable: %s)", async (reachable, message) => {
+  const changesAt = "2026-11-26T08:00:00.000Z";
+  mockApi.answer("post", "/tenants/my/access/explanation", {
+    reachable,
+    resource: { id: lab.id, name: "Lab" },
+    missing: reachable ? [] : [{ kind: "condition", about: "time" }],
+    validUntil: "2026-11-26T01:00:00.000Z",
+    changesAt,
+  });
+  const user = openConsole("/my");
+  await fill(user, t("my.access.checkLabel"), "Lab");
+  await click(user, t("my.access.check"));
+  await screen.findByText(t(message, { time: formatShortTime(changesAt) }));
 });
 
 test("asks about a name that is not listed", async () => {
