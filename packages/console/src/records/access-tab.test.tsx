@@ -13,6 +13,8 @@ const policy = { id: newId(), name: "Staff" };
 const user = { id, name: "ann@example.com" };
 const access = (resource: typeof wiki) => ({ user, resource, policy, gateways: [] });
 
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+
 function rowText(name: string): string {
   return screen.getByRole("row", { name: new RegExp(name) }).textContent ?? "";
 }
@@ -20,6 +22,7 @@ function rowText(name: string): string {
 describe("the access tab of a user", () => {
   test("shows what can be reached, through which policy, and when access began", async () => {
     mockApi.answer("get", "/tenants/users/{id}", ann);
+    mockApi.answer("get", "/tenants/access/history", { begins: daysAgo(400) });
     mockApi.answer("get", "/tenants/access", ({ query }) => {
       if (query.at === undefined) return pageOf([access(wiki), access(payroll)]);
       const days = Math.round((Date.now() - Date.parse(query.at)) / 86_400_000);
@@ -33,6 +36,28 @@ describe("the access tab of a user", () => {
     await waitFor(() => expect(rowText("Payroll")).toContain(t("records.accessTab.within", { count: 30 })));
     expect(rowText("Wiki")).toContain(t("records.accessTab.before", { count: 30 }));
     expect(rowText("Wiki")).toContain("Staff");
+  });
+
+  test("says when access began in a history of an hour, and asks about no time before it", async () => {
+    const begins = daysAgo(1 / 24);
+    mockApi.answer("get", "/tenants/users/{id}", ann);
+    mockApi.answer("get", "/tenants/access/history", { begins });
+    mockApi.answer("get", "/tenants/access", ({ query }) =>
+      pageOf(query.at === undefined ? [access(wiki), access(payroll)] : [access(payroll)]),
+    );
+    openConsole(`/users/${id}?tab=access`);
+    await findPanel(t("records.accessTab.what"));
+    await waitFor(() => expect(rowText("Wiki")).toContain(t("records.accessTab.within", { count: 1 })));
+    expect(rowText("Payroll")).toContain(t("records.accessTab.unknown"));
+    expect(mockApi.received("listPastAccess").flatMap(({ query }) => query.at ?? [])).toEqual([begins]);
+  });
+
+  test("gives the reason why a deactivated user reaches nothing", async () => {
+    mockApi.answer("get", "/tenants/users/{id}", { ...ann, status: "inactive" });
+    openConsole(`/users/${id}?tab=access`);
+    await screen.findByText(t("access.reasons.user_inactive"));
+    expect(screen.queryByText(t("records.accessTab.nothingText"))).toBeNull();
+    expect(screen.queryByRole("link", { name: t("policies.create") })).toBeNull();
   });
 
   test("asks about no earlier time if nothing can be reached", async () => {

@@ -7,7 +7,10 @@ import { useState } from "react";
 import { paged } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
-import { type Probe, probedDays, type Since, sinceOf } from "./access-since.ts";
+import { useAccessHistory } from "./access-history.ts";
+import { AccessNote } from "./access-note.tsx";
+import { useRefusal } from "./access-refusal.ts";
+import { type Probe, probeTimes, type Since, sinceOf } from "./access-since.ts";
 import { createPolicy, EmptyState } from "./empty-list.tsx";
 import { foldDevices } from "./fold-devices.ts";
 import { RecordLink, RecordLinks } from "./record-link.tsx";
@@ -17,7 +20,6 @@ const source = paged("/tenants/access");
 
 /** Rows that are read at once. A row is a user, a device and a resource. */
 const mostRows = 100;
-const dayMs = 86_400_000;
 
 type Question = { readonly user: string } | { readonly device: string } | { readonly resource: string };
 
@@ -29,6 +31,8 @@ export function AccessTab({ of }: { readonly of: Question }) {
     queryFn: ({ signal }) => source.read({ ...question, limit: mostRows }, signal),
   });
   const probes = useProbes(question, data !== undefined && data.total > 0);
+  const { user = "", device = "" } = question;
+  const refusal = useRefusal(user, device, data?.total === 0 && !isResource);
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={160} aria-busy />;
   const rows = foldDevices(data.data);
@@ -47,13 +51,18 @@ export function AccessTab({ of }: { readonly of: Question }) {
           isPart
           empty={{
             title: isResource ? t("records.accessTab.nobody") : t("records.accessTab.nothing"),
-            text: isResource ? t("records.accessTab.nobodyText") : t("records.accessTab.nothingText"),
-            action: createPolicy,
-            guide: "console#policies",
+            ...(refusal === undefined
+              ? {
+                  text: isResource ? t("records.accessTab.nobodyText") : t("records.accessTab.nothingText"),
+                  action: createPolicy,
+                  guide: "console#policies",
+                }
+              : { text: t(`access.reasons.${refusal}`) }),
           }}
         />
       ) : (
         <Stack gap="xs">
+          <AccessNote ofResource={isResource} />
           <Table.ScrollContainer
             minWidth={0}
             type="native"
@@ -120,33 +129,35 @@ export function AccessTab({ of }: { readonly of: Question }) {
 function useProbes(question: Readonly<Record<string, string>>, enabled: boolean): readonly Probe[] | undefined {
   // The times stay the same while the tab is shown.
   const [now] = useState(Date.now);
-  return useQueries({
-    queries: probedDays.map((days) => {
-      const at = new Date(now - days * dayMs).toISOString();
-      return {
-        queryKey: [source.path, question, days, at],
-        enabled,
-        staleTime: Number.POSITIVE_INFINITY,
-        queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<Probe | null> => {
-          try {
-            return (await source.read({ ...question, at, limit: mostRows }, signal)).data;
-          } catch (error) {
-            if (!(error instanceof GatehouseError)) throw error;
-            // The record did not exist then, so nothing was reached.
-            if (error.code === "not_found") return [];
-            if (error.code === "before_history") return null;
-            throw error;
-          }
-        },
-      };
-    }),
+  const history = useAccessHistory(enabled);
+  const times = history === undefined ? [] : probeTimes(now, history.begins);
+  const probes = useQueries({
+    queries: times.map((time) => ({
+      queryKey: [source.path, question, time.at],
+      enabled,
+      staleTime: Number.POSITIVE_INFINITY,
+      queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<Probe> => {
+        try {
+          return { ...time, rows: (await source.read({ ...question, at: time.at, limit: mostRows }, signal)).data };
+        } catch (error) {
+          if (!(error instanceof GatehouseError)) throw error;
+          // The record did not exist then, so nothing was reached.
+          if (error.code === "not_found") return { ...time, rows: [] };
+          // Old entries were just deleted.
+          if (error.code === "before_history") return { ...time, rows: undefined };
+          throw error;
+        }
+      },
+    })),
     combine: (results) =>
-      results.some(({ isPending }) => isPending) ? undefined : results.map(({ data }) => data ?? undefined),
+      results.some(({ isPending }) => isPending) ? undefined : results.flatMap(({ data }) => data ?? []),
   });
+  return history === undefined ? undefined : probes;
 }
 
 function formatSince(since: Since | undefined): string {
-  if (since === undefined) return t("records.accessTab.unknown");
+  if (since === undefined) return "–";
+  if (since.kind === "beginning") return t("records.accessTab.unknown");
   return since.kind === "within"
     ? t("records.accessTab.within", { count: since.days })
     : t("records.accessTab.before", { count: since.days });

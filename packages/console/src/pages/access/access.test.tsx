@@ -230,6 +230,22 @@ describe("lists of access", () => {
     panel.getByRole("link", { name: "Phone" });
   });
 
+  test("give the reason why a deactivated user reaches nothing", async () => {
+    mockApi.answer("get", "/tenants/users/{id}", sample("User", { id: userId, status: "inactive" }));
+    openConsole(`/access?view=what&user=${userId}`);
+    await screen.findByText(t("access.reasons.user_inactive"));
+  });
+
+  test("say that they show what policies allow, and no internet access", async () => {
+    mockApi.answer("get", "/tenants/access", pageOf([row]));
+    openConsole(`/access?view=what&user=${userId}`);
+    const panel = await findPanel(t("access.found.count", { count: 1 }));
+    panel.getByText(t("records.accessTab.byPolicies"), { exact: false });
+    expect(panel.getByRole("link", { name: "Internet policies" }).getAttribute("href")).toBe(
+      "/console/policies?type=INTERNET",
+    );
+  });
+
   test("show what a user can reach, page by page", async () => {
     mockApi.answer("get", "/tenants/access", pageOf([row], 140));
     const user = openConsole(`/access?view=what&user=${userId}`);

@@ -5,6 +5,8 @@ import { paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { AccessNote } from "../../records/access-note.tsx";
+import { useRefusal } from "../../records/access-refusal.ts";
 import { foldDevices } from "../../records/fold-devices.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -39,6 +41,9 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => found.read(parameters, signal),
   });
+  // The state of the records at an earlier time is not known here.
+  const reason = useRefusal(user, device, data?.total === 0 && view === "what" && at === "");
+  const refusal = reason === undefined ? undefined : t(`access.reasons.${reason}`);
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={200} aria-busy />;
   const pages = Math.ceil(data.total / pageSize);
@@ -58,7 +63,7 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
         </Text>
       )}
       {data.total === 0 ? (
-        <Text>{view === "graph" ? "" : t(`access.found.none.${view}`)}</Text>
+        <Text>{refusal ?? (view === "graph" ? "" : t(`access.found.none.${view}`))}</Text>
       ) : (
         <Stack aria-busy={isPlaceholderData}>
           <Switch
@@ -67,6 +72,7 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
             checked={showsDeviceless}
             onChange={({ currentTarget }) => setShowsDeviceless(currentTarget.checked)}
           />
+          <AccessNote ofResource={view === "who"} />
           <Table.ScrollContainer
             minWidth={0}
             type="native"

@@ -1,0 +1,21 @@
+/** The limits of a list of access: it says what policies allow, and contains resources only. */
+import { Text } from "@mantine/core";
+import { t } from "../messages/i18n.ts";
+import { RichText } from "../messages/rich-text.tsx";
+import { RecordLink } from "./record-link.tsx";
+
+/** @param ofResource whether the list shows who can reach a resource */
+export function AccessNote({ ofResource }: { readonly ofResource: boolean }) {
+  return (
+    <Text size="sm" c="dimmed">
+      {t("records.accessTab.byPolicies")}
+      {!ofResource && " "}
+      {!ofResource && (
+        <RichText
+          message="records.accessTab.internet"
+          elements={{ policies: <RecordLink to="/policies?type=INTERNET" inText /> }}
+        />
+      )}
+    </Text>
+  );
+}
