@@ -15,12 +15,24 @@ interface RecordPageProps {
   readonly actions?: ReactNode;
   /** The address of the access graph with this record in focus. */
   readonly graph?: string | undefined;
+  /** Ids of other records whose events belong to the history of this one. */
+  readonly historyOf?: readonly string[] | undefined;
   readonly error: unknown;
   readonly retry: () => unknown;
   readonly children: ReactNode;
 }
 
-export function RecordPage({ list, title, status, actions, graph, error, retry, children }: RecordPageProps) {
+export function RecordPage({
+  list,
+  title,
+  status,
+  actions,
+  graph,
+  historyOf = [],
+  error,
+  retry,
+  children,
+}: RecordPageProps) {
   const { id = "" } = useParams({ strict: false });
   const canReadEvents = usePermission("events:read");
   const [canDecide, canReadPolicies] = [usePermission("decisions:read"), usePermission("policies:read")];
@@ -45,7 +57,7 @@ export function RecordPage({ list, title, status, actions, graph, error, retry, 
             </Anchor>
           )}
           {canReadEvents && hasEvents(list.to) && title !== undefined && (
-            <Anchor component={Link} to={`/events?target.id=${id}`} size="sm">
+            <Anchor component={Link} to={`/events?target.id=${[id, ...historyOf].join()}`} size="sm">
               {t("records.links.history")}
             </Anchor>
           )}

@@ -1,12 +1,15 @@
 export const events = {
   actors: {
+    activity: "{{type}} {{name}} (<a>activity by this actor</a>)",
     apiKey: "API key",
-    apiKeyNamed: "API key {{name}} (<a>activity by this key</a>)",
+    device: "Device",
     enrolmentKey: "Enrolment key",
-    enrolmentKeyNamed: "Enrolment key {{name}} (<a>activity by this key</a>)",
+    gateway: "Gateway",
+    named: "{{type}} {{name}}",
     operator: "Operator",
-    operatorNamed: "Operator {{name}}",
     system: "System",
+    user: "User",
+    userActivity: "{{name}} (<a>activity by this user</a>)",
   },
   at: "{{time}} ({{ago}})",
   beforeAndAfter: "Before and after",
@@ -54,6 +57,7 @@ export const events = {
     overrideReason: "Reason for the override",
     position: "Position",
     request: "Request ID",
+    revertedBy: "Reverted by",
     reverts: "Reverts",
     source: "Source address",
     target: "Target",
@@ -72,6 +76,7 @@ export const events = {
   noun: "events",
   revert: {
     all: "Revert all {{count, number}} events of the request",
+    already: "This change was reverted. You can revert it again if the record has changed since.",
     cannot: "Not reverted",
     changes: "{{type}} {{name}} changes",
     columns: {
@@ -101,6 +106,7 @@ export const events = {
     title: "Revert",
     undoes: "Later changes that the revert undoes",
   },
+  revertBy: "{{operation}} (revert)",
   reverted: "The reverted event",
   searchLabel: "Target name",
   target: {

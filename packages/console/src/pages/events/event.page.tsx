@@ -10,6 +10,7 @@ import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { ChangedFields } from "./changed-fields-table.tsx";
 import type { Event } from "./event.ts";
 import { EventEffect } from "./event-effect.tsx";
+import { formatActor, formatActorType } from "./format-actor.ts";
 import { formatEvent } from "./format-operation.ts";
 import { formatTarget } from "./format-target.ts";
 import { pageOf } from "./record-pages.ts";
@@ -43,7 +44,17 @@ function formatTitle(event: Event): string {
   return name === undefined ? title : t("events.named", { operation: title, name });
 }
 
+/** The last revert of an event. */
+function useRevertOf(id: string): Event | undefined {
+  const { data } = useQuery({
+    queryKey: [events.path, id, "reverts"],
+    queryFn: ({ signal }) => events.read({ "filter[reverts]": id, sort: "-position", limit: 1 }, signal),
+  });
+  return data?.data.find(({ reverts }) => reverts === id);
+}
+
 function About({ event }: { readonly event: Event }) {
+  const revert = useRevertOf(event.id);
   return (
     <>
       <Panel title={t("common.about")}>
@@ -73,6 +84,19 @@ function About({ event }: { readonly event: Event }) {
                     value: <RecordLink to={`/events/${event.reverts}`}>{t("events.reverted")}</RecordLink>,
                   },
                 ]),
+            ...(revert === undefined
+              ? []
+              : [
+                  {
+                    label: t("events.fields.revertedBy"),
+                    value: (
+                      <>
+                        <RecordLink to={`/events/${revert.id}`}>{formatEvent(revert)}</RecordLink> (
+                        <RelativeTime at={revert.createdAt} />)
+                      </>
+                    ),
+                  },
+                ]),
             { label: t("events.fields.request"), value: <Code>{event.requestId}</Code> },
           ]}
         />
@@ -81,7 +105,7 @@ function About({ event }: { readonly event: Event }) {
         <ChangedFields before={event.before} after={event.after} />
       </Panel>
       <EventEffect key={event.id} id={event.id} targetType={event.target.type} />
-      <RevertPanel key={`revert ${event.id}`} event={event} />
+      <RevertPanel key={`revert ${event.id}`} event={event} isReverted={revert !== undefined} />
     </>
   );
 }
@@ -98,15 +122,13 @@ function Target({ event: { target, after } }: { readonly event: Event }) {
 }
 
 function Actor({ event: { actor } }: { readonly event: Event }) {
-  if (actor.type === "system") return t("events.actors.system");
-  if (actor.type === "operator" || actor.id === undefined) {
-    return t("events.actors.operatorNamed", { name: actor.name });
-  }
+  const { type, id, name } = actor;
+  if (type === "system" || id === undefined) return formatActor(actor);
   return (
     <RichText
-      message={actor.type === "enrolment-key" ? "events.actors.enrolmentKeyNamed" : "events.actors.apiKeyNamed"}
-      values={{ name: actor.name }}
-      elements={{ a: <RecordLink to={`/events?actor.id=${actor.id}`} inText /> }}
+      message={type === "user" ? "events.actors.userActivity" : "events.actors.activity"}
+      values={{ type: formatActorType(type), name }}
+      elements={{ a: <RecordLink to={`/events?actor.id=${id}`} inText /> }}
     />
   );
 }

@@ -10,6 +10,7 @@ import { RecordLink } from "../../records/record-link.tsx";
 import { AuditExport } from "./audit-export.tsx";
 import type { Event } from "./event.ts";
 import { FollowLive } from "./follow-live.tsx";
+import { formatActor } from "./format-actor.ts";
 import { formatEvent } from "./format-operation.ts";
 import { formatTarget } from "./format-target.ts";
 
@@ -41,7 +42,7 @@ const definition: ListDefinition<Event> = {
       key: "actor",
       title: t("events.fields.actor"),
       visibleFrom: "sm",
-      cell: ({ actor }) => (actor.type === "system" ? t("events.actors.system") : actor.name),
+      cell: ({ actor }) => formatActor(actor),
     },
     {
       key: "from",
@@ -86,14 +87,24 @@ const definition: ListDefinition<Event> = {
       title: t("events.fields.actorType"),
       isAdvanced: true,
       options: [
+        { value: "user", label: t("events.actors.user") },
         { value: "api-key", label: t("events.actors.apiKey") },
         { value: "enrolment-key", label: t("events.actors.enrolmentKey") },
+        { value: "gateway", label: t("events.actors.gateway") },
+        { value: "device", label: t("events.actors.device") },
         { value: "operator", label: t("events.actors.operator") },
         { value: "system", label: t("events.actors.system") },
       ],
     },
     { field: "sourceAddress", title: t("events.fields.source"), kind: "text", isAdvanced: true },
-    { field: "target.id", title: t("events.fields.targetId"), kind: "text", isAdvanced: true },
+    {
+      field: "target.id",
+      title: t("events.fields.targetId"),
+      kind: "text",
+      // The history of a record can include others, such as the conditions of a policy.
+      parameter: "filter[target.id][in]",
+      isAdvanced: true,
+    },
     { field: "actor.id", title: t("events.fields.actorId"), kind: "text", isAdvanced: true },
     { field: "requestId", title: t("events.fields.request"), kind: "text", isAdvanced: true },
     { field: "generation", title: t("events.fields.generation"), kind: "text", isAdvanced: true },

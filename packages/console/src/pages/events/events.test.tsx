@@ -1,7 +1,7 @@
 import { screen, waitFor } from "@testing-library/dom";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
-import { openConsole } from "../../testing/console-page.tsx";
+import { findPanel, openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
 
@@ -37,4 +37,55 @@ test("the period of the list is a choice, and a time for the server", async () =
   const days = (Date.now() - since) / 86_400_000;
   expect(days).toBeGreaterThanOrEqual(7);
   expect(days).toBeLessThan(7.01);
+});
+
+describe("the actor of an event", () => {
+  const actor = (type: "user" | "api-key", name: string) => {
+    const event = sample("Event", { id: newId(), actor: { type, id: newId(), name } });
+    mockApi.answer("get", "/tenants/events", pageOf([event]));
+    return event.id;
+  };
+
+  test("is a person if a person was signed in", async () => {
+    openConsole(`/events/${actor("user", "ann@example.com")}`);
+    const panel = await findPanel(t("common.about"));
+    const shown = panel.getByText(t("events.fields.actor")).parentElement?.textContent;
+    expect(shown).toContain("ann@example.com");
+    expect(shown).not.toContain(t("events.actors.apiKey"));
+  });
+
+  test("is told apart from a key of the same name in the list", async () => {
+    actor("api-key", "ann@example.com");
+    openConsole("/events");
+    await screen.findByRole("cell", { name: "API key ann@example.com" });
+  });
+
+  test("can be filtered by persons", async () => {
+    openConsole("/events?actor.type=user");
+    await waitFor(() =>
+      expect(mockApi.received("listEvents")[0]?.query).toMatchObject({ "filter[actor.type]": "user" }),
+    );
+    expect(await screen.findByRole("combobox", { name: t("events.fields.actorType") })).toHaveProperty(
+      "value",
+      t("events.actors.user"),
+    );
+  });
+});
+
+test("a revert is recognizable in the list", async () => {
+  const event = sample("Event", { id: newId(), operation: "updatePolicy", reverts: newId() });
+  mockApi.answer("get", "/tenants/events", pageOf([event]));
+  openConsole("/events");
+  await screen.findByRole("link", { name: "Update policy (revert)" });
+});
+
+test("the history of a policy contains the changes of its conditions", async () => {
+  const [id, rule] = [newId(), newId()];
+  const policy = sample("Policy", { id, name: "Staff", rule: sample("AdmissionRule", { id: rule }) });
+  mockApi.answer("get", "/tenants/policies/{id}", policy);
+  const user = openConsole(`/policies/${id}`);
+  await user.click(await screen.findByRole("link", { name: t("records.links.history") }));
+  await waitFor(() =>
+    expect(mockApi.received("listEvents").at(-1)?.query).toMatchObject({ "filter[target.id][in]": `${id},${rule}` }),
+  );
 });

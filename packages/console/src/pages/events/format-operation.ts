@@ -1,3 +1,4 @@
+import { t } from "../../messages/i18n.ts";
 import type { Event } from "./event.ts";
 
 /** Formats an identifier as words: `updateUserProfile` as "Update user profile", `createApiKey` as "Create API key". */
@@ -12,8 +13,14 @@ export function formatOperation(operation: string): string {
 /** Operations that create a tenant with its first records, each of which has an event. */
 const foundations: readonly string[] = ["createTenant", "setUpInstallation"];
 
-/** Formats what happened to the target: the operation, or the creation of a record with its tenant. */
-export function formatEvent({ operation, target }: Pick<Event, "operation" | "target">): string {
+/** Formats what happened to the target, such as "Update policy" or "Update policy (revert)". */
+export function formatEvent(event: Pick<Event, "operation" | "target" | "reverts">): string {
+  const words = formatChange(event);
+  return event.reverts === undefined ? words : t("events.revertBy", { operation: words });
+}
+
+/** Formats the operation, or the creation of a record with its tenant. */
+function formatChange({ operation, target }: Pick<Event, "operation" | "target">): string {
   if (!foundations.includes(operation) || target.type === "tenant") return formatOperation(operation);
   return formatOperation(`create ${target.type.replaceAll("-", " ")}`);
 }

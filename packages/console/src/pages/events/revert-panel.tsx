@@ -19,17 +19,25 @@ import { type Revert, RevertDetails } from "./revert-details.tsx";
 
 const path = "/tenants/events/{id}/revert";
 
+interface RevertPanelProps {
+  readonly event: Event;
+  /** Whether the event was reverted before. */
+  readonly isReverted: boolean;
+}
+
 /** The button and its dialog. Keys that cannot write see neither. */
-export function RevertPanel({ event }: { readonly event: Event }) {
+export function RevertPanel({ event, isReverted }: RevertPanelProps) {
   const { permissions } = useSession();
   const [opened, setOpened] = useState(false);
   if (!permissions.some((permission) => permission.endsWith(":write"))) return null;
   return (
     <Panel title={t("events.revert.title")}>
       <Stack gap="sm">
-        <Text>{t("events.revert.text")}</Text>
+        <Text>{t(isReverted ? "events.revert.already" : "events.revert.text")}</Text>
         <Group>
-          <Button onClick={() => setOpened(true)}>{t("events.revert.preview")}</Button>
+          <Button variant={isReverted ? "default" : "filled"} onClick={() => setOpened(true)}>
+            {t("events.revert.preview")}
+          </Button>
         </Group>
       </Stack>
       {opened && <RevertDialog event={event} close={() => setOpened(false)} />}

@@ -133,3 +133,12 @@ test("the page of an event of a revert links to the reverted event", async () =>
   const link = await screen.findByRole("link", { name: t("events.reverted") });
   expect(link.getAttribute("href")).toBe(`/console/events/${later}`);
 });
+
+test("the page of a reverted event says by which event, and that it was reverted", async () => {
+  const revert = sample("Event", { id: later, operation: "updatePolicy", reverts: id });
+  mockApi.answer("get", "/tenants/events", ({ query }) => pageOf(query["filter[reverts]"] === id ? [revert] : [event]));
+  openConsole(`/events/${id}`);
+  const link = await screen.findByRole("link", { name: "Update policy (revert)" });
+  expect(link.getAttribute("href")).toBe(`/console/events/${later}`);
+  screen.getByText(t("events.revert.already"));
+});

@@ -37,6 +37,8 @@ export function PolicyPage() {
       }
       actions={data && <Actions policy={data.record} etag={data.etag} />}
       graph={policy?.active ? `/access?view=graph&type=${policy.type}&focus=policy:${policy.id}` : undefined}
+      // A changed condition changes what the policy allows.
+      historyOf={policy?.rule && [policy.rule.id]}
       error={error}
       retry={refetch}
     >

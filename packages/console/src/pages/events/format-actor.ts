@@ -1,0 +1,34 @@
+import { t } from "../../messages/i18n.ts";
+import type { Event } from "./event.ts";
+
+type Actor = Event["actor"];
+
+/** Such as "ann@example.com" for a person, "API key Terraform", or "System". */
+export function formatActor({ type, name }: Actor): string {
+  switch (type) {
+    case "system":
+      return t("events.actors.system");
+    case "user":
+      return name;
+    default:
+      return t("events.actors.named", { type: formatActorType(type), name });
+  }
+}
+
+/** Such as "API key". */
+export function formatActorType(type: Exclude<Actor["type"], "system">): string {
+  switch (type) {
+    case "user":
+      return t("events.actors.user");
+    case "api-key":
+      return t("events.actors.apiKey");
+    case "enrolment-key":
+      return t("events.actors.enrolmentKey");
+    case "gateway":
+      return t("events.actors.gateway");
+    case "device":
+      return t("events.actors.device");
+    case "operator":
+      return t("events.actors.operator");
+  }
+}
