@@ -23,11 +23,10 @@ export function EndOfDeviceSession({ session: { endsAt } }: { readonly session: 
 }
 
 /** The reason and the author of the end; undefined unless the session was ended before its time. */
-export function formatSessionEnd({
-  endReason,
-  endedBy,
-}: Pick<DeviceSession, "endReason" | "endedBy">): string | undefined {
-  if (endReason === undefined) return undefined;
+export function formatSessionEnd(session: DeviceSession): string | undefined {
+  const { endReason, endedBy } = session;
+  // Without a lifetime, the trust in the device outlasts the end of a session, such as that of a sign-out.
+  if (endReason === undefined || stateOfSession(session, Date.now()) === "active") return undefined;
   const reason = t(`deviceSessions.reasons.${endReason}`);
   // The provider signs people out by itself.
   if (endedBy === undefined || endedBy.type === "system") return reason;

@@ -1,5 +1,8 @@
 /** Converts between the API's times and the value of a `datetime-local` input, which is in the viewer's time zone. */
 
+/** The time zone of the viewer, such as "Europe/Berlin". */
+export const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 /** @returns such as `2026-03-01T09:30`; empty if `at` is empty or invalid */
 export function toLocalTime(at: string): string {
   const time = new Date(at);

@@ -1,6 +1,8 @@
 import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
+import { formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { localZone, toLocalTime } from "../../records/local-time.ts";
 import { click, currentPath, findPanel, openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
@@ -174,7 +176,7 @@ describe("whether someone can reach a resource", () => {
     expect(region.textContent).toMatch(/^Can +on +reach +now\?/);
     await click(user, now);
     expect(when.getAttribute("aria-expanded")).toBe("true");
-    screen.getByLabelText(t("access.query.when"));
+    screen.getByLabelText(t("access.query.when", { zone: localZone }));
   });
 
   test("shows the circumstances of a link", async () => {
@@ -197,6 +199,16 @@ describe("whether someone can reach a resource", () => {
       resource: resourceId,
       at: "2026-03-02T09:00:00.000Z",
     });
+  });
+
+  test("says when the history begins, instead of asking about an earlier time", async () => {
+    const begins = "2026-03-02T09:00:30.000Z";
+    mockApi.answer("get", "/tenants/access/history", { begins });
+    openConsole(`/access?view=what&user=${userId}&at=2026-03-02T08:00:00.000Z`);
+    await screen.findByText(t("access.found.beforeHistory", { time: formatTime(begins) }));
+    expect(mockApi.received("listPastAccess")).toEqual([]);
+    const field = screen.getByLabelText<HTMLInputElement>(t("access.query.when", { zone: localZone }));
+    expect(field.min).toBe(toLocalTime("2026-03-02T09:01:00.000Z"));
   });
 
   test("explains that the configuration of a future date is unknown", async () => {

@@ -3,8 +3,10 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { useAccessHistory } from "../../records/access-history.ts";
 import { AccessNote } from "../../records/access-note.tsx";
 import { useRefusal } from "../../records/access-refusal.ts";
 import { foldDevices } from "../../records/fold-devices.ts";
@@ -36,14 +38,25 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
     limit: pageSize,
     offset: (page - 1) * pageSize,
   };
+  const history = useAccessHistory(at !== "");
+  const begins = history?.begins;
+  const isTooEarly = at !== "" && begins !== undefined && Date.parse(at) < Date.parse(begins);
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: [found.path, parameters],
+    enabled: at === "" || (history !== undefined && !isTooEarly),
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => found.read(parameters, signal),
   });
   // The state of the records at an earlier time is not known here.
   const reason = useRefusal(user, device, data?.total === 0 && view === "what" && at === "");
   const refusal = reason === undefined ? undefined : t(`access.reasons.${reason}`);
+  if (isTooEarly) {
+    return (
+      <Panel title={t("access.found.empty")}>
+        <Text>{t("access.found.beforeHistory", { time: formatTime(begins) })}</Text>
+      </Panel>
+    );
+  }
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={200} aria-busy />;
   const pages = Math.ceil(data.total / pageSize);

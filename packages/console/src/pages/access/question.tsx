@@ -19,7 +19,8 @@ import { paged } from "../../app/api.ts";
 import { formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
-import { fromLocalTime, toLocalTime } from "../../records/local-time.ts";
+import { useAccessHistory } from "../../records/access-history.ts";
+import { fromLocalTime, localZone, toLocalTime } from "../../records/local-time.ts";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { type AccessSearch, protocols, type useAccessSearch } from "./access-search.ts";
 
@@ -86,13 +87,17 @@ function describeCircumstances({ at, ip, country }: AccessSearch): string {
 function Circumstances({ query, change }: QuestionProps) {
   const { view, at, past, country, ip } = query;
   const byAddress = query.byAddress && view !== "what";
+  const isPast = !byAddress && (view !== "can" || past);
+  const begins = useAccessHistory(isPast)?.begins;
   return (
     <Stack pt="md" gap="md">
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
         <TextInput
           type="datetime-local"
-          label={t("access.query.when")}
+          label={t("access.query.when", { zone: localZone })}
           description={view === "can" || byAddress ? t("access.query.whenHelp") : t("access.query.whenHelpPast")}
+          // The next whole minute, because the field has no seconds.
+          min={isPast && begins !== undefined ? toLocalTime(nextMinute(begins)) : undefined}
           value={toLocalTime(at)}
           onChange={({ currentTarget: { value } }) => change({ at: fromLocalTime(value) || undefined })}
           inputWrapperOrder={["label", "input", "description"]}
@@ -129,6 +134,12 @@ function Circumstances({ query, change }: QuestionProps) {
       )}
     </Stack>
   );
+}
+
+const minuteMs = 60_000;
+
+function nextMinute(at: string): string {
+  return new Date(Math.ceil(Date.parse(at) / minuteMs) * minuteMs).toISOString();
 }
 
 /** People connect with a device, so an answer about a person alone would mislead. */

@@ -5,7 +5,7 @@ import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
-import { createPolicy, EmptyState } from "../../records/empty-list.tsx";
+import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 
@@ -38,7 +38,6 @@ export function DeviceRoutes({ id }: { readonly id: string }) {
           empty={{
             title: t("devices.routes.emptyTitle"),
             text: t("devices.routes.empty"),
-            action: createPolicy,
             guide: "device#routes",
           }}
         />

@@ -79,8 +79,8 @@ export function DevicePage() {
                   : [{ label: t("devices.approval.title"), value: t("devices.approval.pending") }]),
                 { label: t("devices.fields.lastConnection"), value: <RelativeTime at={device.lastConnection} /> },
                 { label: t("devices.fields.signedIn"), value: <RelativeTime at={device.session?.signedInAt} /> },
-                { label: t("devices.fields.sessionEnd"), value: <RelativeTime at={device.session?.endsAt} /> },
-                ...(device.session?.endReason === undefined
+                { label: t("devices.fields.sessionEnd"), value: <SessionEnd device={device} /> },
+                ...(device.session?.endReason === undefined || !isSessionOver(device, Date.now())
                   ? []
                   : [
                       {
@@ -94,14 +94,7 @@ export function DevicePage() {
           </Panel>
           <Panel title={t("devices.posture")}>
             {Object.keys(device.posture ?? {}).length === 0 ? (
-              <EmptyState
-                isPart
-                empty={{
-                  title: t("devices.postureEmpty"),
-                  text: t("devices.postureEmptyText"),
-                  guide: "access#what-rules-read",
-                }}
-              />
+              <NoPosture device={device} />
             ) : (
               <Facts
                 facts={Object.entries(device.posture ?? {}).map(([name, value]) => ({
@@ -115,6 +108,33 @@ export function DevicePage() {
         </RecordTabs>
       )}
     </RecordPage>
+  );
+}
+
+/** Without a lifetime, a deactivation ends the session until the reactivation. */
+function isSessionOver({ status, session }: Device, now: number): boolean {
+  if (session?.endsAt !== undefined) return Date.parse(session.endsAt) <= now;
+  return session?.ended === true && status === "Deactivated";
+}
+
+function SessionEnd({ device }: { readonly device: Device }) {
+  const endsAt = device.session?.endsAt;
+  if (endsAt === undefined && isSessionOver(device, Date.now())) return t("deviceSessions.states.ended");
+  return <RelativeTime at={endsAt} />;
+}
+
+/** Devices with a WireGuard app never report a posture; others report it when they connect. */
+function NoPosture({ device }: { readonly device: Device }) {
+  const isReported = device.agent !== false;
+  return (
+    <EmptyState
+      isPart
+      empty={{
+        title: isReported ? t("devices.postureEmpty") : t("devices.postureNone"),
+        text: isReported ? t("devices.postureEmptyText") : t("devices.postureNoneText"),
+        guide: "access#what-rules-read",
+      }}
+    />
   );
 }
 

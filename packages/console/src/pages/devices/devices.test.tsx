@@ -57,6 +57,23 @@ describe("the page of a device", () => {
     ]);
   });
 
+  test("says that a WireGuard app never reports a posture", async () => {
+    mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Phone", agent: false }));
+    openConsole(`/devices/${id}`);
+    await screen.findByText(t("devices.postureNone"));
+    expect(screen.queryByText(t("devices.postureEmpty"))).toBeNull();
+  });
+
+  test("says that a deactivation ended the session, also without a lifetime", async () => {
+    const session = { signedInAt: "2026-03-01T09:00:00Z", methods: [], ended: true, endReason: "user-deactivated" } as const;
+    mockApi.answer("get", "/tenants/devices/{id}", { ...device, status: "Deactivated", session });
+    openConsole(`/devices/${id}`);
+    const about = await findPanel(t("common.about"));
+    const fact = (label: string) => about.getByText(label).parentElement?.textContent;
+    expect(fact(t("devices.fields.sessionEnd"))).toContain(t("deviceSessions.states.ended"));
+    expect(fact(t("deviceSessions.fields.endReason"))).toContain(t("deviceSessions.reasons.user-deactivated"));
+  });
+
   test("shows that the device reported no posture", async () => {
     mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Spare" }));
     openConsole(`/devices/${id}`);

@@ -143,6 +143,22 @@ describe("the list", () => {
     expect(await sessionOf(device)).toMatchObject({ state: "ended", endReason, endedBy: { type: "api-key" } });
   });
 
+  test("shows the end by a deactivation also if no lifetime is set, until the reactivation", async () => {
+    await limit(null);
+    const userId = await newUser();
+    const device = await newDevice(userId);
+    await signInOn(device);
+    await tenant.client.must.patch(`/tenants/users/${userId}/deactivate`);
+    const ended = await sessionOf(device);
+    expect(ended).toMatchObject({ state: "ended", endReason: "user-deactivated", endsAt: expect.any(String) });
+    expect(Date.parse(ended.endsAt)).toBeLessThanOrEqual(Date.now());
+    expect((await sessions(`?filter[user.id]=${userId}&filter[state]=ended`)).total).toBe(1);
+    await tenant.client.must.post(`/tenants/users/${userId}/reactivate`);
+    const active = await sessionOf(device);
+    expect(active.state).toBe("active");
+    expect(active).not.toHaveProperty("endsAt");
+  });
+
   test("is read with devices:read, and sessions are ended with devices:write", async () => {
     const reader = server.client(await tenant.keyWith("devices:read"));
     const device = await newDevice(await newUser());

@@ -29,6 +29,15 @@ const own = (column: string) =>
 const ofUser = (expression: string) =>
   `(SELECT ${expression} FROM users AS person WHERE person.tenant_id = item.tenant_id AND person.id = item.user_id)`;
 const end = deviceSessionEnd("item");
+const isActivated = `(item.active AND ${ofUser("person.status")} <> 'inactive')`;
+
+/**
+ * SQL for whether a deactivation ended the session. Without a lifetime, the session ends only until the device and its
+ * user are active again.
+ */
+const isCutOff = `(${own("ended_at")} IS NOT NULL AND ${isActivated} IS FALSE)`;
+
+const endsAt = `coalesce(${end}, CASE WHEN ${isCutOff} THEN date_trunc('second', ${own("ended_at")}) END)`;
 
 /**
  * SQL for the state of the session. Null if the device has none: it belongs to nobody or to an enrolment key, or it is
@@ -39,8 +48,9 @@ function stateAt(now: Date): string {
     WHEN item.enrolment_key_id IS NOT NULL OR item.user_id IS NULL THEN NULL
     WHEN ${end} <= to_timestamp(${now.getTime()} / 1000.0)
       THEN CASE WHEN ${own("ended_at")} IS NULL THEN 'expired' ELSE 'ended' END
-    WHEN ${end} IS NOT NULL OR ${own("signed_in_at")} IS NOT NULL THEN 'active'
-    WHEN item.active AND ${ofUser("person.status")} <> 'inactive' THEN 'active' END`;
+    WHEN ${end} IS NOT NULL OR ${own("signed_in_at")} IS NOT NULL
+      THEN CASE WHEN ${isCutOff} THEN 'ended' ELSE 'active' END
+    WHEN ${isActivated} THEN 'active' END`;
 }
 
 /**
@@ -58,7 +68,7 @@ function sourceAt(now: Date): ListSource {
     table: "devices",
     select: `item.id, item.name, item.active, ${ofUser(jsonObject("person", ["id", "email"]))} AS user,
       ${state} AS state, ${own("signed_in_at")} AS signed_in_at, ${own("authenticated_at")} AS authenticated_at,
-      ${own("methods")} AS methods, ${end} AS ends_at, ${own("end_reason")} AS end_reason, ${own("ended_by")} AS ended_by,
+      ${own("methods")} AS methods, ${endsAt} AS ends_at, ${own("end_reason")} AS end_reason, ${own("ended_by")} AS ended_by,
       (SELECT ${jsonObject("provider", ["id", "name"])} FROM identity_providers AS provider
        WHERE provider.tenant_id = item.tenant_id AND provider.id = ${own("provider_id")}) AS provider`,
     columns: {
@@ -75,7 +85,7 @@ function sourceAt(now: Date): ListSource {
       state: { value: state },
       isListed: { value: isListed },
       signedInAt: { value: own("signed_in_at"), nullable: true },
-      endsAt: { value: end, nullable: true },
+      endsAt: { value: endsAt, nullable: true },
     },
   };
 }
