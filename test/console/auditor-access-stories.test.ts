@@ -143,7 +143,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await page.getByRole("textbox", { name: "Port" }).fill("22");
     await region(visit, "Decision").getByText("The resource does not offer this protocol and port.").first().waitFor();
     await page.getByRole("textbox", { name: "Port" }).fill("443");
-    await region(visit, "Decision").getByText("Allowed", { exact: true }).waitFor();
+    await region(visit, "Decision").getByText("Allowed, but unreachable", { exact: true }).waitFor();
     await offersNothing(visit, "address");
     const before = await giveLogs(given, user, logs);
     const asked = `/access?view=can&past=1&user=${user}&resource=${logs}`;
@@ -227,7 +227,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await button(visit, "Run").click();
     expect((await again).status()).toBe(200);
     await stands.getByRole("link", { name: "Explain" }).first().click();
-    await region(visit, "Decision").getByText("Allowed", { exact: true }).waitFor();
+    await region(visit, "Decision").getByText("Allowed, but unreachable", { exact: true }).waitFor();
     await visit.leave();
   });
 

@@ -11,7 +11,7 @@ import { type ConditionTrace, traceRule } from "./rule-trace.ts";
 export type PolicyOutcome =
   /** The policy decided. Later policies were not asked. */
   | "decided"
-  /** An earlier policy decided. */
+  /** An earlier policy decided, or the subject or the destination is refused before any policy. */
   | "not_asked"
   | "inactive"
   | "source_not_met"

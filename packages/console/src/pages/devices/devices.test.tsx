@@ -65,7 +65,12 @@ describe("the page of a device", () => {
   });
 
   test("says that a deactivation ended the session, also without a lifetime", async () => {
-    const session = { signedInAt: "2026-03-01T09:00:00Z", methods: [], ended: true, endReason: "user-deactivated" } as const;
+    const session = {
+      signedInAt: "2026-03-01T09:00:00Z",
+      methods: [],
+      ended: true,
+      endReason: "user-deactivated",
+    } as const;
     mockApi.answer("get", "/tenants/devices/{id}", { ...device, status: "Deactivated", session });
     openConsole(`/devices/${id}`);
     const about = await findPanel(t("common.about"));
