@@ -65,7 +65,7 @@ export const devices = {
   },
   resetKey: {
     done: "The device may connect with another key for 24 hours.",
-    label: "Reset key",
+    label: "Reset WireGuard key",
     note: "For 24 hours, the device may connect with another WireGuard key, once. If others may know its token, rotate the token first.",
     title: "Reset the key of device {{name}}?",
   },
