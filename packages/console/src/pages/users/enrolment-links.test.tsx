@@ -78,7 +78,8 @@ test("links for many people are one CSV file, and links that were made before a 
   screen.getByText(t("enrolmentLinks.many.warning"));
   screen.getByText(/^Each person signs in with a separate link, once, until/);
   // The links cannot be shown again, so Escape does not close the dialog.
-  expect(screen.queryByRole("button", { name: t("common.close") })).toBeNull();
+  const dialog = await findDialog(t("users.invite.title"));
+  expect(dialog.queryByRole("button", { name: t("common.close") })).toBeNull();
   await user.keyboard("{Escape}");
   screen.getByRole("button", { name: t("enrolmentLinks.many.saved") });
   await click(user, t("enrolmentLinks.many.download"));
