@@ -1,5 +1,5 @@
 export const devices = {
-  activation: "Activation",
+  activation: "State",
   add: {
     copyPage: "Copy address for the owner",
     label: "Add device",
@@ -52,6 +52,7 @@ export const devices = {
     user: "User",
   },
   noUser: "No user",
+  notSeenHelp: "Includes devices that were enrolled more than 30 days ago and never connected.",
   noun: "devices",
   otherApp: "None: another WireGuard app",
   posture: "Posture",
@@ -90,5 +91,10 @@ export const devices = {
     shown: "New token of {{name}}",
     text: "The device's agent authenticates with this token.",
     title: "Rotate the token of {{name}}?",
+  },
+  userDeactivated: {
+    label: "Cut off because",
+    status: "User deactivated",
+    text: "The device's user is deactivated. Reactivating the user restores the access of the device.",
   },
 } as const;

@@ -110,6 +110,7 @@ export const users = {
     summaryGroups_other: "New groups: {{names}}",
     title: "Invite users",
   },
+  notSeenHelp: "Includes users who were invited more than 30 days ago and never connected.",
   noun: "users",
   profile: "Profile",
   reactivate: {

@@ -1,10 +1,17 @@
 /** Enrolment links as a link, as a QR code, as a code to type, and as a CSV file for many people. */
 import { errorDefinitions } from "@gatehouse/contract/errors";
-import { screen } from "@testing-library/dom";
+import { screen, waitFor } from "@testing-library/dom";
 import { encode } from "uqr";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { t } from "../../messages/i18n.ts";
-import { click, findDialog, openConsole, reviewAndSend, waitForDialogToClose } from "../../testing/console-page.tsx";
+import {
+  click,
+  findDialog,
+  findTitle,
+  openConsole,
+  reviewAndSend,
+  waitForDialogToClose,
+} from "../../testing/console-page.tsx";
 import { mockApi, problem } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
 
@@ -120,6 +127,17 @@ describe("a pending user", () => {
     await click(user, t("users.invite.renew"));
     await screen.findByText(t("users.invite.renewDone"));
     expect(mockApi.bodies("inviteUser")).toEqual([{ notify: false }]);
+  });
+
+  test("an error of an action disappears with the page that showed it", async () => {
+    mockApi.answer("post", "/tenants/users/{id}/invite", () => problem("user_not_pending"));
+    const user = open();
+    await click(user, t("users.invite.again"));
+    const { title } = errorDefinitions.user_not_pending;
+    await screen.findByText(title);
+    await user.click(screen.getAllByRole("link", { name: t("groups.title") })[0] as HTMLElement);
+    await findTitle(t("groups.title"));
+    await waitFor(() => expect(screen.queryByText(title)).toBeNull());
   });
 
   test("has no button that revokes a used link", async () => {
