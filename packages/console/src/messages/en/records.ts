@@ -152,7 +152,7 @@ export const records = {
       "events:read":
         "The audit record and the sign-in log, with export. Reverts also need the permissions of the change.",
       gateways: "Gateways, their site settings and keys. Tokens are a permission of their own.",
-      "gateways:token": "Secrets with which gateways connect. Whoever has one can pose as the gateway.",
+      "gateways:token": "Secrets with which gateways connect. Anyone who has a token can pose as the gateway.",
       groups: "Groups of users.",
       "identity-providers": "Single sign-on, and verified domains.",
       policies: "Who can reach what, and the order of policies.",
