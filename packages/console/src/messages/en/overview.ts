@@ -113,7 +113,7 @@ export const overview = {
   },
   notPermitted: "Your key cannot read anything on this page. The navigation lists the pages that it can read.",
   summary: {
-    besidesDefault: "active, besides the default",
+    besidesDefault: "custom",
     closed_one: "{{count, number}} address is in a closed block",
     closed_other: "{{count, number}} addresses are in closed blocks",
     gateways_one: "{{count, number}} gateway is offline",
