@@ -18,11 +18,17 @@ import {
 import { Plus, X } from "lucide-react";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
+import {
+  type BuiltRule,
+  type Comparison,
+  type Condition,
+  type Plain,
+  writeRule,
+} from "../../records/rule-conditions.ts";
+import { TimeOfDay, Zone } from "../../records/time-fields.tsx";
 import { FactName, FactValue, GroupName, MetNow } from "./condition-pickers.tsx";
 import { countries } from "./countries.ts";
-import { type BuiltRule, type Comparison, type Condition, type Plain, writeRule } from "./rule-conditions.ts";
 import { conditionProblem } from "./rule-problems.ts";
-import { TimeOfDay, Zone } from "./time-fields.tsx";
 import { WeekStrip } from "./week-strip.tsx";
 
 interface RuleBuilderProps {

@@ -3,7 +3,7 @@ import { Checkbox, Group, Paper, Stack, Switch, Text, Title } from "@mantine/cor
 import type { ReactNode } from "react";
 import { t } from "../../messages/i18n.ts";
 import { RecordPicker } from "../../records/record-picker.tsx";
-import { TimeOfDay, Zone } from "../admission-rules/time-fields.tsx";
+import { TimeOfDay, Zone } from "../../records/time-fields.tsx";
 import type { Access } from "./publish-changes.ts";
 
 export const noAccess: Access = {

@@ -3,7 +3,7 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { paged, whole } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
-import { type Condition, writeRule } from "../admission-rules/rule-conditions.ts";
+import { type Condition, writeRule } from "../../records/rule-conditions.ts";
 import { readDestination } from "./read-destination.ts";
 
 export interface OfficeHours {

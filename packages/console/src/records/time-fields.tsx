@@ -1,9 +1,9 @@
 /** The fields for a time of day and for a time zone. */
 import { Select } from "@mantine/core";
 import { useState } from "react";
-import { t } from "../../messages/i18n.ts";
-import { choosesFound } from "../../records/choose-found.ts";
-import { formatTimeOfDay } from "./format-condition.ts";
+import { t } from "../messages/i18n.ts";
+import { choosesFound } from "./choose-found.ts";
+import { formatTimeOfDay } from "./format-time-of-day.ts";
 import { minutesPerDay } from "./rule-conditions.ts";
 
 interface TimeOfDayProps {
