@@ -1,4 +1,4 @@
-/** What the server tells everyone about itself: its public address, and which optional parts it has. */
+/** Facts about this server: its public address, and which optional parts it has. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { type Installation, readInstallation } from "./passkeys.ts";
 
