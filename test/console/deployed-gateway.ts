@@ -30,7 +30,7 @@ export async function deployGateway(command: string): Promise<DeployedGateway> {
     cwd: folder,
     env: { PATH: `${folder}:${path.dirname(process.execPath)}:/usr/bin:/bin` },
   });
-  const [, settings = "", node = "", program = "", ...args] = stdout.trimEnd().split("\n");
+  const [, , settings = "", node = "", program = "", ...args] = stdout.trimEnd().split("\n");
   const [, url = "", , file = ""] = args;
   expect(args).toEqual(["--url", url, "--token-file", file]);
   expect(path.basename(node)).toBe("node");

@@ -36,7 +36,7 @@ export const overview = {
       all: "All policies",
       count_one: "{{found, number}} of {{count, number}} policy unused",
       count_other: "{{found, number}} of {{count, number}} policies unused",
-      empty: "No active policies yet, except for the default policy for the internet",
+      empty: "No active policies besides the default",
       hidden: "shadowed by an earlier policy",
       hiddenBy: "<hidden>{{name}}</hidden>: shadowed by <by>{{other}}</by>",
       no_gateways: "its gateways serve none of its resources",
