@@ -94,7 +94,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await chooseAction(visit, "Deactivate");
     await effectOf(visit).getByText("Lost:").first().waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Deactivate" }).click();
-    await page.getByText("Inactive", { exact: true }).waitFor();
+    await page.getByText("Deactivated", { exact: true }).waitFor();
     await chooseAction(visit, "Delete");
     await effectOf(visit).getByText("No one's access changes.").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();

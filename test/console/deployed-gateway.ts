@@ -1,6 +1,6 @@
 /** A gateway that is deployed with the command that the console shows: the real end of the link, without a kernel. */
 import { execFile } from "node:child_process";
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { access, chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -17,27 +17,24 @@ export interface DeployedGateway {
 }
 
 /**
- * Runs the command in a shell whose `curl` and `sudo` report their arguments, and connects like the program that the
- * script installs. The packages' tests run the script itself.
+ * Runs the command for a checkout in a shell whose `sudo` reports its arguments, and connects like the program that the
+ * command starts. The test server has no packages of agents. The packages' tests run the script that installs them.
  */
 export async function deployGateway(command: string): Promise<DeployedGateway> {
   const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-deployed-"));
   const report = `printf '%s\\n' "$@"`;
-  for (const name of ["curl", "sudo"]) {
-    await writeFile(path.join(folder, name), `#!/bin/sh\n${report}\n`);
-    await chmod(path.join(folder, name), 0o755);
-  }
+  const sudo = path.join(folder, "sudo");
+  await writeFile(sudo, `#!/bin/sh\n${report}\n`);
+  await chmod(sudo, 0o755);
   const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command], {
     cwd: folder,
-    env: { PATH: `${folder}:/usr/bin:/bin` },
+    env: { PATH: `${folder}:${path.dirname(process.execPath)}:/usr/bin:/bin` },
   });
-  const called = stdout.trimEnd().split("\n");
-  const [, , script = "", address = ""] = called;
-  const file = called.at(-1) ?? "";
-  expect(called).toEqual(["-fsS", "-o", script, address, "sh", script, "--token-file", file]);
-  expect(await (await fetch(address)).text()).toMatch(/^#!\/bin\/sh\n/);
-  const url = address.replace(/\/install\/gateway$/, "");
-  const args = ["--url", url, "--token-file", file];
+  const [, , settings = "", node = "", program = "", ...args] = stdout.trimEnd().split("\n");
+  const [, url = "", , file = ""] = args;
+  expect(args).toEqual(["--url", url, "--token-file", file]);
+  expect(path.basename(node)).toBe("node");
+  for (const named of [settings, program]) await access(new URL(`../../${named}`, import.meta.url));
   // The real program accepts this command line.
   const output = vi.spyOn(process.stdout, "write").mockReturnValue(true);
   expect(await run([...args, "--help"])).toBe(0);

@@ -74,7 +74,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await button(visit, "Copy with token").click();
     const command = await page.evaluate("navigator.clipboard.readText()");
     expect(command).toMatch(
-      /gatehouse_gw_\w{49}'[\s\S]*curl -fsS -o \S+ http:\/\/127\.0\.0\.1:\d+\/install\/gateway[\s\S]*sudo sh \S+ --token-file/,
+      /gatehouse_gw_\w{49}'[\s\S]*gatehouse-gateway\.js \\\s+--url http:\/\/localhost:\d+ --token-file/,
     );
     await button(visit, "Edit").click();
     await page.getByRole("textbox", { name: "WireGuard port" }).fill("99999");

@@ -236,7 +236,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await effectOf(visit).getByText("Lost:").first().waitFor();
     await expectAtMost(interactions, mostInteractions.offboardPreview);
     await inDialog(visit, "Deactivate").click();
-    await page.getByText("Inactive", { exact: true }).first().waitFor();
+    await page.getByText("Deactivated", { exact: true }).first().waitFor();
     await expectAtMost(interactions, mostInteractions.offboard);
     await visit.leave();
   });

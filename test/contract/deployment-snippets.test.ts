@@ -38,10 +38,13 @@ describe("the snippets that deploy a gateway", () => {
     expect(read("docs/gateway.md")).toContain(gatewaySnippets[kind](options).trimEnd());
   });
 
-  test.each(["debian", "container", "helm"] as const)("the snippet for %s is a shell command", (kind) => {
-    const { status, stderr } = spawnSync("sh", ["-n"], { input: gatewaySnippets[kind](options), encoding: "utf8" });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-  });
+  test.each(["debian", "debianFile", "container", "helm", "checkout"] as const)(
+    "the snippet for %s is a shell command",
+    (kind) => {
+      const { status, stderr } = spawnSync("sh", ["-n"], { input: gatewaySnippets[kind](options), encoding: "utf8" });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    },
+  );
 
   test("the snippet for cloud-init writes the token for root only, also if it looks like a number", () => {
     const text = gatewaySnippets.cloudInit({ ...options, token: "12e3" });
@@ -57,6 +60,21 @@ describe("the snippets that deploy a gateway", () => {
     const command: string = kind === "debian" ? text : parse(text).runcmd[0];
     const { status, stdout } = runIn(command, { curl: "exit 22", sudo: 'echo "$@"', sh: 'echo "$@"' });
     expect({ status, stdout }).toEqual({ status: 22, stdout: "" });
+  });
+
+  test("the snippet for a checkout runs the agent of this repository as root, with a private token", () => {
+    const text = gatewaySnippets.checkout(options);
+    const { status, stdout, files } = runIn(text, { sudo: 'echo "$@"' });
+    expect(status).toBe(0);
+    expect(files).toEqual({ "gatehouse-gateway.token": { content: "TOKEN", mode: "600" } });
+    const named = [...stdout.matchAll(/packages\/gateway\/[\w./-]+/g)].map(([file]) => file);
+    expect(named).toHaveLength(2);
+    for (const file of named) expect(read(file)).not.toBe("");
+  });
+
+  test("the snippet for a package's file starts nothing if the package is absent", () => {
+    const { status, stdout } = runIn(gatewaySnippets.debianFile(options), { sudo: '[ "$1" != apt-get ] && echo "$@"' });
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
   });
 
   test("containers get a token file of root, without a final newline", () => {

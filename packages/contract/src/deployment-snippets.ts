@@ -4,8 +4,11 @@
  */
 import { version } from "./version.ts";
 
-export const snippetKinds = ["debian", "cloudInit", "container", "compose", "helm"] as const;
+export const snippetKinds = ["debian", "debianFile", "cloudInit", "container", "compose", "helm", "checkout"] as const;
 export type SnippetKind = (typeof snippetKinds)[number];
+
+/** The snippets that install from the server, if it has the packages of agents. */
+export const packageSnippetKinds: readonly SnippetKind[] = ["debian", "cloudInit"];
 
 export interface SnippetOptions {
   /** Address of the control plane, such as https://gatehouse.example.com. */
@@ -32,6 +35,12 @@ export const gatewaySnippets: Readonly<Record<SnippetKind, (options: SnippetOpti
   debian: ({ url, token }) => `${writeToken(token)} &&
   curl -fsS -o ${script} ${url}/install/gateway &&
   sudo sh ${script} --token-file ${tokenFile}`,
+
+  debianFile: ({ url, token }) => `${writeToken(token)} &&
+  sudo apt-get install --no-install-recommends ./gatehouse-gateway_*.deb &&
+  sudo sed -i 's|^GATEHOUSE_URL=.*|GATEHOUSE_URL=${url}|' /etc/gatehouse/gateway.conf &&
+  sudo install -m 600 ${tokenFile} /etc/gatehouse/gateway-token &&
+  sudo systemctl restart gatehouse-gateway`,
 
   cloudInit: ({ url, token }) => `#cloud-config
 packages: [curl, ca-certificates]
@@ -75,4 +84,9 @@ volumes:
   kubectl create secret generic gatehouse-gateway --from-file=token=${tokenFile} &&
   helm upgrade --install gatehouse-gateway ${chart} --set server.enabled=false,gateway.enabled=true \\
     --set gateway.url=${url} --set gateway.tokenSecret=gatehouse-gateway`,
+
+  checkout: ({ url, token }) => `${writeToken(token)} &&
+  sudo sysctl -p packages/gateway/systemd/90-gatehouse-gateway.conf &&
+  sudo "$(command -v node)" packages/gateway/bin/gatehouse-gateway.js \\
+    --url ${url} --token-file ${tokenFile}`,
 };

@@ -1,13 +1,11 @@
 /** The mark of demo mode on every page. */
 import { Alert, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { t } from "../messages/i18n.ts";
-import { signInPlaceQuery } from "./passkey-notice.tsx";
+import { useInstallation } from "./installation.ts";
 
 /** Says on every page that this is a demo. */
 export function DemoNotice() {
-  const { data } = useQuery(signInPlaceQuery);
-  if (data?.demo === undefined) return null;
+  if (useInstallation()?.demo === undefined) return null;
   return (
     <Alert color="orange" variant="outline" mb="md" py={6}>
       <Text span inherit fw={600}>

@@ -1,5 +1,5 @@
 /** The place where notices appear. Its code is loaded with the first notice, or when a person begins to act. */
-import { notificationsStore } from "@mantine/notifications";
+import { notificationsStore, updateNotificationsState } from "@mantine/notifications";
 import { useEffect } from "react";
 import { deferred } from "./deferred.tsx";
 
@@ -11,6 +11,11 @@ const isShown = () => {
 };
 
 const Container = deferred({ subscribe: (listener) => notificationsStore.subscribe(listener), isOpen: isShown }, load);
+
+/** Removes the notices of errors, which are about the page that showed them. */
+export function hideErrors(): void {
+  updateNotificationsState(notificationsStore, (shown) => shown.filter(({ color }) => color !== "red"));
+}
 
 export function Notices() {
   useEffect(() => {

@@ -1,14 +1,9 @@
 /** Whether passkeys work on this page, and a notice with the reason if they do not. */
 import { Alert, Anchor } from "@mantine/core";
-import { queryOptions, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { t } from "../messages/i18n.ts";
-import { readSignInPlace, supportsPasskeys } from "./passkeys.ts";
-
-export const signInPlaceQuery = queryOptions({
-  queryKey: ["session", "place"],
-  queryFn: readSignInPlace,
-  staleTime: Number.POSITIVE_INFINITY,
-});
+import { installationQuery } from "./installation.ts";
+import { supportsPasskeys } from "./passkeys.ts";
 
 /** Whether passkeys work here: browsers accept them only on pages of the public address. */
 export function usePasskeysWork(): boolean {
@@ -34,7 +29,7 @@ export function PasskeyNotice() {
 
 /** The public address if this page has another one; empty if it has none; undefined while unknown. */
 function useOtherPlace(): string | undefined {
-  const { data } = useQuery({ ...signInPlaceQuery, enabled: typeof PublicKeyCredential === "function" });
+  const { data } = useQuery({ ...installationQuery, enabled: typeof PublicKeyCredential === "function" });
   if (typeof PublicKeyCredential !== "function") return "";
   if (data === undefined) return undefined;
   return data.publicUrl === globalThis.location.origin ? "" : data.publicUrl;

@@ -3,17 +3,20 @@ import { GatehouseError, type Problem } from "@gatehouse/client/errors";
 import { signIn as texts } from "../messages/en/sign-in.ts";
 import type { Session } from "./session-requests.ts";
 
-/** The address that passkeys are bound to. */
-export interface SignInPlace {
+/** Facts about this server, which it tells without authentication. */
+export interface Installation {
+  /** The address that passkeys are bound to, and that links have. */
   readonly publicUrl: string;
+  /** Whether `/install/gateway` and `/install/device` install agents. */
+  readonly hasAgentPackages: boolean;
+  readonly sendsMail: boolean;
   /** Undefined unless the server runs in demo mode. */
   readonly demo?: {
     readonly people: readonly { readonly id: string; readonly email: string; readonly title: string }[];
   };
 }
 
-/** Reads the address that passkeys are bound to. */
-export function readSignInPlace(): Promise<SignInPlace> {
+export function readInstallation(): Promise<Installation> {
   return send("GET", "/console/sign-in");
 }
 

@@ -1,6 +1,7 @@
-/** After a navigation, moves the focus to the title of the page and announces the title. */
+/** After a navigation, moves the focus to the title of the page, announces the title, and removes old errors. */
 import { useRouter } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import { hideErrors } from "./notices.tsx";
 
 export function RouteFocus() {
   const router = useRouter();
@@ -24,6 +25,7 @@ export function RouteFocus() {
     }
     const stop = router.subscribe("onRendered", ({ pathChanged, fromLocation }) => {
       if (!pathChanged || fromLocation === undefined) return;
+      hideErrors();
       // A page whose code or record is still loading has no title yet.
       const main = document.getElementById("page");
       if (main !== null) observer.observe(main, { childList: true, subtree: true });

@@ -80,7 +80,7 @@ interface FilterInputProps<Row> {
 }
 
 function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
-  const { kind = "choice", title, options = [] } = filter;
+  const { kind = "choice", title, help, options = [] } = filter;
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   if (kind === "switch") {
@@ -92,6 +92,7 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
         variant="outline"
         checked={value !== ""}
         onChange={(on) => apply(on ? "1" : "")}
+        {...(help === undefined ? {} : { title: help, "aria-description": help })}
       >
         {title}
       </Chip>

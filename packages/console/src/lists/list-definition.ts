@@ -20,6 +20,8 @@ export interface Filter<Row> {
   /** The name in the address. Paged lists filter by this field, unless `parameter` names another. */
   readonly field: string;
   readonly title: string;
+  /** A sentence that says more than the title. Shown for filters of the kind `switch`. */
+  readonly help?: string;
   /** The options of a choice. */
   readonly options?: readonly { readonly value: string; readonly label: string }[];
   /**

@@ -22,18 +22,20 @@ interface PermissionTableProps {
   readonly error?: string | undefined;
 }
 
-const special: Readonly<Record<string, string>> = {
-  "gateways:token": t("records.permissions.gatewayTokens"),
-  "events:read": t("records.permissions.events"),
-  "decisions:read": t("records.permissions.queryAccess"),
-};
+const special = [
+  ["gateways:token", t("records.permissions.gatewayTokens")],
+  ["events:read", t("records.permissions.events")],
+  ["decisions:read", t("records.permissions.queryAccess")],
+] as const;
 
 type Noun = keyof typeof messages.permissions.nouns;
 
 const nouns = [
   ...new Set(
     // Every permission outside `special` is `<noun>:read` or `<noun>:write`.
-    permissions.filter((permission) => !(permission in special)).map((permission) => permission.split(":")[0] as Noun),
+    permissions
+      .filter((permission) => special.every(([each]) => each !== permission))
+      .map((permission) => permission.split(":")[0] as Noun),
   ),
 ];
 
@@ -72,16 +74,23 @@ export function PermissionTable(props: PermissionTableProps) {
             {label}
           </Input.Label>
           <Group gap="xs">
-            {presets.map((preset) => (
-              <Button
-                key={preset.label}
-                size="compact-sm"
-                variant="default"
-                onClick={() => onChange(preset.permissions.filter((permission) => offered.includes(permission)))}
-              >
-                {preset.label}
-              </Button>
-            ))}
+            {presets.map((preset) => {
+              const chosen = permissions.filter(
+                (permission) => preset.permissions.includes(permission) && offered.includes(permission),
+              );
+              const isChosen = held.length > 0 && isSame(chosen, held);
+              return (
+                <Button
+                  key={preset.label}
+                  size="compact-sm"
+                  variant={isChosen ? "filled" : "default"}
+                  aria-pressed={isChosen}
+                  onClick={() => onChange(chosen)}
+                >
+                  {preset.label}
+                </Button>
+              );
+            })}
           </Group>
         </>
       )}
@@ -100,16 +109,18 @@ export function PermissionTable(props: PermissionTableProps) {
               <Table.Tr key={key}>
                 <Table.Th scope="row" fw={400}>
                   {noun}
+                  <Help of={key} />
                 </Table.Th>
                 <Table.Td>{box(`${key}:read`, t("records.permissions.readNoun", { noun }))}</Table.Td>
                 <Table.Td>{box(`${key}:write`, t("records.permissions.writeNoun", { noun }))}</Table.Td>
               </Table.Tr>
             );
           })}
-          {Object.entries(special).map(([permission, name]) => (
+          {special.map(([permission, name]) => (
             <Table.Tr key={permission}>
               <Table.Th scope="row" fw={400}>
                 {name}
+                <Help of={permission} />
               </Table.Th>
               <Table.Td colSpan={2}>{box(permission, name)}</Table.Td>
             </Table.Tr>
@@ -119,4 +130,16 @@ export function PermissionTable(props: PermissionTableProps) {
       {error !== undefined && <Input.Error>{error}</Input.Error>}
     </Stack>
   );
+}
+
+function Help({ of: permission }: { readonly of: keyof typeof messages.permissions.help }) {
+  return (
+    <Text size="xs" c="dimmed">
+      {t(`records.permissions.help.${permission}`)}
+    </Text>
+  );
+}
+
+function isSame(some: readonly Permission[], others: readonly Permission[]): boolean {
+  return some.length === others.length && some.every((permission) => others.includes(permission));
 }

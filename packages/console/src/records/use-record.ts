@@ -54,5 +54,6 @@ export function useAction<T = void>({ run, done, then }: Action<T>) {
 export function notifyProblem(error: unknown): void {
   const { title, detail } = describeProblem(error);
   const message = error instanceof GatehouseError ? t("app.problem.request", { detail, id: error.requestId }) : detail;
-  notifications.show({ title, message, color: "red", autoClose: 15_000 });
+  // Not at the bottom right, where forms have the buttons that a person needs next.
+  notifications.show({ title, message, color: "red", autoClose: 15_000, position: "top-center" });
 }

@@ -8,6 +8,7 @@ import { type ErrorCode, errorDefinitions, problemType } from "@gatehouse/contra
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
+import type { Installation } from "../app/passkeys.ts";
 import type { OfferedProvider } from "../app/providers.ts";
 import type { Session } from "../app/session-requests.ts";
 import { type ApiOperation, findOperation, schemaViolations } from "./openapi-document.ts";
@@ -38,6 +39,7 @@ class MockApi {
   #providers: readonly OfferedProvider[] | Response = [];
   /** The answer to the next recovery code. Undefined if every code is refused. */
   #nextRecoveryCode: string | undefined;
+  #installation: Partial<Installation> = {};
   #requests: ReceivedRequest[] = [];
   #violations: string[] = [];
   readonly #pending = new Set<Promise<Response>>();
@@ -48,6 +50,7 @@ class MockApi {
     this.#session = undefined;
     this.#providers = [];
     this.#nextRecoveryCode = undefined;
+    this.#installation = {};
     this.#requests = [];
     this.#violations = [];
     this.#responders.clear();
@@ -75,6 +78,11 @@ class MockApi {
       permissions: held,
       expiresAt: "2026-12-01T00:00:00.000Z",
     };
+  }
+
+  /** Changes what the server tells about itself. By default it has the packages of agents, and sends mail. */
+  install(changed: Partial<Installation>): void {
+    this.#installation = changed;
   }
 
   /** Ends the session: every request is refused with 401 until the next sign-in. */
@@ -136,8 +144,10 @@ class MockApi {
   async #handle(request: Request): Promise<Response> {
     const url = new URL(request.url);
     if (url.pathname === "/console/session") return this.#handleSession(request);
-    // Not in demo mode.
-    if (url.pathname === "/console/sign-in") return HttpResponse.json({ publicUrl: url.origin });
+    if (url.pathname === "/console/sign-in") {
+      const installation: Installation = { publicUrl: url.origin, hasAgentPackages: true, sendsMail: true };
+      return HttpResponse.json({ ...installation, ...this.#installation });
+    }
     if (url.pathname === "/console/sign-in/providers") return this.#findProviders(request);
     if (url.pathname === "/console/recovery") return this.#recover();
     const operation = findOperation(request.method, url.pathname);

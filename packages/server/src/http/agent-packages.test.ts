@@ -42,6 +42,13 @@ describe("a server with the packages of agents", () => {
     expect({ statusCode: part.statusCode, body: part.body }).toEqual({ statusCode: 206, body: "age" });
   });
 
+  test("the console learns that the server has packages", async () => {
+    expect(JSON.parse((await get("/console/sign-in")).body)).toMatchObject({
+      hasAgentPackages: true,
+      sendsMail: false,
+    });
+  });
+
   test.each(["/apt/", "/apt/pool", "/apt/pool/main/none.deb", "/apt/other.txt"])("has nothing at %s", async (url) => {
     const { statusCode, body } = await get(url);
     expect(statusCode).toBe(404);
@@ -101,4 +108,5 @@ test.each(["gateway", "device"])("without packages, the %s script fails with the
     stderr: expect.stringContaining("Install the package gatehouse-agents"),
   });
   expect((await app.inject({ url: "/apt/gatehouse.asc" })).statusCode).toBe(404);
+  expect((await app.inject({ url: "/console/sign-in" })).json()).toMatchObject({ hasAgentPackages: false });
 });

@@ -20,7 +20,8 @@ const repositoryFile =
 
 const scripts = { gateway: gatewayScript, device: deviceScript } as const;
 
-export function mountAgentPackages(app: FastifyInstance, { folder, publicUrl }: AgentPackages): void {
+/** Returns whether the server has packages. */
+export function mountAgentPackages(app: FastifyInstance, { folder, publicUrl }: AgentPackages): boolean {
   const repository = folder === undefined ? undefined : readRepository(folder);
   for (const name of ["gateway", "device"] as const) {
     app.get(`/install/${name}`, (_request, reply) =>
@@ -31,7 +32,7 @@ export function mountAgentPackages(app: FastifyInstance, { folder, publicUrl }: 
         .send(repository === undefined ? missingAgentsScript : scripts[name]({ url: publicUrl(), ...repository })),
     );
   }
-  if (folder === undefined || repository === undefined) return;
+  if (folder === undefined || repository === undefined) return false;
   void app.register(fastifyStatic, {
     root: folder,
     prefix: "/apt/",
@@ -46,6 +47,7 @@ export function mountAgentPackages(app: FastifyInstance, { folder, publicUrl }: 
       reply.setHeader("Cache-Control", "no-cache");
     },
   });
+  return true;
 }
 
 interface Repository {

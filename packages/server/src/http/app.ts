@@ -76,7 +76,7 @@ export interface AppOptions
 }
 
 export function createApp(options: AppOptions): FastifyInstance {
-  const { requestTimeoutMs = defaultRequestTimeoutMs, tls } = options;
+  const { requestTimeoutMs = defaultRequestTimeoutMs, tls, runner } = options;
   const times = { requestTimeoutMs, idleTimeoutMs: keepAliveMs };
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger, // pino's logger, which Fastify's type describes only in part
@@ -106,7 +106,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     },
   });
   tls?.onReplaced((pair) => replaceCertificate(app.server, pair));
-  readBodies(app, options.runner.evaluator);
+  readBodies(app, runner.evaluator);
   app.decorateRequest("caller", undefined);
   const observe = observeRequests(app, options);
   guardEveryResponse(app, { publicUrl: options.runner.publicUrl(), strictTransportDays: options.strictTransportDays });
@@ -131,12 +131,12 @@ export function createApp(options: AppOptions): FastifyInstance {
   const planned = plannedRequests(options.routes);
   for (const route of options.routes) mount(app, route, { ...options, limits, plannedRequests: planned });
   mountConsoleSession(app, { ...options, limits });
-  mountConsoleSignIn(app, { ...options, limits });
+  const hasAgentPackages = mountAgentPackages(app, { folder: options.agentsFolder, publicUrl: runner.publicUrl });
+  mountConsoleSignIn(app, { ...options, limits, features: { hasAgentPackages, sendsMail: runner.sendsMail } });
   mountConsoleOidc(app, { ...options, limits });
   mountConsoleAuthorization(app, { ...options, limits });
   mountOAuth(app, { ...options, limits });
   mountConsole(app, options.consoleFolder);
-  mountAgentPackages(app, { folder: options.agentsFolder, publicUrl: options.runner.publicUrl });
   mountLinks(app, limits, options.links ?? []);
   mountHealth(app, options);
   mountDecisionPoint(app);

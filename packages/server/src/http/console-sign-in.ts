@@ -25,6 +25,8 @@ export interface ConsoleSignInOptions extends AuthenticationOptions {
   readonly people: PeopleSignIn;
   /** Undefined unless the server runs in demo mode. */
   readonly demo?: DemoSignIn | undefined;
+  /** Optional parts of this installation. The console does not offer what the server cannot do. */
+  readonly features: { readonly hasAgentPackages: boolean; readonly sendsMail: boolean };
 }
 
 /** Longer than the response of any authenticator. */
@@ -33,12 +35,12 @@ const maxNameLength = 120;
 
 /** These routes belong to the console and are not part of the contract. */
 export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInOptions): void {
-  const { people, sessions, limits, demo } = options;
+  const { people, sessions, limits, demo, features } = options;
 
   app.get("/console/sign-in", { exposeHeadRoute: false }, (request, reply) =>
     within(request, async () => {
       const demoPeople = demo === undefined ? {} : { demo: { people: await demo.people() } };
-      return reply.headers(operationHeaders).send({ publicUrl: people.publicUrl, ...demoPeople });
+      return reply.headers(operationHeaders).send({ publicUrl: people.publicUrl, ...features, ...demoPeople });
     }),
   );
   if (demo !== undefined) {

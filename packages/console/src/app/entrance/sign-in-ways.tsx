@@ -4,9 +4,9 @@ import { type FormEvent, type ReactNode, type Ref, useEffect, useId, useRef, use
 import { app } from "../../messages/en/app.ts";
 import { signIn as texts } from "../../messages/en/sign-in.ts";
 import {
+  type Installation,
   type RecoveredSession,
-  readSignInPlace,
-  type SignInPlace,
+  readInstallation,
   signInAsDemoPerson,
   signInWithPasskey,
   signInWithRecoveryCode,
@@ -64,11 +64,11 @@ export function SignInWays({ done, tab }: SignInWaysProps) {
 }
 
 /** The server's answer about signing in; undefined while unknown, and without an answer. */
-function useSignInPlace(): SignInPlace | undefined {
-  const [place, setPlace] = useState<SignInPlace>();
+function useSignInPlace(): Installation | undefined {
+  const [place, setPlace] = useState<Installation>();
   useEffect(() => {
     let isCurrent = true;
-    readSignInPlace().then(
+    readInstallation().then(
       (found) => isCurrent && setPlace(found),
       // Without the answer, the page offers no passkeys.
       () => undefined,
@@ -81,7 +81,7 @@ function useSignInPlace(): SignInPlace | undefined {
 }
 
 /** The public address if this page has another one; empty if it has none; undefined while unknown. */
-function otherPlace(place: SignInPlace | undefined): string | undefined {
+function otherPlace(place: Installation | undefined): string | undefined {
   if (typeof PublicKeyCredential !== "function") return "";
   if (place === undefined) return undefined;
   return place.publicUrl === globalThis.location.origin ? "" : place.publicUrl;

@@ -13,6 +13,10 @@ export const apiKeys = {
     createdBy: "Created by",
     expires: "Expires",
     expiresHelp: "Leave empty for a key that never expires.",
+    expiresIn: {
+      days: "{{count, number}} days",
+      never: "Never",
+    },
     inUse: "In use",
     inUseText: "Your session uses this key.",
     lastUsed: "Last used",

@@ -16,7 +16,7 @@ export const design = {
   tones: {
     bad: { example: "Offline", meaning: "Broken" },
     good: { example: "Online", meaning: "Works" },
-    idle: { example: "Inactive", meaning: "Nothing expected" },
+    idle: { example: "Deactivated", meaning: "Nothing expected" },
     waiting: { example: "Pending", meaning: "Waits" },
   },
 } as const;

@@ -1,5 +1,5 @@
 export const devices = {
-  activation: "Activation",
+  activation: "State",
   add: {
     copyPage: "Copy address for the owner",
     label: "Add device",
@@ -52,6 +52,7 @@ export const devices = {
     user: "User",
   },
   noUser: "No user",
+  notSeenHelp: "Includes devices that were enrolled more than 30 days ago and never connected.",
   noun: "devices",
   otherApp: "None: another WireGuard app",
   posture: "Posture",
@@ -68,7 +69,7 @@ export const devices = {
   },
   resetKey: {
     done: "The device may connect with another key for 24 hours.",
-    label: "Reset key",
+    label: "Reset WireGuard key",
     note: "For 24 hours, the device may connect with another WireGuard key, once. If others may know its token, rotate the token first.",
     title: "Reset the key of device {{name}}?",
   },
@@ -93,5 +94,10 @@ export const devices = {
     shown: "New token of {{name}}",
     text: "The device's agent authenticates with this token.",
     title: "Rotate the token of {{name}}?",
+  },
+  userDeactivated: {
+    label: "Cut off because",
+    status: "User deactivated",
+    text: "The device's user is deactivated. Reactivating the user restores the access of the device.",
   },
 } as const;

@@ -23,14 +23,22 @@ export const enrolmentLinks = {
   },
   many: {
     create: "Create links",
+    created_one: "The person signs in with the link, once, until <time/>. Hand it over.",
+    created_other: "Each person signs in with a separate link, once, until <time/>. Hand the links over.",
+    csv: "The CSV file also contains codes. People without the link type their code at {{address}}.",
     download: "Download CSV",
     progress_one: "{{done, number}} of {{count, number}} link created",
     progress_other: "{{done, number}} of {{count, number}} links created",
+    saved: "Done, I saved them",
     skip: "Not now",
-    text_one: "The person signs in with a link. Create it now, and hand it over. Anyone who has the link can use it.",
+    text_one: "The person signs in with a link. Create it now, and hand it over.",
     text_other:
-      "Each of the {{count, number}} people signs in with a separate link. Create the links now, and hand them over. Anyone who has a link can use it.",
+      "Each of the {{count, number}} people signs in with a separate link. Create the links now, and hand them over.",
+    warning:
+      "Anyone who has a link can sign in as its user. Links are shown only once. Download the CSV file or copy them.",
   },
+  noMail:
+    "This server sends no mail. To send links by mail, set <code>GATEHOUSE_SMTP_URL</code> and <code>GATEHOUSE_MAIL_FROM</code>.",
   person: "Owner of the device",
   qr: "QR code of the link",
   revoke: "Revoke",

@@ -11,26 +11,37 @@ export const gateways = {
     copy: "Copy with token",
     hide: "Hide token",
     instructions: {
+      checkout:
+        "To try a gateway on Linux, run this in the folder of a built checkout of Gatehouse. Install <code>nftables</code>, <code>wireguard-tools</code>, <code>iproute2</code> and <code>conntrack</code> first. The agent runs as root until you stop it.",
       cloudInit:
-        "Give this to a new machine as its user data. Everyone who can read the user data can read the token; rotate it after the first start.",
+        "Give this to a new machine as its user data. The packages come from this server. Everyone who can read the user data can read the token; rotate it after the first start.",
       compose:
-        "Save this as <code>compose.yaml</code> on a container host. Run the command in its first line, then <code>docker compose up --detach</code>. Load the image first.",
+        "Save this as <code>compose.yaml</code> on a container host. Run the command in its first line, then <code>docker compose up --detach</code>. First load the image <code>gatehouse-gateway_VERSION_ARCH.image.tar.gz</code> of the release, or of <code>npm run package -- --images</code>, with <code>docker load</code>.",
       container:
-        "Run this on a container host with forwarding enabled. Load the image first. With Docker, write <code>docker</code> for <code>podman</code>.",
+        "Run this on a container host with forwarding enabled. First load the image <code>gatehouse-gateway_VERSION_ARCH.image.tar.gz</code> of the release, or of <code>npm run package -- --images</code>, with <code>podman load</code>. With Docker, write <code>docker</code> for <code>podman</code>.",
       debian:
         "Run this on the gateway's machine, with Debian 12 or newer. The packages come from this server, and <code>apt</code> upgrades them.",
-      helm: "Run this with the chart <code>gatehouse</code> in the current folder. The nodes of the cluster need the image and WireGuard.",
+      debianFile:
+        "On the gateway's machine, with Debian 12 or newer, run this in the folder of the file <code>gatehouse-gateway_VERSION_ARCH.deb</code>. It is part of the release. <code>npm run package</code> builds it in a checkout, in <code>dist/packages</code>.",
+      helm: "Run this in the folder of the chart <code>gatehouse_VERSION.chart.tgz</code>, from the release or from <code>npm run package</code>. The nodes of the cluster need WireGuard and the image of the gateway from the same place.",
     },
     kinds: {
+      checkout: "Checkout",
       cloudInit: "cloud-init",
       compose: "Compose",
       container: "Container",
       debian: "Debian",
+      debianFile: "Debian package",
       helm: "Helm",
     },
     noPermission:
       "The command contains the gateway's token, which your key cannot view. Ask someone whose key has the permission <code>gateways:token</code>.",
-    plainHttp: "You're on plain HTTP. Gateways should use your public HTTPS address.",
+    loopback:
+      "The public address of this server is {{url}}. The command works only on the server's own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to an address that they reach, and restart the server.",
+    noPackages:
+      "This server has no packages of agents, so gateways cannot install from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
+    plainHttp:
+      "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS address.",
     reveal: "Reveal token",
     title: "Deploy",
     waiting: "Waiting for the gateway to connect. This page updates when it connects.",
@@ -108,13 +119,18 @@ export const gateways = {
     },
     resetKey: {
       done: "The gateway may connect with another key for 24 hours.",
-      label: "Reset key",
+      label: "Reset WireGuard key",
       note: "For 24 hours, the gateway may connect with another WireGuard key, once. Use this after its machine was set up again. If others may know the token, rotate it first.",
+    },
+    revokeToken: {
+      done: "Token replaced. The command under Deploy contains the new token. The old token does not work any more.",
+      label: "Replace token now",
+      note: "The old token stops working immediately. Use this if others may know the token. The gateway cannot connect again before its machine has the new token. Until then, it enforces its last configuration.",
     },
     rotateToken: {
       done: "Token rotated. The command under Deploy contains the new token. The old token works for another 24 hours.",
       label: "Rotate token",
-      note: "The old token works for 24 hours. Update the gateway before then.",
+      note: "The old token works for 24 hours. Update the gateway before then. If others may know the token, select “Replace token now” instead.",
     },
     title: "{{step}}: {{name}}",
   },

@@ -18,6 +18,7 @@ export const overview = {
   events: {
     all: "All events",
     named: "{{operation}}: {{name}}",
+    namedWithKind: "{{operation}}: {{name}} ({{kind}})",
     title: "Recent changes",
   },
   findings: {
@@ -35,7 +36,7 @@ export const overview = {
       all: "All policies",
       count_one: "{{found, number}} of {{count, number}} policy unused",
       count_other: "{{found, number}} of {{count, number}} policies unused",
-      empty: "No active policies yet",
+      empty: "No active policies besides the default",
       hidden: "shadowed by an earlier policy",
       hiddenBy: "<hidden>{{name}}</hidden>: shadowed by <by>{{other}}</by>",
       no_gateways: "its gateways serve none of its resources",
@@ -54,12 +55,16 @@ export const overview = {
       count_other: "{{found, number}} of {{count, number}} private and SaaS resources unreachable",
       empty: "No resources yet",
       gateways_offline: "none of its gateways is online",
+      notDeployed_one: "{{reason}}, and its gateway was never deployed: <gateways/>",
+      notDeployed_other: "{{reason}}, and its gateways were never deployed: <gateways/>",
+      onlyNotDeployed_one: "its gateway was never deployed: <gateways/>",
+      onlyNotDeployed_other: "its gateways were never deployed: <gateways/>",
       no_addresses: "it has no address with a protocol",
       no_gateways: "it has no gateway",
       no_policies: "no policy allows access to it",
       none_one: "The resource is reachable",
       none_other: "All {{count, number}} resources are reachable",
-      policies_let_nobody_in: "no one matches its policies",
+      policies_let_nobody_in: "no active user, device or site matches its policies",
       title: "Unreachable resources",
     },
   },
@@ -84,7 +89,7 @@ export const overview = {
     },
     progress: "{{done, number}} of {{total, number}} done",
     reached: {
-      text: "Check whether a person on a device can reach the resource, and why.",
+      text: "Check whether a person on a device can reach the resource, and why. The step is done when someone can reach a resource and a gateway is deployed.",
       title: "Check access",
     },
     resource: {
@@ -108,6 +113,7 @@ export const overview = {
   },
   notPermitted: "Your key cannot read anything on this page. The navigation lists the pages that it can read.",
   summary: {
+    besidesDefault: "custom",
     closed_one: "{{count, number}} address is in a closed block",
     closed_other: "{{count, number}} addresses are in closed blocks",
     gateways_one: "{{count, number}} gateway is offline",

@@ -142,6 +142,29 @@ export const records = {
   permissions: {
     events: "Read the audit record",
     gatewayTokens: "View gateway tokens",
+    help: {
+      addresses: "Addresses of resources, and their gateways.",
+      configuration:
+        "Export, plan and apply the tenant as one document. Each record in it also needs the permission of its type.",
+      "access-tests": "Expectations about access that each change is checked against.",
+      "admission-rules": "Conditions that policies require.",
+      "api-keys": "Keys of programs. A key can only grant permissions that it holds.",
+      "decisions:read": "Ask who can reach what, and preview changes.",
+      devices: "Devices, their sessions and tokens, and enrolment keys.",
+      "events:read":
+        "The audit record and the sign-in log, with export. Reverts also need the permissions of the change.",
+      gateways: "Gateways, their site settings and keys. Tokens are a permission of their own.",
+      "gateways:token": "Secrets with which gateways connect. Anyone who has a token can pose as the gateway.",
+      groups: "Groups of users.",
+      "identity-providers": "Single sign-on, and verified domains.",
+      policies: "Who can reach what, and the order of policies.",
+      protocols: "Named lists of ports.",
+      resources: "Services and networks, and the order of their gateways.",
+      roles: "Roles and who has them. Writing removes users from roles.",
+      settings: "Session lifetimes, approval of devices, and sign-in.",
+      users: "Users, their groups and roles, invitations and passkeys.",
+      webhooks: "Programs that receive events, and their deliveries.",
+    },
     nouns: {
       addresses: "Addresses",
       configuration: "Configuration",
@@ -228,7 +251,7 @@ export const records = {
     active: "Active",
     deactivated: "Deactivated",
     error: "Error",
-    inactive: "Inactive",
+    inactive: "Deactivated",
     maintenance: "Maintenance",
     offline: "Offline",
     online: "Online",

@@ -10,11 +10,11 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
+import { readRule } from "../../records/rule-conditions.ts";
 import { RuleReading } from "../../records/rule-reading.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatBuiltIn, formatRule } from "./format-condition.ts";
-import { readRule } from "./rule-conditions.ts";
 import { bodyOf, type Rule, ruleFields, ruleValues } from "./rule-fields.tsx";
 import { WeekStrip } from "./week-strip.tsx";
 

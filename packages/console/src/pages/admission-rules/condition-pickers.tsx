@@ -6,8 +6,8 @@ import { useState } from "react";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
 import { findPaged } from "../../records/record-picker.tsx";
+import type { Condition } from "../../records/rule-conditions.ts";
 import { countMet, mostCounted, namesIn, useFactRecords, valuesIn } from "./fact-counts.ts";
-import type { Condition } from "./rule-conditions.ts";
 
 interface GroupNameProps {
   readonly value: string;

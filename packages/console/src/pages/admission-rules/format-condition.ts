@@ -1,7 +1,8 @@
 /** Conditions of admission rules in words. */
 import { t } from "../../messages/i18n.ts";
 import { formatFactName } from "../../records/format-fact.ts";
-import { type Comparison, type Condition, readBound, readRule } from "./rule-conditions.ts";
+import { formatTimeOfDay } from "../../records/format-time-of-day.ts";
+import { type Comparison, type Condition, readBound, readRule } from "../../records/rule-conditions.ts";
 
 export const dayNames = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"] as const;
 
@@ -112,10 +113,4 @@ function formatDay(day: number): string | undefined {
 function formatAlternatives(items: readonly string[]): string {
   if (items.length < 2) return items.join();
   return t("admissionRules.conditions.or", { names: items.slice(0, -1).join(", "), last: items.at(-1) ?? "" });
-}
-
-/** @param minutes since midnight, up to 1440 for 24:00 */
-export function formatTimeOfDay(minutes: number): string {
-  const parts = [Math.floor(minutes / 60), minutes % 60];
-  return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }

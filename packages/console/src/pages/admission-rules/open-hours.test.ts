@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { BuiltRule, Condition } from "../../records/rule-conditions.ts";
 import { openHoursOf } from "./open-hours.ts";
-import type { BuiltRule, Condition } from "./rule-conditions.ts";
 
 const zone = "Europe/Berlin";
 const weekdays: Condition = { kind: "days", zone, days: [1, 2, 3, 4, 5] };

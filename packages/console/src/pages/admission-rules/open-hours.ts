@@ -1,5 +1,5 @@
 /** The times of a week at which the time conditions of a rule are met. */
-import { type BuiltRule, type Condition, minutesPerDay } from "./rule-conditions.ts";
+import { type BuiltRule, type Condition, minutesPerDay } from "../../records/rule-conditions.ts";
 
 /** Minutes since midnight: `from` is included, `until` is not. */
 type Range = readonly [from: number, until: number];

@@ -3,8 +3,8 @@ import { Alert, Input, SegmentedControl, Skeleton, Stack, useMantineContext } fr
 import { lazy, Suspense, useId, useState } from "react";
 import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps } from "../../records/form-fields.tsx";
+import { readRule } from "../../records/rule-conditions.ts";
 import { RuleBuilder } from "./rule-builder.tsx";
-import { readRule } from "./rule-conditions.ts";
 
 /** The text editor is large, so it loads only when it is used. */
 const RuleText = lazy(async () => ({ default: (await import("./rule-text.tsx")).RuleText }));

@@ -1,6 +1,6 @@
 /** Conditions that are not finished, or that can never be met. */
 import { t } from "../../messages/i18n.ts";
-import { type Condition, readRule } from "./rule-conditions.ts";
+import { type Condition, readRule } from "../../records/rule-conditions.ts";
 
 /** Returns what is wrong with a condition. */
 export function conditionProblem(condition: Condition): string | undefined {

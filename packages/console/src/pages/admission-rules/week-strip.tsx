@@ -1,9 +1,9 @@
 /** A week, which shows when the time conditions of a rule are met. */
 import { Text } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
-import { formatTimeOfDay } from "./format-condition.ts";
+import { formatTimeOfDay } from "../../records/format-time-of-day.ts";
+import { type BuiltRule, minutesPerDay } from "../../records/rule-conditions.ts";
 import { openHoursOf } from "./open-hours.ts";
-import { type BuiltRule, minutesPerDay } from "./rule-conditions.ts";
 
 const days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 

@@ -1,7 +1,10 @@
 import { type Permission, permissions, rolePermissions, rolesByPrivilege } from "@gatehouse/contract/permissions";
+import { Button, Group, TextInput } from "@mantine/core";
 import { useSession } from "../../app/session.ts";
+import { formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
+import { fromLocalTime, toLocalTime } from "../../records/local-time.ts";
 import { PermissionTable } from "../../records/permission-table.tsx";
 
 export const keyFields: readonly Field[] = [
@@ -14,10 +17,11 @@ export const keyFields: readonly Field[] = [
     format: (value) => (value as readonly string[]).join(", "),
   },
   {
-    kind: "date-time",
+    kind: "custom",
     name: "expiresAt",
     label: t("apiKeys.fields.expires"),
-    description: t("apiKeys.fields.expiresHelp"),
+    render: (props) => <ExpiryField {...props} />,
+    format: (value) => formatShortTime(String(value)),
   },
   {
     kind: "words",
@@ -60,10 +64,43 @@ const presets = [
     permissions: permissions.filter((permission) => permission.endsWith(":read")),
   },
   ...rolesByPrivilege
-    .filter((type) => rolePermissions[type].length > 0 && type !== "OWNER")
+    .filter((type) => rolePermissions[type].length > 0 && type !== "OWNER" && type !== "BILLING")
     .map((type) => ({ label: t(`records.roles.${type}`), permissions: rolePermissions[type] })),
   { label: t("apiKeys.presets.none"), permissions: [] },
 ];
+
+const dayMs = 24 * 60 * 60_000;
+
+function ExpiryField({ value, onChange, error }: CustomFieldProps) {
+  const expiresAt = value as string; // as this field defines it
+  return (
+    <div>
+      <TextInput
+        label={t("apiKeys.fields.expires")}
+        description={t("apiKeys.fields.expiresHelp")}
+        type="datetime-local"
+        value={toLocalTime(expiresAt)}
+        onChange={({ currentTarget }) => onChange(fromLocalTime(currentTarget.value))}
+        error={error}
+      />
+      <Group gap="xs" mt="xs">
+        {[30, 90, 365].map((count) => (
+          <Button
+            key={count}
+            size="compact-sm"
+            variant="default"
+            onClick={() => onChange(new Date(Date.now() + count * dayMs).toISOString())}
+          >
+            {t("apiKeys.fields.expiresIn.days", { count })}
+          </Button>
+        ))}
+        <Button size="compact-sm" variant="default" onClick={() => onChange("")}>
+          {t("apiKeys.fields.expiresIn.never")}
+        </Button>
+      </Group>
+    </div>
+  );
+}
 
 function PermissionsField({ value, onChange, error }: CustomFieldProps) {
   const { permissions: own } = useSession();

@@ -17,9 +17,9 @@ import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { RequireSignIn } from "../../records/require-sign-in.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
-import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { DeviceRoutes } from "./device-routes.tsx";
+import { isCutOffByUser, StatusOfDevice } from "./device-status.tsx";
 import { RotateDeviceToken } from "./device-token.tsx";
 
 const path = "/tenants/devices/{id}";
@@ -44,7 +44,7 @@ export function DevicePage() {
     <RecordPage
       list={{ to: "/devices", title: t("devices.title") }}
       title={device?.name}
-      status={device && <StatusOf value={device.status} />}
+      status={device && <StatusOfDevice device={device} />}
       actions={data && <Actions device={data.record} etag={data.etag} />}
       error={error}
       retry={refetch}
@@ -58,6 +58,9 @@ export function DevicePage() {
                   label: t("devices.fields.user"),
                   value: device.user && <RecordLink to={`/users/${device.user.id}`}>{device.user.email}</RecordLink>,
                 },
+                ...(isCutOffByUser(device)
+                  ? [{ label: t("devices.userDeactivated.label"), value: t("devices.userDeactivated.text") }]
+                  : []),
                 { label: t("devices.fields.system"), value: [device.os, device.osVersion].filter(Boolean).join(" ") },
                 {
                   label: t("devices.fields.agent"),

@@ -7,8 +7,8 @@ import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
-import { StatusOf } from "../../records/status.tsx";
 import { AddDevice } from "./add-device.tsx";
+import { StatusOfDevice } from "./device-status.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   source: paged("/tenants/devices"),
@@ -18,7 +18,7 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   refreshMs: 30_000,
   columns: [
     nameColumn("devices", "paged"),
-    { key: "status", title: t("common.status"), cell: ({ status }) => <StatusOf value={status} /> },
+    { key: "status", title: t("common.status"), cell: (device) => <StatusOfDevice device={device} /> },
     deviceUserColumn,
     deviceSystemColumn,
     {
@@ -43,7 +43,7 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
       title: t("devices.approval.title"),
       options: [{ value: "pending", label: t("devices.approval.pending") }],
     },
-    notSeenFilter,
+    { ...notSeenFilter, help: t("devices.notSeenHelp") },
     { field: "enrolmentKey", title: t("devices.fields.enrolmentKey"), kind: "text", isAdvanced: true },
   ],
   bulk: [

@@ -37,6 +37,12 @@ describe("the list of devices", () => {
     expect(screen.getByRole("row", { name: /Ann's laptop/ }).textContent).toContain("Debian 13");
   });
 
+  test("the filter of stale devices says that it includes devices that never connected", async () => {
+    openConsole("/devices");
+    const filter = await screen.findByRole("checkbox", { name: t("lists.presets.notSeen") });
+    expect(filter.getAttribute("aria-description")).toBe(t("devices.notSeenHelp"));
+  });
+
   test("filters by activation", async () => {
     mockApi.answer("get", "/tenants/devices", pageOf([device]));
     const user = openConsole("/devices");
@@ -47,6 +53,16 @@ describe("the list of devices", () => {
 });
 
 describe("the page of a device", () => {
+  test.each([
+    [true, t("devices.userDeactivated.status")],
+    [false, t("records.status.deactivated")],
+  ])("says whether the device or its user is deactivated (active: %s)", async (active, status) => {
+    mockApi.answer("get", "/tenants/devices/{id}", { ...device, active, status: "Deactivated" });
+    openConsole(`/devices/${id}`);
+    await screen.findByText(status);
+    expect(screen.queryByText(t("devices.userDeactivated.text")) !== null).toBe(active);
+  });
+
   test("shows the posture that the device reported", async () => {
     mockApi.answer("get", "/tenants/devices/{id}", device);
     openConsole(`/devices/${id}`);

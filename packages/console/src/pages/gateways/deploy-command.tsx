@@ -1,18 +1,42 @@
 /** The commands and files that deploy a gateway: one tab for each kind of machine. */
-import { gatewaySnippets, type SnippetKind, snippetKinds } from "@gatehouse/contract/deployment-snippets";
-import { Alert, Button, Code, Group, Loader, Stack, Tabs, Text } from "@mantine/core";
+import {
+  gatewaySnippets,
+  packageSnippetKinds,
+  type SnippetKind,
+  snippetKinds,
+} from "@gatehouse/contract/deployment-snippets";
+import { Alert, Button, Code, Group, Loader, Skeleton, Stack, Tabs, Text } from "@mantine/core";
 import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
+import { isLoopback, useInstallation } from "../../app/installation.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { GuideLink, type GuidePart } from "../../records/guide-link.tsx";
 import type { Gateway } from "./gateway-fields.ts";
 
 /** The token in the answers to keys without the permission `gateways:token`. */
 const hidden = "<redacted>";
 
+const guides: Readonly<Record<SnippetKind, GuidePart>> = {
+  debian: "gateway#install",
+  debianFile: "gateway#install",
+  cloudInit: "gateway#containers-and-clusters",
+  container: "gateway#containers-and-clusters",
+  compose: "gateway#containers-and-clusters",
+  helm: "gateway#containers-and-clusters",
+  checkout: "gateway#install",
+};
+
+/** The ways that work with this server, the usual one first. */
+function offeredKinds(hasAgentPackages: boolean): readonly SnippetKind[] {
+  if (hasAgentPackages) return snippetKinds.filter((kind) => kind !== "debianFile");
+  return ["checkout", ...snippetKinds.filter((kind) => kind !== "checkout" && !packageSnippetKinds.includes(kind))];
+}
+
 export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
   const [isRevealed, setRevealed] = useState(false);
-  const [kind, setKind] = useState<SnippetKind>("debian");
+  const [chosen, setChosen] = useState<SnippetKind>();
+  const installation = useInstallation();
   if (gateway.token === hidden) {
     return (
       <Text c="dimmed">
@@ -20,13 +44,22 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
       </Text>
     );
   }
-  const { origin: url } = globalThis.location;
+  if (installation === undefined) return <Skeleton height={120} aria-busy />;
+  const { publicUrl: url, hasAgentPackages } = installation;
+  const kinds = offeredKinds(hasAgentPackages);
+  const kind = chosen ?? kinds[0] ?? "checkout";
   const snippet = gatewaySnippets[kind];
   return (
     <Stack gap="sm">
-      <Tabs value={kind} onChange={(next) => setKind(snippetKinds.find((known) => known === next) ?? "debian")}>
+      {!hasAgentPackages && (
+        <Alert color="yellow" variant="outline">
+          <RichText message="gateways.deploy.noPackages" elements={{ code: <Code /> }} />{" "}
+          <GuideLink to="deployment#packages-for-agents" />
+        </Alert>
+      )}
+      <Tabs value={kind} onChange={(next) => setChosen(kinds.find((known) => known === next))}>
         <Tabs.List>
-          {snippetKinds.map((each) => (
+          {kinds.map((each) => (
             <Tabs.Tab key={each} value={each}>
               {t(`gateways.deploy.kinds.${each}`)}
             </Tabs.Tab>
@@ -35,7 +68,8 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
         <Tabs.Panel value={kind} pt="sm">
           <Stack gap="sm">
             <Text size="sm">
-              <RichText message={`gateways.deploy.instructions.${kind}`} elements={{ code: <Code /> }} />
+              <RichText message={`gateways.deploy.instructions.${kind}`} elements={{ code: <Code /> }} />{" "}
+              <GuideLink to={guides[kind]} />
             </Text>
             <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
               {snippet({ url, token: isRevealed ? gateway.token : "•".repeat(12) })}
@@ -59,10 +93,18 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
           </Group>
         )}
       </Group>
-      {url.startsWith("http://") && (
+      {isLoopback(url) ? (
         <Alert color="yellow" variant="outline">
-          {t("gateways.deploy.plainHttp")}
+          <RichText message="gateways.deploy.loopback" values={{ url }} elements={{ code: <Code /> }} />{" "}
+          <GuideLink to="configuration#server" />
         </Alert>
+      ) : (
+        url.startsWith("http://") && (
+          <Alert color="yellow" variant="outline">
+            <RichText message="gateways.deploy.plainHttp" elements={{ code: <Code /> }} />{" "}
+            <GuideLink to="configuration#server" />
+          </Alert>
+        )
       )}
     </Stack>
   );

@@ -122,6 +122,8 @@ interface Step {
   readonly note: string;
   readonly done: string;
   readonly changesAccess?: boolean;
+  readonly body?: object;
+  readonly danger?: boolean;
 }
 
 const steps = {
@@ -156,6 +158,15 @@ const steps = {
     done: t("gateways.steps.rotateToken.done"),
     changesAccess: false,
   },
+  revoke: {
+    label: t("gateways.steps.revokeToken.label"),
+    verb: "rotate-token",
+    body: { graceSeconds: 0 },
+    note: t("gateways.steps.revokeToken.note"),
+    done: t("gateways.steps.revokeToken.done"),
+    changesAccess: false,
+    danger: true,
+  },
   resetKey: {
     label: t("gateways.steps.resetKey.label"),
     verb: "reset-key",
@@ -175,6 +186,7 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
     gateway.status === "MAINTENANCE" ? steps.exit : steps.enter,
     gateway.relayEnabled === true ? steps.noRelay : steps.relay,
     steps.rotate,
+    steps.revoke,
     steps.resetKey,
   ];
   return (
@@ -182,14 +194,15 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
       <MoreActions>
         {offered.map((step) => (
           <ReviewedButton
-            key={step.verb}
+            key={step.label}
             label={step.label}
             title={t("gateways.steps.title", { step: step.label, name: gateway.name })}
             note={step.note}
-            changes={[{ method: "POST", path: `${at}/${step.verb}` }]}
+            changes={[{ method: "POST", path: `${at}/${step.verb}`, ...(step.body && { body: step.body }) }]}
             changesAccess={step.changesAccess ?? true}
             etag={etag}
             doneMessage={step.done}
+            danger={step.danger ?? false}
           />
         ))}
         <DeleteRecord

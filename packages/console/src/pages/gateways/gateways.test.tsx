@@ -1,5 +1,5 @@
 import { gatewaySnippets, snippetKinds } from "@gatehouse/contract/deployment-snippets";
-import { screen, waitFor } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
@@ -102,14 +102,16 @@ describe("the page of a gateway", () => {
     mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
     const user = openConsole(`/gateways/${id}`);
     const panel = await findPanel(t("gateways.deploy.title"));
-    panel.getByText(t("gateways.deploy.waiting"));
+    await panel.findByText(t("gateways.deploy.waiting"));
     expect(document.body.textContent).not.toContain("the-token");
     await click(user, t("gateways.deploy.copy"));
     await panel.findByRole("button", { name: t("common.copied") });
     const options = { url: "https://gatehouse.example.com", token: "the-token" };
     expect(await navigator.clipboard.readText()).toBe(gatewaySnippets.debian(options));
 
-    for (const kind of snippetKinds) {
+    const offered = panel.getAllByRole("tab").map(({ textContent }) => textContent);
+    expect(offered).not.toContain(t("gateways.deploy.kinds.debianFile"));
+    for (const kind of snippetKinds.filter((each) => each !== "debianFile")) {
       await user.click(panel.getByRole("tab", { name: t(`gateways.deploy.kinds.${kind}`) }));
       expect(document.body.textContent).not.toContain("the-token");
       await click(user, t("gateways.deploy.copy"));
@@ -117,6 +119,47 @@ describe("the page of a gateway", () => {
     }
     await click(user, t("gateways.deploy.reveal"));
     expect(panel.getByRole("tabpanel").textContent).toContain("the-token");
+  });
+
+  test("on a server without packages, offers only what works, and says where packages come from", async () => {
+    mockApi.install({ hasAgentPackages: false });
+    mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
+    const user = openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.deploy.title"));
+    await panel.findByText(/no packages of agents/);
+    const tabs = panel.getAllByRole("tab").map(({ textContent }) => textContent);
+    expect(tabs).toEqual(
+      (["checkout", "debianFile", "container", "compose", "helm"] as const).map((kind) =>
+        t(`gateways.deploy.kinds.${kind}`),
+      ),
+    );
+    for (const tab of panel.getAllByRole("tab")) {
+      await user.click(tab);
+      expect(panel.getByRole("tabpanel").textContent).not.toMatch(/come from this server|\/install\/gateway/);
+      expect(within(panel.getByRole("tabpanel")).getByRole("link")).toBeTruthy();
+    }
+  });
+
+  test.each(["http://localhost:18471", "http://127.0.0.1:8080", "http://[::1]:8080"])(
+    "says that the command for %s works only on the server's machine, and names the setting",
+    async (publicUrl) => {
+      mockApi.install({ publicUrl });
+      mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
+      openConsole(`/gateways/${id}`);
+      const panel = await findPanel(t("gateways.deploy.title"));
+      await panel.findByText(/works only on the server's own machine/);
+      panel.getByText("GATEHOUSE_PUBLIC_URL");
+      expect(panel.getByRole("tabpanel").textContent).toContain(`${publicUrl}/install/gateway`);
+    },
+  );
+
+  test("the command has the public address, also if the console is open at another one", async () => {
+    mockApi.install({ publicUrl: "http://gatehouse.example.net" });
+    mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
+    openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.deploy.title"));
+    await panel.findByText(/plain HTTP/);
+    expect(panel.getByRole("tabpanel").textContent).toContain("http://gatehouse.example.net/install/gateway");
   });
 
   test("says who can read the token if the key cannot", async () => {
@@ -147,6 +190,16 @@ describe("the page of a gateway", () => {
     await click(user, label);
     await waitForDialogToClose();
     expect(mockApi.received(operation)).toMatchObject([{ ifMatch: etag }]);
+  });
+
+  test("replaces a leaked token at once", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    const user = openConsole(`/gateways/${id}`);
+    const label = t("gateways.steps.revokeToken.label");
+    await chooseAction(user, t("common.more"), label);
+    await click(user, label);
+    await screen.findByText(t("gateways.steps.revokeToken.done"));
+    expect(mockApi.bodies("rotateGatewayToken")).toEqual([{ graceSeconds: 0 }]);
   });
 
   test.each([

@@ -9,6 +9,9 @@ import { headingId } from "./heading-id.ts";
 /** References to decision records, which the console does not show, such as ` ([0141](decisions/0141-my-page.md))`. */
 const decisions = /\s\(\[\d{4}\]\(decisions\/[^)]*\)(?:,\s\[\d{4}\]\(decisions\/[^)]*\))*\)/g;
 
+/** Links to a heading show it below the bar at the top of the page. */
+const belowHeader = "calc(var(--app-shell-header-height) + var(--mantine-spacing-md))";
+
 export function GuideText({ markdown }: { readonly markdown: string }) {
   const [first, ...rest] = marked.lexer(markdown.replaceAll(decisions, "")).filter(({ type }) => type !== "space");
   // The page shows the title of the document.
@@ -31,7 +34,12 @@ function Block({ token }: { readonly token: Token }): ReactNode {
     case "heading": {
       const { depth, tokens, text } = token as Tokens.Heading;
       return (
-        <Title order={Math.min(depth, 6) as TitleOrder} id={headingId(text)} mt={depth === 2 ? "md" : "xs"}>
+        <Title
+          order={Math.min(depth, 6) as TitleOrder}
+          id={headingId(text)}
+          mt={depth === 2 ? "md" : "xs"}
+          style={{ scrollMarginTop: belowHeader }}
+        >
           <Inline tokens={tokens} />
         </Title>
       );

@@ -34,6 +34,8 @@ describe("a guide", () => {
     openConsole("/guides/device");
     const heading = await screen.findByRole("heading", { name: "Use any WireGuard app" });
     expect(heading.id).toBe("use-any-wireguard-app");
+    // Not under the bar at the top of the page.
+    expect(heading.style.scrollMarginTop).toContain("--app-shell-header-height");
     expect(headingId("`gatehouse login`: what's new?")).toBe("gatehouse-login-whats-new");
   });
 

@@ -3,13 +3,14 @@ import type { ResultOf } from "@gatehouse/client/calls";
 import { Stack, Text } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
+import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status } from "../../records/status.tsx";
-import { useFindings } from "./overview-queries.ts";
+import { useFindings, useGateways } from "./overview-queries.ts";
 import { More, QueryPanel } from "./query-panel.tsx";
 
 type Findings = ResultOf<"/tenants/access/findings", "get">;
+type Resource = Findings["unreachableResources"]["first"][number];
 type Policy = Findings["neverMatchingPolicies"]["first"][number];
 
 const mostShown = 6;
@@ -28,13 +29,9 @@ export function UnreachableResources() {
                 ? t("overview.findings.resources.empty")
                 : formatCount("resources", count, examined)}
             </Status>
-            {first.slice(0, mostShown).map(({ id, name, reason }) => (
-              <div key={id}>
-                <RichText
-                  message="overview.findings.reason"
-                  values={{ name, reason: t(`overview.findings.resources.${reason}`) }}
-                  elements={{ record: <RecordLink to={`/resources/${id}`} inText /> }}
-                />
+            {first.slice(0, mostShown).map((resource) => (
+              <div key={resource.id}>
+                <UnreachableResource resource={resource} />
               </div>
             ))}
             <Rest count={count - Math.min(first.length, mostShown)} examined={examined} total={total} />
@@ -42,6 +39,35 @@ export function UnreachableResources() {
         )}
       </QueryPanel>
     </Panel>
+  );
+}
+
+/** A resource is reported with its first defect. A gateway that was never deployed would be the next one. */
+function UnreachableResource({ resource: { id, name, reason } }: { readonly resource: Resource }) {
+  const { data: gateways = [] } = useGateways();
+  const own = gateways.filter(({ resources = [] }) => resources.some((resource) => resource.id === id));
+  const isDeployed = own.length === 0 || own.some(({ status }) => status !== "PENDING");
+  const words = t(`overview.findings.resources.${reason}`);
+  return (
+    <>
+      <RecordLink to={`/resources/${id}`} inText>
+        {name}
+      </RecordLink>
+      {": "}
+      {isDeployed ? (
+        words
+      ) : (
+        <RichText
+          message={
+            reason === "gateways_offline"
+              ? "overview.findings.resources.onlyNotDeployed"
+              : "overview.findings.resources.notDeployed"
+          }
+          values={{ reason: words, count: own.length }}
+          elements={{ gateways: <RecordLinks path="gateways" records={own} /> }}
+        />
+      )}
+    </>
   );
 }
 

@@ -173,7 +173,7 @@ test("names a second policy for the same resource, and its rule, differently", a
     return pageOf(name === undefined || taken.includes(name) ? [allowed] : []);
   });
   mockApi.answer("get", "/tenants/admission-rules", [
-    sample("AdmissionRule", { id: newId(), name: "Conditions for Wiki (3)" }),
+    sample("AdmissionRule", { id: newId(), name: "Admission rule for Wiki (3)" }),
   ]);
   const user = openConsole("/overview");
   await user.click(await opener("policy"));
@@ -189,7 +189,7 @@ test("names a second policy for the same resource, and its rule, differently", a
     expect(mockApi.bodies("applyChanges")).toMatchObject([
       {
         changes: [
-          { path: "/tenants/admission-rules", body: { name: "Conditions for Wiki (4)" } },
+          { path: "/tenants/admission-rules", body: { name: "Admission rule for Wiki (4)" } },
           { path: "/tenants/policies", body: { name: "Access to Wiki (4)", rule: "@rule" } },
         ],
       },

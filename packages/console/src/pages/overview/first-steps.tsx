@@ -3,7 +3,7 @@
  * is loaded when it is opened.
  */
 import { Button, Group, List, Paper, Progress, Stack, Text, ThemeIcon, Title, UnstyledButton } from "@mantine/core";
-import { Check, ChevronDown, ChevronUp, Circle } from "lucide-react";
+import { Check, ChevronDown, ChevronRight, Circle } from "lucide-react";
 import { type ComponentType, useEffect, useId, useRef, useState } from "react";
 import { lazyPage } from "../../app/lazy-page.tsx";
 import { useSession } from "../../app/session.ts";
@@ -140,7 +140,7 @@ interface OneStepProps {
 function OneStep({ step, isDone, isCurrent, isOpen, toggle }: OneStepProps) {
   const id = useId();
   const Content = contents[step];
-  const Arrow = isOpen ? ChevronUp : ChevronDown;
+  const Arrow = isOpen ? ChevronDown : ChevronRight;
   return (
     <Stack gap={4}>
       <Title order={3} fz="md">

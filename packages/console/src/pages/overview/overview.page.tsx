@@ -13,6 +13,7 @@ import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
 import { formatEvent } from "../events/format-operation.ts";
+import { formatTarget } from "../events/format-target.ts";
 import { ClosedAddresses, NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { GatewaysPanel } from "./gateways-panel.tsx";
@@ -134,11 +135,7 @@ function RecentChanges() {
               {data.map(({ id, actor, createdAt, ...event }) => (
                 <Table.Tr key={id}>
                   <Table.Td>
-                    <RecordLink to={`/events/${id}`}>
-                      {event.target.name === undefined
-                        ? formatEvent(event)
-                        : t("overview.events.named", { operation: formatEvent(event), name: event.target.name })}
-                    </RecordLink>
+                    <RecordLink to={`/events/${id}`}>{formatChange(event)}</RecordLink>
                   </Table.Td>
                   <Table.Td w={180} maw={180} className="one-line">
                     <Text c="dimmed" truncate title={actor.name}>
@@ -154,6 +151,17 @@ function RecentChanges() {
       </QueryPanel>
     </Panel>
   );
+}
+
+/** Names the kind of the record if the operation does not: the deactivation of a user changes devices too. */
+function formatChange(event: Parameters<typeof formatEvent>[0]): string {
+  const operation = formatEvent(event);
+  const { name, type } = event.target;
+  if (name === undefined) return operation;
+  const kind = formatTarget(type);
+  return operation.toLowerCase().includes(kind.toLowerCase())
+    ? t("overview.events.named", { operation, name })
+    : t("overview.events.namedWithKind", { operation, name, kind });
 }
 
 function Devices() {

@@ -72,6 +72,44 @@ test.each([
   },
 );
 
+test.each([
+  ["gateways_offline", `Wiki: its gateway was never deployed: Berlin`],
+  [
+    "policies_let_nobody_in",
+    /^Wiki: no active user.* matches its policies, and its gateway was never deployed: Berlin$/,
+  ],
+] as const)("an unreachable resource (%s) names the gateway that was never deployed", async (reason, text) => {
+  const wiki = { id: newId(), name: "Wiki" };
+  const none = { count: 0, lookedAt: 0, total: 0, first: [] };
+  mockApi.answer("get", "/tenants/gateways", [{ ...gateway, status: "PENDING", resources: [wiki] }]);
+  mockApi.answer("get", "/tenants/access/findings", {
+    generation: 1,
+    unreachableResources: { count: 1, lookedAt: 1, total: 1, first: [{ ...wiki, reason }] },
+    neverMatchingPolicies: none,
+    closedAddresses: none,
+  });
+  openConsole("/overview");
+  const panel = await findPanel(t("overview.findings.resources.title"));
+  const line = (await panel.findByRole("link", { name: "Wiki" })).parentElement;
+  await waitFor(() => expect(line?.textContent).toMatch(text));
+});
+
+test("the number of policies says that it leaves out the default one", async () => {
+  openConsole("/overview");
+  const summary = await findPanel(t("overview.summary.title"));
+  await summary.findByText(t("overview.summary.besidesDefault"));
+});
+
+test("changes of one operation to records of several kinds differ", async () => {
+  const change = (type: "user" | "device", name: string) =>
+    sample("Event", { id: newId(), operation: "deactivateUser", target: { type, id: newId(), name } });
+  mockApi.answer("get", "/tenants/events", pageOf([change("user", "ann@example.com"), change("device", "Laptop")]));
+  openConsole("/overview");
+  const panel = await findPanel(t("overview.events.title"));
+  await panel.findByText("Deactivate user: ann@example.com");
+  panel.getByText("Deactivate user: Laptop (Device)");
+});
+
 test("the actor of a change is one line, with the whole name on request", async () => {
   const name = "A key with a name that is much longer than the column";
   mockApi.answer(

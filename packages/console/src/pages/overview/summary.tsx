@@ -53,7 +53,7 @@ export function Summary() {
       label: t("policies.title"),
       isLoading: loadsFindings,
       value: findings?.neverMatchingPolicies.total,
-      note: undefined,
+      note: t("overview.summary.besidesDefault"),
     },
   ].filter(({ isLoading, value }) => isLoading || value !== undefined);
   if (numbers.length === 0) return null;

@@ -92,7 +92,7 @@ function About({ policy }: { readonly policy: Policy }) {
               value: sourceIps.length === 0 ? t("policies.scope.anyAddress") : sourceIps.join(", "),
             },
             {
-              label: t("policies.scope.conditions"),
+              label: t("policies.fields.rule"),
               value:
                 rule.type === "CUSTOM" ? (
                   <Stack gap={4}>

@@ -1,16 +1,17 @@
 /** The fields that define who reaches a resource, and under which conditions. */
-import { Checkbox, Paper, Stack, Switch, Title } from "@mantine/core";
+import { Checkbox, Group, Paper, Stack, Switch, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { t } from "../../messages/i18n.ts";
 import { RecordPicker } from "../../records/record-picker.tsx";
-import { type Access, officeHours } from "./publish-changes.ts";
+import { TimeOfDay, Zone } from "../../records/time-fields.tsx";
+import type { Access } from "./publish-changes.ts";
 
 export const noAccess: Access = {
   everyone: false,
   groups: [],
   needsEncryptedDisk: false,
   needsOfficeHours: false,
-  zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  hours: { from: 8 * 60, to: 18 * 60, zone: Intl.DateTimeFormat().resolvedOptions().timeZone },
 };
 
 interface AccessFieldsProps {
@@ -21,6 +22,8 @@ interface AccessFieldsProps {
 }
 
 export function AccessFields({ access, change, problem, Part }: AccessFieldsProps) {
+  const { hours } = access;
+  const changeHours = (next: Partial<typeof hours>) => change({ hours: { ...hours, ...next } });
   return (
     <>
       <Part title={t("publish.who.title")}>
@@ -40,16 +43,40 @@ export function AccessFields({ access, change, problem, Part }: AccessFieldsProp
         )}
       </Part>
       <Part title={t("publish.conditions.title")}>
+        <Text size="sm" c="dimmed">
+          {t("publish.conditions.text")}
+        </Text>
         <Checkbox
           label={t("publish.conditions.disk")}
+          description={t("publish.conditions.diskHelp")}
           checked={access.needsEncryptedDisk}
           onChange={({ currentTarget }) => change({ needsEncryptedDisk: currentTarget.checked })}
         />
         <Checkbox
-          label={t("publish.conditions.hours", { ...officeHours, zone: access.zone })}
+          label={t("publish.conditions.hours")}
           checked={access.needsOfficeHours}
           onChange={({ currentTarget }) => change({ needsOfficeHours: currentTarget.checked })}
         />
+        {access.needsOfficeHours && (
+          <Group align="flex-start" gap="sm">
+            <TimeOfDay
+              label={t("admissionRules.builder.from")}
+              value={hours.from}
+              first={0}
+              other={hours.to}
+              set={(from) => changeHours({ from })}
+            />
+            <TimeOfDay
+              label={t("admissionRules.builder.until")}
+              value={hours.to}
+              first={1}
+              other={hours.from}
+              set={(to) => changeHours({ to })}
+              {...(hours.from > hours.to ? { note: t("admissionRules.builder.nextDay") } : {})}
+            />
+            <Zone zone={hours.zone} set={(zone) => changeHours({ zone })} />
+          </Group>
+        )}
       </Part>
     </>
   );

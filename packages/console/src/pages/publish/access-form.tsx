@@ -11,6 +11,7 @@ import { RecordSelect } from "../../records/record-select.tsx";
 import { isBlocked, ReviewedChange } from "../../records/reviewed-change.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { AccessFields, noAccess, PlainPart } from "./access-fields.tsx";
+import { AccessSummary } from "./access-summary.tsx";
 import { findFreeName, policyChanges } from "./publish-changes.ts";
 
 const resources = paged("/tenants/resources");
@@ -19,7 +20,7 @@ export function AccessForm({ done }: { readonly done: () => void }) {
   const [access, setAccess] = useState(noAccess);
   const [chosen, setChosen] = useState<string>();
   const [problems, setProblems] = useState<Partial<Record<"resource" | "who", string>>>({});
-  const [reviewed, setReviewed] = useState<readonly PlannedChange[]>();
+  const [reviewed, setReviewed] = useState<{ readonly name: string; readonly changes: readonly PlannedChange[] }>();
   const [error, setError] = useState<unknown>();
   const form = useRef<HTMLFormElement>(null);
   const unsaved = useUnsaved(access !== noAccess);
@@ -43,7 +44,7 @@ export function AccessForm({ done }: { readonly done: () => void }) {
       const { signal } = new AbortController();
       const [named] = await nameChosen("/tenants/resources", [resource], signal);
       const name = await findFreeName(named?.name ?? "", access, signal);
-      setReviewed(policyChanges({ ...access, name }, resource));
+      setReviewed({ name, changes: policyChanges({ ...access, name }, resource) });
     } catch (problem) {
       setError(problem);
     }
@@ -56,12 +57,13 @@ export function AccessForm({ done }: { readonly done: () => void }) {
       <Stack>
         <DiscardNotice unsaved={unsaved} />
         <ReviewedChange
-          changes={reviewed}
+          changes={reviewed.changes}
+          note={<AccessSummary access={access} name={reviewed.name} />}
           label={t("policies.create")}
           backLabel={t("records.form.back")}
           back={() => setReviewed(undefined)}
           run={async (overrideReason) => {
-            const last = await sendChanges(reviewed, { overrideReason });
+            const last = await sendChanges(reviewed.changes, { overrideReason });
             unsaved.release();
             return last;
           }}

@@ -3,7 +3,15 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { paged, whole } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
+import { type Condition, writeRule } from "../../records/rule-conditions.ts";
 import { readDestination } from "./read-destination.ts";
+
+export interface OfficeHours {
+  /** Minutes since midnight: `from` is included, `to` is not. */
+  readonly from: number;
+  readonly to: number;
+  readonly zone: string;
+}
 
 export interface Publication {
   /** The address as a person wrote it. */
@@ -16,13 +24,13 @@ export interface Publication {
   readonly groups: readonly string[];
   readonly needsEncryptedDisk: boolean;
   readonly needsOfficeHours: boolean;
-  /** The time zone of the office hours. */
-  readonly zone: string;
+  /** The office hours, from Monday to Friday. */
+  readonly hours: OfficeHours;
 }
 
 type Protocol = ItemAt<"/tenants/protocols">;
 
-export const officeHours = { from: 8, to: 18 } as const;
+const workdays = [1, 2, 3, 4, 5] as const;
 
 const wireguardPort = "51820";
 
@@ -59,7 +67,7 @@ export function resourceChanges(
 }
 
 /** The people who reach the resource, and the conditions. */
-export type Access = Pick<Publication, "everyone" | "groups" | "needsEncryptedDisk" | "needsOfficeHours" | "zone">;
+export type Access = Pick<Publication, "everyone" | "groups" | "needsEncryptedDisk" | "needsOfficeHours" | "hours">;
 
 /**
  * The changes that create the policy and its admission rule.
@@ -127,16 +135,14 @@ function newProtocol(port: number | undefined): PlannedChange {
   return create("protocol", "protocols", { networkProtocols: network });
 }
 
-function ruleOf({ needsEncryptedDisk, needsOfficeHours, zone }: Access): string {
-  const quoted = JSON.stringify(zone);
-  const hour = `now.getHours(${quoted})`;
-  return [
-    ...(needsEncryptedDisk ? ["device.posture.diskEncrypted == true"] : []),
-    ...(needsOfficeHours
-      ? [
-          `now.getDayOfWeek(${quoted}) in [1, 2, 3, 4, 5]`,
-          `${hour} >= ${officeHours.from} && ${hour} < ${officeHours.to}`,
-        ]
-      : []),
-  ].join(" &&\n");
+/** The admission rule as CEL. Empty without conditions. */
+export function ruleOf({ needsEncryptedDisk, needsOfficeHours, hours }: Access): string {
+  const conditions: Condition[] = [];
+  if (needsEncryptedDisk) {
+    conditions.push({ kind: "posture", name: "diskEncrypted", comparison: "==", value: true });
+  }
+  if (needsOfficeHours) {
+    conditions.push({ kind: "days", zone: hours.zone, days: workdays }, { kind: "hours", ...hours });
+  }
+  return writeRule({ match: "all", conditions });
 }

@@ -9,6 +9,7 @@ import { sendChanges } from "../../records/planned-change.ts";
 import { ReviewedChange } from "../../records/reviewed-change.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { AccessFields, noAccess, PlainPart, Step } from "./access-fields.tsx";
+import { AccessSummary } from "./access-summary.tsx";
 import { type Publication, protocolFor, publishChanges, resourceChanges } from "./publish-changes.ts";
 import { nameFor, readDestination } from "./read-destination.ts";
 
@@ -24,9 +25,16 @@ function useWhole<Row>(source: { readonly path: string; read(signal?: AbortSigna
   });
 }
 
+interface PublishedPolicy {
+  readonly id: string;
+  readonly name: string;
+  readonly resources: readonly { readonly id: string }[];
+}
+
 export interface Published {
   readonly name: string;
-  readonly resource: string;
+  /** Undefined for a resource without a policy. */
+  readonly policy: PublishedPolicy | undefined;
   readonly isNewGateway: boolean;
 }
 
@@ -92,7 +100,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
             unsaved.release();
             done({
               name: reviewed.name,
-              resource: isStep ? "" : resourceOf(last),
+              policy: isStep ? undefined : policyOf(last),
               isNewGateway: reviewed.gateway === "",
             });
           }}
@@ -184,10 +192,9 @@ function formatDestination(
   return t("publish.address.port", { address, protocol: protocol ?? "TCP", port });
 }
 
-/** The resource that the last change of the set, a policy, names. */
-function resourceOf(answer: unknown): string {
-  const { resources } = answer as { readonly resources: readonly { readonly id: string }[] }; // a policy
-  return resources[0]?.id ?? "";
+/** The last change of the set creates the policy. */
+function policyOf(answer: unknown): PublishedPolicy {
+  return answer as PublishedPolicy; // the response to that change
 }
 
 interface SummaryProps {
@@ -195,14 +202,19 @@ interface SummaryProps {
   readonly isStep: boolean;
 }
 
-function Summary({ publication: { address, gateway, gatewayName }, isStep }: SummaryProps) {
+function Summary({ publication, isStep }: SummaryProps) {
+  const { address, gateway, gatewayName } = publication;
   return (
     <Stack gap={2}>
       <Text>
         {t("publish.summary.address")} <Code>{address}</Code>
       </Text>
       {gateway === "" && <Text>{t("publish.summary.newGateway", { name: gatewayName })}</Text>}
-      {isStep && <Text>{t("publish.summary.policyLater")}</Text>}
+      {isStep ? (
+        <Text>{t("publish.summary.policyLater")}</Text>
+      ) : (
+        <AccessSummary access={publication} name={publication.name} />
+      )}
     </Stack>
   );
 }

@@ -5,6 +5,8 @@ import { Check } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
 import { type Published, PublishForm } from "./publish-form.tsx";
 
 const needed = ["resources:write", "gateways:write", "policies:write"] as const;
@@ -46,7 +48,7 @@ interface DoneProps {
   readonly again: () => void;
 }
 
-function Done({ published: { name, resource, isNewGateway }, again }: DoneProps) {
+function Done({ published: { name, policy, isNewGateway }, again }: DoneProps) {
   return (
     <Paper withBorder p="xl" role="status">
       <Stack gap="sm">
@@ -54,7 +56,21 @@ function Done({ published: { name, resource, isNewGateway }, again }: DoneProps)
           <Check size={20} aria-hidden color="var(--status-good)" />
           <Title order={2}>{t("publish.done.title", { name })}</Title>
         </Group>
-        <Text>{isNewGateway ? t("publish.done.deploy") : t("publish.done.text")}</Text>
+        {isNewGateway && <Text>{t("publish.done.deploy")}</Text>}
+        <Text>{t("publish.done.needs")}</Text>
+        <ul>
+          <li>{t("publish.done.gateway")}</li>
+          <li>{t("publish.done.device")}</li>
+          {policy !== undefined && (
+            <li>
+              <RichText
+                message="publish.done.policy"
+                values={{ policy: policy.name }}
+                elements={{ link: <RecordLink to={`/policies/${policy.id}`} inText /> }}
+              />
+            </li>
+          )}
+        </ul>
         <Group>
           {isNewGateway && (
             <Button
@@ -65,7 +81,7 @@ function Done({ published: { name, resource, isNewGateway }, again }: DoneProps)
               {t("publish.done.toGateway")}
             </Button>
           )}
-          <Button component={Link} to={`/resources/${resource}`} variant="default">
+          <Button component={Link} to={`/resources/${policy?.resources[0]?.id ?? ""}`} variant="default">
             {t("publish.done.toResource", { name })}
           </Button>
           <Button variant="default" onClick={again}>

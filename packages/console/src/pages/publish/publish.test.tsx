@@ -8,13 +8,14 @@ import { newId, pageOf, sample } from "../../testing/sample.ts";
 const https = sample("Protocol", { id: newId(), name: "HTTPS", networkProtocols: [{ protocol: "TCP", port: "443" }] });
 const group = sample("Group", { id: newId(), name: "Engineering" });
 const resource = newId();
+const policy = { id: newId(), name: "Access to Wiki", resources: [{ id: resource }] };
 
 function prepare() {
   mockApi.answer("get", "/tenants/protocols", [https]);
   mockApi.answer("get", "/tenants/groups", pageOf([group]));
   mockApi.answer("post", "/tenants/changes", {
     generation: 7,
-    changes: [{ status: 201, events: [], body: { id: newId(), resources: [{ id: resource }] } }],
+    changes: [{ status: 201, events: [], body: policy }],
   });
 }
 
@@ -55,6 +56,39 @@ describe("publishing a resource", () => {
     expect(
       screen.getByRole("link", { name: t("publish.done.toResource", { name: "Wiki" }) }).getAttribute("href"),
     ).toBe(`/console/resources/${resource}`);
+  });
+
+  test("the review names the group, the policy and the conditions, and the end names what is still needed", async () => {
+    prepare();
+    const user = openConsole("/publish");
+    await fill(user, new RegExp(t("publish.address.label")), "https://wiki.internal");
+    await choose(user, t("publish.who.groups"), "Engineering");
+    await user.click(screen.getByRole("checkbox", { name: t("publish.conditions.disk") }));
+    screen.getByText(t("publish.conditions.diskHelp"));
+    await user.click(screen.getByRole("checkbox", { name: t("publish.conditions.hours") }));
+    await choose(user, t("admissionRules.builder.from"), "07:30");
+    await choose(user, t("admissionRules.builder.timeZone"), "Africa/Abidjan");
+    await click(user, t("common.review"));
+    const named = { policy: "Access to Wiki", groups: "Engineering", count: 1 };
+    await screen.findByText(t("publish.summary.policy", named));
+    screen.getByText(t("publish.summary.rule", { rule: "Admission rule for Wiki" }));
+    const zone = "Africa/Abidjan";
+    screen.getByText(t("admissionRules.conditions.hours", { from: "07:30", to: "18:00", zone }));
+    await click(user, t("publish.publish"));
+    await screen.findByText(t("publish.done.device"));
+    expect(screen.getByRole("link", { name: policy.name }).getAttribute("href")).toBe(`/console/policies/${policy.id}`);
+    const [set] = mockApi.bodies("applyChanges") as readonly {
+      readonly changes: readonly { readonly body?: object }[];
+    }[];
+    const rules = set?.changes.flatMap(({ body }) => (body !== undefined && "rule" in body ? [body.rule] : []));
+    const minutes = `now.getHours("${zone}") * 60 + now.getMinutes("${zone}")`;
+    expect(rules?.[0]).toBe(
+      [
+        "device.posture.diskEncrypted == true",
+        `now.getDayOfWeek("${zone}") in [1, 2, 3, 4, 5]`,
+        `${minutes} >= 450 && ${minutes} < 1080`,
+      ].join(" &&\n"),
+    );
   });
 
   test("says at the field what is missing", async () => {

@@ -1,10 +1,17 @@
 /** Enrolment links as a link, as a QR code, as a code to type, and as a CSV file for many people. */
 import { errorDefinitions } from "@gatehouse/contract/errors";
-import { screen } from "@testing-library/dom";
+import { screen, waitFor } from "@testing-library/dom";
 import { encode } from "uqr";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { t } from "../../messages/i18n.ts";
-import { click, findDialog, openConsole, reviewAndSend, waitForDialogToClose } from "../../testing/console-page.tsx";
+import {
+  click,
+  findDialog,
+  findTitle,
+  openConsole,
+  reviewAndSend,
+  waitForDialogToClose,
+} from "../../testing/console-page.tsx";
 import { mockApi, problem } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
 
@@ -75,6 +82,13 @@ test("links for many people are one CSV file, and links that were made before a 
   fails = false;
   await click(user, t("enrolmentLinks.many.create"));
   await screen.findByText(t("enrolmentLinks.many.progress", { done: 2, count: 2 }));
+  screen.getByText(t("enrolmentLinks.many.warning"));
+  screen.getByText(/^Each person signs in with a separate link, once, until/);
+  // The links cannot be shown again, so Escape does not close the dialog.
+  const dialog = await findDialog(t("users.invite.title"));
+  expect(dialog.queryByRole("button", { name: t("common.close") })).toBeNull();
+  await user.keyboard("{Escape}");
+  screen.getByRole("button", { name: t("enrolmentLinks.many.saved") });
   await click(user, t("enrolmentLinks.many.download"));
 
   expect(clicked).toHaveBeenCalledTimes(1);
@@ -86,4 +100,49 @@ test("links for many people are one CSV file, and links that were made before a 
     ].join("\r\n"),
   );
   expect(mockApi.received("createEnrolmentLink")).toHaveLength(3);
+});
+
+describe("a pending user", () => {
+  const id = newId();
+  const open = () => {
+    mockApi.answer("get", "/tenants/users/{id}", sample("User", { id, status: "pending", attributes: {} }));
+    mockApi.answer("get", path, [sample("EnrolmentLink", { id: newId(), usedAt: "2026-03-02T09:00:00.000Z" })]);
+    return openConsole(`/users/${id}`);
+  };
+
+  test("gets the invitation again by mail", async () => {
+    const user = open();
+    await screen.findByRole("button", { name: t("enrolmentLinks.createAndSend") });
+    await click(user, t("users.invite.again"));
+    await screen.findByText(t("users.invite.againDone"));
+    expect(mockApi.bodies("inviteUser")).toEqual([{ notify: true }]);
+  });
+
+  test("gets no mail from a server that sends none, and the page names the settings", async () => {
+    mockApi.install({ sendsMail: false });
+    const user = open();
+    await screen.findByText("GATEHOUSE_SMTP_URL");
+    expect(screen.queryByRole("button", { name: t("enrolmentLinks.createAndSend") })).toBeNull();
+    expect(screen.queryByRole("button", { name: t("users.invite.again") })).toBeNull();
+    await click(user, t("users.invite.renew"));
+    await screen.findByText(t("users.invite.renewDone"));
+    expect(mockApi.bodies("inviteUser")).toEqual([{ notify: false }]);
+  });
+
+  test("an error of an action disappears with the page that showed it", async () => {
+    mockApi.answer("post", "/tenants/users/{id}/invite", () => problem("user_not_pending"));
+    const user = open();
+    await click(user, t("users.invite.again"));
+    const { title } = errorDefinitions.user_not_pending;
+    await screen.findByText(title);
+    await user.click(screen.getAllByRole("link", { name: t("groups.title") })[0] as HTMLElement);
+    await findTitle(t("groups.title"));
+    await waitFor(() => expect(screen.queryByText(title)).toBeNull());
+  });
+
+  test("has no button that revokes a used link", async () => {
+    open();
+    await screen.findByText(t("enrolmentLinks.used"));
+    expect(screen.queryByRole("button", { name: t("enrolmentLinks.revoke") })).toBeNull();
+  });
 });

@@ -4,6 +4,7 @@ import { Button, Group, Stack, Table, VisuallyHidden } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
+import { useInstallation } from "../../app/installation.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
@@ -12,6 +13,7 @@ import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { useAction } from "../../records/use-record.ts";
 import { MailState } from "./mail-state.tsx";
+import { NoMail } from "./no-mail.tsx";
 import type { User } from "./user-fields.tsx";
 
 const path = "/tenants/users/{id}/enrolment-links";
@@ -19,6 +21,7 @@ const path = "/tenants/users/{id}/enrolment-links";
 export function EnrolmentLinks({ user }: { readonly user: User }) {
   const { id } = user;
   const canWrite = usePermission("users:write");
+  const installation = useInstallation();
   const [created, setCreated] = useState<ResultOf<"/tenants/users/{id}/enrolment-links", "post">>();
   const { data: links = [] } = useQuery({ queryKey: [path, id], queryFn: () => api.get(path, { path: { id } }) });
   const create = useAction<boolean>({
@@ -64,7 +67,7 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
                   </Table.Td>
                   <Table.Td visibleFrom="sm">{link.mail && <MailState mail={link.mail} />}</Table.Td>
                   <Table.Td ta="right">
-                    {canWrite && (
+                    {canWrite && link.usedAt === undefined && (
                       <Button size="xs" variant="default" onClick={() => revoke.mutate(link.id)}>
                         {t("enrolmentLinks.revoke")}
                       </Button>
@@ -80,11 +83,14 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
             <Button variant="default" loading={create.isPending} onClick={() => create.mutate(false)}>
               {t("enrolmentLinks.create")}
             </Button>
-            <Button variant="default" loading={create.isPending} onClick={() => create.mutate(true)}>
-              {t("enrolmentLinks.createAndSend")}
-            </Button>
+            {installation?.sendsMail === true && (
+              <Button variant="default" loading={create.isPending} onClick={() => create.mutate(true)}>
+                {t("enrolmentLinks.createAndSend")}
+              </Button>
+            )}
           </Group>
         )}
+        {canWrite && installation?.sendsMail === false && <NoMail />}
       </Stack>
       {created !== undefined && <NewLink name={user.email ?? id} link={created} close={() => setCreated(undefined)} />}
     </Panel>

@@ -1,18 +1,22 @@
 /** Enrolment links for many people at once, to copy or as a CSV file. */
-import { Button, Group, Stack, Table, Text } from "@mantine/core";
+import { Alert, Button, Group, Stack, Table, Text } from "@mantine/core";
 import { useId, useState } from "react";
 import { api } from "../../app/api.ts";
 import { CopyText } from "../../app/copy.tsx";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
+import { RelativeTime } from "../../records/relative-time.tsx";
 import { csvOf, type LinkOfPerson } from "./links-csv.ts";
 
 interface InvitationLinksProps {
   readonly emails: readonly string[];
+  /** Called when links are shown. */
+  readonly created: () => void;
   readonly close: () => void;
 }
 
-export function InvitationLinks({ emails, close }: InvitationLinksProps) {
+export function InvitationLinks({ emails, created, close }: InvitationLinksProps) {
   const [links, setLinks] = useState<readonly LinkOfPerson[]>([]);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
@@ -26,6 +30,7 @@ export function InvitationLinks({ emails, close }: InvitationLinksProps) {
       for (const email of emails.slice(made.length)) {
         made.push(await createLink(email));
         setLinks([...made]);
+        created();
       }
     } catch (problem) {
       setError(problem);
@@ -36,7 +41,17 @@ export function InvitationLinks({ emails, close }: InvitationLinksProps) {
   const complete = links.length === emails.length;
   return (
     <Stack>
-      <Text>{t("enrolmentLinks.many.text", { count: emails.length })}</Text>
+      {complete ? (
+        <Text>
+          <RichText
+            message="enrolmentLinks.many.created"
+            values={{ count: links.length }}
+            elements={{ time: <RelativeTime at={links[0]?.expiresAt} /> }}
+          />
+        </Text>
+      ) : (
+        <Text>{t("enrolmentLinks.many.text", { count: emails.length })}</Text>
+      )}
       {links.length > 0 && (
         <Text aria-live="polite">
           {t("enrolmentLinks.many.progress", { done: links.length, count: emails.length })}
@@ -69,10 +84,20 @@ export function InvitationLinks({ emails, close }: InvitationLinksProps) {
           </Table>
         </Table.ScrollContainer>
       )}
+      {links[0] !== undefined && (
+        <>
+          <Text size="sm">
+            {t("enrolmentLinks.many.csv", { address: new URL("/console/enrol", links[0].url).href })}
+          </Text>
+          <Alert color="yellow" variant="outline">
+            {t("enrolmentLinks.many.warning")}
+          </Alert>
+        </>
+      )}
       {error !== undefined && <ProblemNotice error={error} />}
       <Group justify="flex-end">
         <Button variant="default" onClick={close} disabled={busy}>
-          {complete ? t("common.close") : t("enrolmentLinks.many.skip")}
+          {complete ? t("enrolmentLinks.many.saved") : t("enrolmentLinks.many.skip")}
         </Button>
         {links.length > 0 && !busy && (
           <Button variant={complete ? "filled" : "default"} onClick={() => download(csvOf(links))}>

@@ -113,6 +113,30 @@ test("Enter chooses the group with exactly the typed name", async () => {
   expect(screen.queryByText("Inside sales", { selector: ".mantine-Pill-label" })).toBeNull();
 });
 
+test("offers mail only if the server sends mail", async () => {
+  await openForm();
+  await screen.findByRole("checkbox", { name: t("users.invite.notify") });
+});
+
+test("names the settings of mail if the server sends none", async () => {
+  mockApi.install({ sendsMail: false });
+  await openForm();
+  await screen.findByText("GATEHOUSE_SMTP_URL");
+  expect(screen.queryByRole("checkbox", { name: t("users.invite.notify") })).toBeNull();
+});
+
+test("says that a person is already a user", async () => {
+  mockApi.answer("post", "/tenants/policies/preview", () =>
+    problem("email_taken", { errors: [{ pointer: "/changes/0/body/0/email", message: "is taken" }] }),
+  );
+  const user = await openForm();
+  await user.paste("ann@example.com");
+  await click(user, "Review");
+  await screen.findByText(
+    t("users.invite.refused", { email: "ann@example.com", reason: t("users.invite.problems.taken") }),
+  );
+});
+
 async function inviteAsSupport(emails: readonly string[]): Promise<string> {
   const role = { ...sample("Role"), id: newId(), name: "Support", type: "SUPPORT" as const };
   mockApi.answer("get", "/tenants/roles", [role]);

@@ -3,6 +3,7 @@ import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Checkbox, FileButton, Group, List, Stack, Text, Textarea } from "@mantine/core";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
 import { api } from "../../app/api.ts";
+import { useInstallation } from "../../app/installation.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { formatList } from "../../messages/format.ts";
@@ -14,6 +15,7 @@ import { isBlocked, ReviewedChange } from "../../records/reviewed-change.tsx";
 import { type SentRequest, useSavedNotice } from "../../records/saved-notice.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { InvitationLinks } from "./invitation-links.tsx";
+import { NoMail } from "./no-mail.tsx";
 import { readInvitations } from "./read-invitations.ts";
 
 /** The limit of one request. */
@@ -29,7 +31,12 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
   return (
     <InviteForm close={close}>
       {(content, leave) => (
-        <Dialog onClose={leave} title={t("users.invite.title")} closeOnClickOutside={false}>
+        <Dialog
+          onClose={leave ?? (() => undefined)}
+          closable={leave !== undefined}
+          title={t("users.invite.title")}
+          closeOnClickOutside={false}
+        >
           {content}
         </Dialog>
       )}
@@ -39,8 +46,8 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
 
 interface InviteFormProps {
   readonly close: () => void;
-  /** The frame of the form, such as a dialog. */
-  readonly children?: (content: ReactNode, leave: () => void) => ReactNode;
+  /** The frame of the form, such as a dialog. `leave` is undefined while links are shown, which are shown once. */
+  readonly children?: (content: ReactNode, leave: (() => void) | undefined) => ReactNode;
 }
 
 export function InviteForm({ close, children = (content) => content }: InviteFormProps) {
@@ -48,11 +55,13 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
   const canCreateGroups = usePermission("groups:write");
   const canReadRoles = usePermission("roles:read");
   const notifySaved = useSavedNotice();
+  const installation = useInstallation();
   const [text, setText] = useState("");
   const [groups, setGroups] = useState<readonly string[]>([]);
   const [roles, setRoles] = useState<readonly string[]>([]);
   const [notify, setNotify] = useState(false);
   const [invitedEmails, setInvitedEmails] = useState<readonly string[]>([]);
+  const [hasLinks, setHasLinks] = useState(false);
   const [error, setError] = useState<unknown>();
   const [refused, setRefused] = useState<readonly Refused[]>([]);
   const [removedGroups, setRemovedGroups] = useState<readonly string[]>([]);
@@ -130,7 +139,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
         </Stack>
       )}
       {invitedEmails.length > 0 ? (
-        <InvitationLinks emails={invitedEmails} close={close} />
+        <InvitationLinks emails={invitedEmails} created={() => setHasLinks(true)} close={close} />
       ) : reviewed !== undefined ? (
         <Stack>
           {reviewed.refused.length > 0 && (
@@ -208,11 +217,14 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
                 onChange={setRoles}
               />
             )}
-            <Checkbox
-              label={t("users.invite.notify")}
-              checked={notify}
-              onChange={({ currentTarget }) => setNotify(currentTarget.checked)}
-            />
+            {installation?.sendsMail === true && (
+              <Checkbox
+                label={t("users.invite.notify")}
+                checked={notify}
+                onChange={({ currentTarget }) => setNotify(currentTarget.checked)}
+              />
+            )}
+            {installation?.sendsMail === false && <NoMail />}
             {error !== undefined && <ProblemNotice error={error} />}
             <DiscardNotice unsaved={unsaved} />
             <Group justify="flex-end">
@@ -227,7 +239,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
         </form>
       )}
     </>,
-    unsaved.leave,
+    hasLinks ? undefined : unsaved.leave,
   );
 }
 
@@ -355,11 +367,12 @@ function refusedOf(error: unknown, emails: readonly string[], preceding: number)
   for (const { pointer, message } of error.errors) {
     const [, change = `${preceding}`, item] = /^(?:\/changes\/(\d+)\/body)?\/(\d+)(?:\/email)?$/.exec(pointer) ?? [];
     const index = (Number(change) - preceding) * batchSize + Number(item);
-    if (item !== undefined && index >= 0 && index < emails.length) found.set(index, message);
+    if (item === undefined || index < 0 || index >= emails.length) continue;
+    found.set(index, error.code === "email_taken" ? t("users.invite.problems.taken") : message);
   }
   if (found.size === 0 && error.code === "email_taken") {
     const index = emails.length === 1 ? 0 : emails.findIndex((email) => error.problem.detail.includes(email));
-    if (index >= 0) found.set(index, error.problem.title);
+    if (index >= 0) found.set(index, t("users.invite.problems.taken"));
   }
   return found;
 }

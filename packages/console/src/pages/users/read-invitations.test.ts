@@ -9,7 +9,7 @@ test.each([
     ["ann@example.com", "bob@example.com", "cy@example.com"],
   ],
   ["a CSV file with a header", 'First name,E-mail\nAnn,"ann@example.com"\n', ["ann@example.com"]],
-  ["addresses with names", "Ann Other <ann@example.com>", ["ann@example.com"]],
+  ["addresses in angle brackets", "<ann@example.com>", ["ann@example.com"]],
 ])("reads %s", (_what, text, emails) => {
   expect(readInvitations(text)).toEqual({ emails, invalid: [], ignored: [] });
 });
@@ -21,6 +21,14 @@ test("reports every invalid line and reads the others", () => {
     "2: no email address",
     "3: bob@ is not an email address",
     "4: ANN@example.com is a duplicate",
+  ]);
+});
+
+test("reports names, which an invitation does not contain", () => {
+  const { emails, ignored } = readInvitations('"Ann Other" <ann@example.com>; Bob <bob@example.com>');
+  expect([emails, ignored]).toEqual([
+    ["ann@example.com", "bob@example.com"],
+    ["Line 1: Ann Other", "Line 1: Bob"],
   ]);
 });
 

@@ -1,5 +1,5 @@
-import { t } from "../../messages/i18n.ts";
 /** Parses pasted email addresses, or a CSV file with a column of them. */
+import { t } from "../../messages/i18n.ts";
 
 export interface InvalidLine {
   /** Starts at 1. */
@@ -27,7 +27,7 @@ export function readInvitations(text: string): Invitations {
   for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
     const cells = raw
       .split(/[,;\t]/)
-      .map((cell) => plain(cell))
+      .map((cell) => unquoted(cell))
       .filter((cell) => cell !== "");
     const isHeading = index === 0 && !raw.includes("@") && cells.some((cell) => /^e-?mail/i.test(cell));
     hasHeading ||= isHeading;
@@ -36,12 +36,15 @@ export function readInvitations(text: string): Invitations {
     const candidates = cells.filter((cell) => cell.includes("@"));
     if (candidates.length === 0) report(t("users.invite.problems.missing"));
     else if (!hasHeading) {
-      const others = cells.filter((cell) => !cell.includes("@"));
+      const others = [
+        ...cells.filter((cell) => !cell.includes("@")),
+        ...candidates.flatMap((cell) => readCell(cell).name ?? []),
+      ];
       ignored.push(
         ...others.map((cell) => t("users.invite.ignoredText", { line: index + 1, text: cell.slice(0, 80) })),
       );
     }
-    for (const email of candidates) {
+    for (const email of candidates.map((cell) => readCell(cell).address)) {
       if (!addressPattern.test(email) || email.length > 254)
         report(t("users.invite.problems.invalid", { email: email.slice(0, 80) }));
       else if (seen.has(email.toLowerCase())) report(t("users.invite.problems.duplicate", { email }));
@@ -54,11 +57,17 @@ export function readInvitations(text: string): Invitations {
   return { emails, invalid, ignored };
 }
 
-/** Removes quotes, and takes the address out of `Name <address>`. */
-function plain(cell: string): string {
-  const bare = cell
+function unquoted(text: string): string {
+  return text
     .trim()
     .replace(/^"(.*)"$/, "$1")
     .trim();
-  return /<([^<>]+)>$/.exec(bare)?.[1]?.trim() ?? bare;
+}
+
+/** Splits `Name <address>`. */
+function readCell(cell: string): { readonly address: string; readonly name?: string } {
+  const [, before = "", address] = /^([^<>]*)<([^<>]+)>$/.exec(cell) ?? [];
+  if (address === undefined) return { address: cell };
+  const name = unquoted(before);
+  return { address: address.trim(), ...(name === "" ? {} : { name }) };
 }

@@ -2,6 +2,7 @@ import { Badge, Button, Group, Table } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { api } from "../../app/api.ts";
+import { useInstallation } from "../../app/installation.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { formatList } from "../../messages/format.ts";
@@ -164,16 +165,18 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
   });
   const at = `/tenants/users/${user.id}`;
   const name = user.email ?? user.id;
+  // Until the server has answered, promise no mail.
+  const sendsMail = useInstallation()?.sendsMail ?? false;
   const invite = useAction({
-    run: () => api.post("/tenants/users/{id}/invite", { path: { id: user.id } }),
-    done: t("users.invite.againDone"),
+    run: () => api.post("/tenants/users/{id}/invite", { path: { id: user.id }, body: { notify: sendsMail } }),
+    done: sendsMail ? t("users.invite.againDone") : t("users.invite.renewDone"),
   });
   if (!canWrite) return null;
   return (
     <>
       {user.status === "pending" && (
         <Button variant="default" loading={invite.isPending} onClick={() => invite.mutate()}>
-          {t("users.invite.again")}
+          {sendsMail ? t("users.invite.again") : t("users.invite.renew")}
         </Button>
       )}
       {user.status === "inactive" ? (

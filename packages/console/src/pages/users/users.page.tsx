@@ -68,7 +68,7 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       title: t("users.fields.role"),
       options: rolesByPrivilege.map((value) => ({ value, label: t(`records.roles.${value}`) })),
     },
-    notSeenFilter,
+    { ...notSeenFilter, help: t("users.notSeenHelp") },
     unnamedFilter,
   ],
   bulk: [

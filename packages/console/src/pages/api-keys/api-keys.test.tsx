@@ -1,0 +1,39 @@
+import { permissions, rolePermissions } from "@gatehouse/contract/permissions";
+import { screen, waitFor } from "@testing-library/dom";
+import { expect, test, vi } from "vitest";
+import { t } from "../../messages/i18n.ts";
+import { click, fill, findDialog, openConsole } from "../../testing/console-page.tsx";
+import { mockApi } from "../../testing/mock-api.ts";
+import { newId, sample } from "../../testing/sample.ts";
+
+const preset = (name: string) => screen.getByRole("button", { name });
+
+test("each permission has a line that describes it, and the chosen preset is marked", async () => {
+  const user = openConsole("/api-keys?new=1");
+  const dialog = await findDialog(t("apiKeys.create"));
+  dialog.getByText(t("records.permissions.help.configuration"));
+  const rows = dialog.getAllByRole("rowheader").map(({ childElementCount }) => childElementCount);
+  expect(rows).toEqual(rows.map(() => 1));
+  await click(user, t("apiKeys.presets.infrastructure"));
+  await waitFor(() => expect(preset(t("apiKeys.presets.infrastructure")).getAttribute("aria-pressed")).toBe("true"));
+  expect(preset(t("apiKeys.presets.readOnly")).getAttribute("aria-pressed")).toBe("false");
+  await click(user, t("records.roles.ADMIN"));
+  await waitFor(() => expect(preset(t("records.roles.ADMIN")).getAttribute("aria-pressed")).toBe("true"));
+  expect(preset(t("apiKeys.presets.infrastructure")).getAttribute("aria-pressed")).toBe("false");
+  expect(rolePermissions.ADMIN).toEqual(permissions);
+});
+
+test("a key can expire after a number of days", async () => {
+  const now = Date.parse("2026-03-02T09:30:00.000Z");
+  vi.spyOn(Date, "now").mockReturnValue(now);
+  mockApi.answer("post", "/tenants/api-keys", sample("NewApiKey", { id: newId(), name: "Terraform" }));
+  const user = openConsole("/api-keys?new=1");
+  await fill(user, t("common.name"), "Terraform");
+  await click(user, t("apiKeys.presets.infrastructure"));
+  await click(user, t("apiKeys.fields.expiresIn.days", { count: 90 }));
+  await click(user, t("common.create"));
+  await waitFor(() =>
+    expect(mockApi.bodies("createApiKey")).toMatchObject([{ expiresAt: "2026-05-31T09:30:00.000Z" }]),
+  );
+  vi.restoreAllMocks();
+});

@@ -1,0 +1,15 @@
+/** The status of a device. A device that is active itself is cut off while its user is deactivated. */
+import type { ItemAt } from "@gatehouse/client/calls";
+import { t } from "../../messages/i18n.ts";
+import { Status, StatusOf } from "../../records/status.tsx";
+
+type Device = Pick<ItemAt<"/tenants/devices">, "status" | "active">;
+
+export function isCutOffByUser({ status, active }: Device): boolean {
+  return status === "Deactivated" && active;
+}
+
+export function StatusOfDevice({ device }: { readonly device: Device }) {
+  if (isCutOffByUser(device)) return <Status tone="idle">{t("devices.userDeactivated.status")}</Status>;
+  return <StatusOf value={device.status} />;
+}
