@@ -64,6 +64,11 @@ export function formatList(items: readonly string[]): string {
   return lists.format(items);
 }
 
+/** The text with a capital letter at the start, as a sentence. */
+export function capitalize(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
 const units = [
   [60, "second"],
   [60, "minute"],

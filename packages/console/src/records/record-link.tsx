@@ -19,25 +19,24 @@ export function RecordLink({ to, children, inText = false }: RecordLinkProps) {
   );
 }
 
-/** The names of records as links, up to a limit. */
-export function RecordLinks({
-  path,
-  records,
-  none = t("common.none"),
-}: {
-  readonly path: string;
-  readonly records: readonly { readonly id: string; readonly name: string }[];
+interface RecordLinksProps {
+  /** The path of the records that have none of their own. */
+  readonly path?: string;
+  readonly records: readonly { readonly id: string; readonly name: string; readonly path?: string }[];
   readonly none?: string;
-}) {
+}
+
+/** The names of records as links, up to a limit. */
+export function RecordLinks({ path = "", records, none = t("common.none") }: RecordLinksProps) {
   if (records.length === 0) return <Text c="dimmed">{none}</Text>;
   const shown = records.slice(0, 50);
   return (
     <>
-      {shown.map(({ id, name }, index) => (
+      {shown.map(({ id, name, path: own = path }, index) => (
         <Fragment key={id}>
           {index > 0 && " "}
           <span className="record-name">
-            <RecordLink to={`/${path}/${id}`}>{name}</RecordLink>
+            <RecordLink to={`/${own}/${id}`}>{name}</RecordLink>
             {index < shown.length - 1 && ","}
           </span>
         </Fragment>

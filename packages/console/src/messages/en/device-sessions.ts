@@ -26,7 +26,7 @@ export const deviceSessions = {
   fields: {
     device: "Device",
     end: "End",
-    endReason: "Reason for the end",
+    endReason: "End reason",
     method: "Method",
     signedIn: "Signed in",
     state: "State",

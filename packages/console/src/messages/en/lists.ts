@@ -42,6 +42,7 @@ export const lists = {
     label: "List options",
     pageSize: "Rows per page",
     rows: "{{count, number}} rows",
+    tooNarrow: "Hidden at this width",
   },
   page: "Page {{number}}",
   pages: {
@@ -65,7 +66,7 @@ export const lists = {
   },
   presets: {
     notSeen: "Not seen for 30 days",
-    unnamed: "Named by no policy",
+    unnamed: "Not used in any policy",
   },
   range: "{{first, number}}–{{last, number}} of {{total, number}} {{noun}}",
   results_one: "{{count, number}} result",

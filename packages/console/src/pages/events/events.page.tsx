@@ -23,6 +23,7 @@ const definition: ListDefinition<Event> = {
       key: "createdAt",
       title: t("events.fields.time"),
       sortBy: "createdAt",
+      isBelow: true,
       cell: ({ createdAt }) => <Text title={formatDateTime(createdAt)}>{formatTime(createdAt)}</Text>,
     },
     {
@@ -40,7 +41,7 @@ const definition: ListDefinition<Event> = {
     {
       key: "actor",
       title: t("events.fields.actor"),
-      visibleFrom: "sm",
+      isBelow: true,
       cell: ({ actor }) => (actor.type === "system" ? t("events.actors.system") : actor.name),
     },
     {
