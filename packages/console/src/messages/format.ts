@@ -26,6 +26,11 @@ export function formatShortTime(at: string): string {
   return shortTimes.format(new Date(at));
 }
 
+/** The viewer's time zone, such as "Europe/Berlin". */
+export function formatOwnZone(): string {
+  return shortTimes.resolvedOptions().timeZone;
+}
+
 /** Such as "3 Mar 2026, 09:30:00". */
 export function formatTime(at: string): string {
   return times.format(new Date(at));

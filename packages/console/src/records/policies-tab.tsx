@@ -48,7 +48,7 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
         />
       ) : (
         <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={title}>
-          <Table className="record-table stacks">
+          <Table className="record-table stacks sentences">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("access.found.columns.resource")}</Table.Th>

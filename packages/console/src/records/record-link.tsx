@@ -3,6 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { t } from "../messages/i18n.ts";
 
+/** Tables may truncate longer names, so these have a tooltip. */
+const longName = 40;
+
 interface RecordLinkProps {
   readonly to: string;
   /** Absent if a rich-text message inserts it. */
@@ -14,7 +17,11 @@ interface RecordLinkProps {
 export function RecordLink({ to, children, inText = false }: RecordLinkProps) {
   return (
     <Anchor component={Link} to={to} inherit underline={inText ? "always" : "hover"}>
-      {typeof children === "string" ? <bdi>{children}</bdi> : children}
+      {typeof children === "string" ? (
+        <bdi {...(children.length > longName ? { title: children } : {})}>{children}</bdi>
+      ) : (
+        children
+      )}
     </Anchor>
   );
 }

@@ -60,7 +60,7 @@ export function RecordPage({ list, title, status, actions, graph, error, retry, 
         </Stack>
       ) : (
         <>
-          <Group justify="space-between">
+          <Group justify="space-between" className="page-head">
             <Group gap="md">
               <Title order={1} style={{ overflowWrap: "anywhere" }}>
                 <bdi>{title}</bdi>

@@ -92,7 +92,7 @@ export const admissionRules = {
   conditions: {
     agent: "the device runs the Gatehouse agent",
     agentNot: "the device runs another WireGuard app",
-    attribute: "the user's {{name}} {{comparison}} {{value}}",
+    attribute: "the user's attribute “{{name}}” {{comparison}} {{value}}",
     country: "the source country is {{countries}}",
     countryNot: "the source country is not {{countries}}",
     dayFrom: "it is {{day}} or later in the week, starting on Sunday, in {{zone}}",
@@ -108,7 +108,7 @@ export const admissionRules = {
     hours: "it is between {{from}} and {{to}} in {{zone}}",
     hoursOvernight: "it is between {{from}} and {{to}} on the next day in {{zone}}",
     or: "{{names}} or {{last}}",
-    posture: "{{name}} {{comparison}} {{value}}",
+    posture: "the device's posture “{{name}}” {{comparison}} {{value}}",
     postureIs: "{{name}}: {{value}}",
     sessionHours_one: "the user signed in on the device less than {{count}} hour ago",
     sessionHours_other: "the user signed in on the device less than {{count}} hours ago",
@@ -140,7 +140,7 @@ export const admissionRules = {
   fields: {
     rule: "Rule",
     timeBased: "Time-based",
-    updated: "Updated",
+    updated: "Last changed",
   },
   noun: "admission rules",
   policies: "Policies ({{count, number}})",

@@ -29,7 +29,7 @@ export const deviceSessions = {
     endReason: "End reason",
     method: "Method",
     signedIn: "Signed in",
-    state: "State",
+    state: "Status",
     user: "User",
   },
   noEnd: "No end",

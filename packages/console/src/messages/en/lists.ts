@@ -20,6 +20,7 @@ export const lists = {
     unchanged_one: "{{count, number}} selected record needs no change.",
     unchanged_other: "{{count, number}} selected records need no change.",
   },
+  anyTime: "Any time",
   clearFilter: "Clear {{filter}}",
   export: {
     csv: "CSV",

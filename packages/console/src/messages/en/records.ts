@@ -206,7 +206,7 @@ export const records = {
     withoutPreview: "{{action}} without preview",
   },
   roles: {
-    ADMIN: "Admin",
+    ADMIN: "Administrator",
     AUDITOR: "Auditor",
     BASIC: "Basic",
     BILLING: "Billing",

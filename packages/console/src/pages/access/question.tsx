@@ -19,7 +19,7 @@ import { paged } from "../../app/api.ts";
 import { formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
-import { fromLocalTime, toLocalTime } from "../../records/local-time.ts";
+import { DateTimeField } from "../../records/date-time-field.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { type AccessSearch, protocols, type useAccessSearch } from "./access-search.ts";
 
@@ -89,12 +89,11 @@ function Circumstances({ query, change }: QuestionProps) {
   return (
     <Stack pt="md" gap="md">
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
-        <TextInput
-          type="datetime-local"
+        <DateTimeField
           label={t("access.query.when")}
           description={view === "can" || byAddress ? t("access.query.whenHelp") : t("access.query.whenHelpPast")}
-          value={toLocalTime(at)}
-          onChange={({ currentTarget: { value } }) => change({ at: fromLocalTime(value) || undefined })}
+          value={at}
+          onChange={(value) => change({ at: value || undefined })}
           inputWrapperOrder={["label", "input", "description"]}
         />
         <TypedText

@@ -104,7 +104,7 @@ function formatOne(condition: Condition): string {
       if (kind === "user") return t("admissionRules.conditions.attribute", { ...values, name: formatFactName(name) });
       return comparison === "==" && typeof value === "boolean"
         ? t("admissionRules.conditions.postureIs", { ...values, name: formatFactLabel(name) })
-        : t("admissionRules.conditions.posture", { ...values, name: formatFactLabel(name) });
+        : t("admissionRules.conditions.posture", { ...values, name: formatFactName(name) });
     }
   }
 }

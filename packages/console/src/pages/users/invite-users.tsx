@@ -215,7 +215,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
             />
             {error !== undefined && <ProblemNotice error={error} />}
             <DiscardNotice unsaved={unsaved} />
-            <Group justify="flex-end">
+            <Group justify="flex-end" className="form-actions">
               <Button variant="default" onClick={unsaved.leave}>
                 {t("common.cancel")}
               </Button>
