@@ -25,7 +25,7 @@ export function AddressesField({ value, onChange, error }: CustomFieldProps) {
               style={{ flex: "1 1 220px" }}
               maxLength={253}
             />
-            <Group align="flex-end" wrap="nowrap" gap="sm" flex="1 1 220px">
+            <Group align="flex-end" wrap="nowrap" gap="sm" flex="1 1 220px" miw={0}>
               <div style={{ flex: 1, minWidth: 0 }}>
                 <RecordPicker
                   path="/tenants/protocols"
