@@ -87,17 +87,19 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await effectOf(visit).getByText("Lost: always → never").first().waitFor();
     await effectOf(visit).getByText("and 2 more resources").waitFor();
     await button(visit, /^Show all \d+ changes of access$/).waitFor();
-    const dialog = page.getByRole("dialog");
-    const { x, width } = await boxOf(dialog);
-    const cut = await dialog.evaluate(
-      `(dialog, edge) => [...dialog.querySelectorAll("*")]
-        .filter((part) => part.getBoundingClientRect().right > edge || part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1)
-        .map((part) => part.outerHTML.slice(0, 120))`,
-      x + width,
-    );
+    const cut = await page.evaluate<string[]>(`(() => {
+      const dialog = document.querySelector("[role=dialog]");
+      const edge = dialog.getBoundingClientRect().right;
+      const isCut = (part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1;
+      return [...dialog.querySelectorAll("*")]
+        .filter((part) => part.getBoundingClientRect().right > edge || isCut(part))
+        .map((part) => part.outerHTML.slice(0, 120));
+    })()`);
     expect(cut).toEqual([]);
-    const inner = effectOf(visit).getByRole("group", { name: "Changes of access" });
-    const hidden = await inner.evaluate("(area) => area.scrollHeight - area.clientHeight");
+    const rows = effectOf(visit).getByRole("group", { name: "Changes of access" });
+    const hidden = await rows.evaluate(
+      (area: { readonly scrollHeight: number; readonly clientHeight: number }) => area.scrollHeight - area.clientHeight,
+    );
     expect(hidden).toBe(0);
     await visit.leave();
   });
