@@ -110,7 +110,7 @@ describe("whether someone can reach a resource", () => {
     openConsole(`/access?user=${userId}&resource=${resourceId}`);
     const panel = await findPanel(t("access.evaluated.title"));
     const condition = panel.getByRole("listitem");
-    expect(condition.textContent).toContain("it is before 20:00 in Europe/Berlin (now is Wednesday 22:27)");
+    expect(condition.textContent).toContain("It is before 20:00 in Europe/Berlin (now is Wednesday 22:27)");
     expect(condition.textContent).not.toContain("getHours");
   });
 
