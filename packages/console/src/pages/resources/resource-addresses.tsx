@@ -40,7 +40,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
               <Table.Th>{t("records.address.address")}</Table.Th>
               <Table.Th>{t("resources.addresses.protocols")}</Table.Th>
               {canWrite && (
-                <Table.Th w={120}>
+                <Table.Th w={60}>
                   <span className="unseen">{t("common.remove")}</span>
                 </Table.Th>
               )}
