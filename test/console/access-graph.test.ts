@@ -155,7 +155,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-graph-narrow");
     expect(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBe(0);
-    await page.getByText("Graph", { exact: true }).last().click();
+    await page.getByText("Drawing", { exact: true }).click();
     await nodes(page).first().waitFor();
     expect(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")).toBe(0);
     await picture(page, "access-graph-narrow-drawn");

@@ -27,6 +27,10 @@ interface Findings {
   readonly wide: string[];
   /** Owner only: content that leaves its panel on a screen of 1024 pixels. */
   readonly outside: string[];
+  /** Owner only: words of tables that break on a screen of 1024 or of 390 pixels. */
+  readonly broken: string[];
+  /** Owner only: tables that hide a part of themselves on a screen of 390 pixels. */
+  readonly clipped: string[];
   /** Auditor only: controls that write, also if the address asks for a form. */
   readonly writing: string[];
 }
@@ -70,7 +74,7 @@ describe.runIf(hasBrowser)("every page", () => {
   const examine = async (role: Role): Promise<Findings> => {
     const visit = await world.visit({ key: keys.get(role) ?? "" });
     const { page } = visit;
-    const found: Findings = { accessibility: [], wide: [], outside: [], writing: [] };
+    const found: Findings = { accessibility: [], wide: [], outside: [], broken: [], clipped: [], writing: [] };
     await walk(visit, role, async (name) => {
       // An auditor's pages have no colours of their own.
       const problems = role === "OWNER" ? accessibilityProblemsInBothThemes : accessibilityProblems;
@@ -88,6 +92,11 @@ describe.runIf(hasBrowser)("every page", () => {
       await settled(visit);
       await picture(page, `${name}-1024`);
       found.outside.push(...(await outsideOfPanels(page)).map((problem) => `${name}: ${problem}`));
+      found.broken.push(...(await brokenWords(page)).map((word) => `${name} at 1024: ${word}`));
+      await page.setViewportSize({ width: 390, height });
+      await settled(visit);
+      found.broken.push(...(await brokenWords(page)).map((word) => `${name} at 390: ${word}`));
+      found.clipped.push(...(await clippedTables(page)).map((table) => `${name}: ${table}`));
       await page.setViewportSize({ width: 360, height });
       await settled(visit);
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
@@ -112,6 +121,33 @@ describe.runIf(hasBrowser)("every page", () => {
         .filter((element) => element.getBoundingClientRect().right > edge && !scrolls(element))
         .slice(0, 1)
         .map((element) => panel.getAttribute("aria-label") + ": " + element.outerHTML.slice(0, 120));
+    })`);
+
+  /** Words of tables that stand on two lines, except those that are longer than a line of a phone. */
+  const brokenWords = (page: Page) =>
+    page.evaluate<string[]>(`[...document.querySelectorAll("main table td")].flatMap((cell) => {
+      const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+      const broken = [];
+      for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+        if (text.parentElement.closest(".unseen, pre, code") !== null) continue;
+        // A line may end after a hyphen.
+        for (const { 0: word, index } of text.data.matchAll(/[^\\s-]+-?/g)) {
+          if (word.length > 30) continue;
+          const range = document.createRange();
+          range.setStart(text, index);
+          range.setEnd(text, index + word.length);
+          const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+          if (lines.size > 1) broken.push(word + " in " + cell.textContent.slice(0, 80));
+        }
+      }
+      return broken.slice(0, 1);
+    })`);
+  /** Tables that are wider than the area around them. */
+  const clippedTables = (page: Page) =>
+    page.evaluate<string[]>(`[...document.querySelectorAll("main table")].flatMap((table) => {
+      const area = table.parentElement;
+      const excess = area.scrollWidth - area.clientWidth;
+      return area.clientWidth > 0 && excess > 1 ? [(area.getAttribute("aria-label") ?? table.innerText.slice(0, 60)) + " by " + excess] : [];
     })`);
 
   const examinations = new Map<Role, Promise<Findings>>();
@@ -142,6 +178,14 @@ describe.runIf(hasBrowser)("every page", () => {
 
   test("keeps its content inside its panels on a screen of 1024 pixels", async () => {
     expect((await findingsOf("OWNER")).outside).toEqual([]);
+  });
+
+  test("breaks no word of a table on screens of 1024 and of 390 pixels", async () => {
+    expect((await findingsOf("OWNER")).broken).toEqual([]);
+  });
+
+  test("shows whole tables on a screen of 390 pixels", async () => {
+    expect((await findingsOf("OWNER")).clipped).toEqual([]);
   });
 
   test("offers an auditor no control that writes", async () => {

@@ -2,7 +2,16 @@
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser } from "./console-world.ts";
-import { button, heading, inDialog, isQuiet, storyWorld, warnIfSkipped } from "./story-world.ts";
+import {
+  button,
+  chooseAction,
+  effectOf,
+  heading,
+  inDialog,
+  isQuiet,
+  storyWorld,
+  warnIfSkipped,
+} from "./story-world.ts";
 
 warnIfSkipped();
 
@@ -66,6 +75,49 @@ describe.runIf(hasBrowser)("an administrator", () => {
       .filter((part) => part.scrollHeight > part.clientHeight + 1 && part.clientHeight > 0)
       .map((part) => part.outerHTML)`);
     expect(cut).toEqual([]);
+    await visit.leave();
+  });
+
+  test("reads the effect of a change on a phone, whole and without scrolling inside the dialog", async () => {
+    const visit = await given.visit({ width: 390 });
+    const { page } = visit;
+    const { body } = await given.client.get("/tenants/users?filter[email]=engineer-01@example.com");
+    await visit.open(`/users/${body.data[0].id}`);
+    await chooseAction(visit, "Delete");
+    await effectOf(visit).getByText("Lost: always → never").first().waitFor();
+    await effectOf(visit).getByText("and 2 more resources").waitFor();
+    await button(visit, /^Show all \d+ changes of access$/).waitFor();
+    const cut = await page.evaluate<string[]>(`(() => {
+      const dialog = document.querySelector("[role=dialog]");
+      const edge = dialog.getBoundingClientRect().right;
+      const isCut = (part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1;
+      return [...dialog.querySelectorAll("*")]
+        .filter((part) => part.getBoundingClientRect().right > edge || isCut(part))
+        .map((part) => part.outerHTML.slice(0, 120));
+    })()`);
+    expect(cut).toEqual([]);
+    const rows = effectOf(visit).getByRole("group", { name: "Changes of access" });
+    const hidden = await rows.evaluate(
+      (area: { readonly scrollHeight: number; readonly clientHeight: number }) => area.scrollHeight - area.clientHeight,
+    );
+    expect(hidden).toBe(0);
+    await visit.leave();
+  });
+
+  test("sees on a phone the facts that a decision needs", async () => {
+    await given.client.must.post("/tenants/domains", { domain: "phone.example.com" });
+    const visit = await given.visit({ width: 390 });
+    const { page } = visit;
+    await visit.open("/domains");
+    await page.getByText("_gatehouse.phone.example.com").waitFor();
+    await visit.open("/events");
+    await page.getByRole("cell", { name: "First key" }).first().waitFor();
+    await visit.open(`/gateways/${(await given.client.get("/tenants/gateways")).body[0].id}?tab=access`);
+    await page.getByRole("cell", { name: "All users" }).first().waitFor();
+    await button(visit, "Account").waitFor();
+    await visit.open("/users");
+    await button(visit, "List options").click();
+    await page.getByRole("menuitemcheckbox", { name: /^Groups Hidden at this width$/ }).waitFor();
     await visit.leave();
   });
 

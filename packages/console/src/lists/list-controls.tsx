@@ -4,7 +4,7 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { Search } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { t } from "../messages/i18n.ts";
-import { fromLocalTime, toLocalTime } from "../records/local-time.ts";
+import { DateTimeField } from "../records/date-time-field.tsx";
 import type { Filter, ListDefinition, ListState } from "./list-definition.ts";
 import type { useListState } from "./list-state.ts";
 
@@ -119,18 +119,18 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
   }
   if (kind === "date-time") {
     return (
-      <TextInput
-        type="datetime-local"
+      <DateTimeField
         aria-label={title}
+        placeholder={t("lists.anyTime")}
         leftSection={
           <Text size="sm" c="dimmed">
             {title}
           </Text>
         }
         leftSectionWidth={58}
-        value={toLocalTime(value)}
-        onChange={({ currentTarget }) => apply(fromLocalTime(currentTarget.value))}
-        w={{ base: "100%", xs: 270 }}
+        value={value}
+        onChange={apply}
+        w={{ base: "100%", xs: 250 }}
       />
     );
   }

@@ -13,6 +13,11 @@ export interface Column<Row> {
   readonly sortBy?: string | ((row: Row) => string | number);
   /** The narrowest screen that shows the column. */
   readonly visibleFrom?: "xs" | "sm" | "md" | "lg";
+  /**
+   * On a narrow screen, the cell is a line below the name of the record. For facts that a person needs to decide.
+   * `visibleFrom` then hides the column only on screens between.
+   */
+  readonly isBelow?: true;
 }
 
 /** A filter beside the search. */

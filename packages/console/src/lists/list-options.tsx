@@ -1,5 +1,5 @@
 /** The options of a list: columns, density, page size, and the export of what is filtered. */
-import { ActionIcon, Menu } from "@mantine/core";
+import { ActionIcon, Menu, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { Settings2 } from "lucide-react";
 import { useState } from "react";
@@ -50,13 +50,18 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{t("lists.options.columns")}</Menu.Label>
-        {optional.map(({ key, title }) => (
+        {optional.map(({ key, title, visibleFrom, isBelow }) => (
           <Menu.CheckboxItem
             key={key}
             checked={!hidden.includes(key)}
             onChange={(shown) => change({ hidden: shown ? hidden.filter((other) => other !== key) : [...hidden, key] })}
           >
             {title}
+            {visibleFrom !== undefined && isBelow !== true && (
+              <Text size="xs" c="dimmed" hiddenFrom={visibleFrom}>
+                {t("lists.options.tooNarrow")}
+              </Text>
+            )}
           </Menu.CheckboxItem>
         ))}
         <Menu.Divider />

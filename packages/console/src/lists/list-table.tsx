@@ -33,6 +33,7 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
           aria-busy={page === undefined}
           verticalSpacing={density === "compact" ? 3 : 7}
           data-density={density}
+          data-stacks={columns.some(({ isBelow }) => isBelow === true) || undefined}
         >
           <Table.Thead>
             <Table.Tr>
@@ -81,9 +82,13 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
                       />
                     </Table.Td>
                   )}
-                  {columns.map(({ key, cell, visibleFrom }) => (
-                    <Table.Td key={key} {...(visibleFrom === undefined ? {} : { visibleFrom })}>
-                      {cell(row)}
+                  {columns.map((column) => (
+                    <Table.Td
+                      key={column.key}
+                      {...placeOf(column)}
+                      {...(column.isBelow === true && column.title !== "" ? { "data-label": column.title } : {})}
+                    >
+                      {column.cell(row)}
                     </Table.Td>
                   ))}
                   <Table.Td visibleFrom="xs">
@@ -131,6 +136,12 @@ function peekBySpace(event: KeyboardEvent<HTMLTableRowElement>, peek: () => void
   peek();
 }
 
+/** Where the cells of a column are shown, as console.css lays them out. */
+function placeOf<Row>({ isBelow, visibleFrom }: Column<Row>) {
+  if (isBelow === true) return { "data-below": visibleFrom ?? "" };
+  return visibleFrom === undefined ? {} : { visibleFrom };
+}
+
 interface HeadingProps<Row> {
   readonly column: Column<Row>;
   readonly sort: string;
@@ -139,7 +150,7 @@ interface HeadingProps<Row> {
 
 function Heading<Row>({ column, sort, sortBy }: HeadingProps<Row>) {
   const key = sortKey(column);
-  const visible = column.visibleFrom === undefined ? {} : { visibleFrom: column.visibleFrom };
+  const visible = placeOf(column);
   if (key === undefined) return <Table.Th {...visible}>{column.title}</Table.Th>;
   const direction = sort === key ? "ascending" : sort === `-${key}` ? "descending" : "none";
   const Arrow = direction === "ascending" ? ArrowUp : direction === "descending" ? ArrowDown : ChevronsUpDown;
@@ -163,8 +174,8 @@ function SkeletonRows<Row>({ columns, selectable }: SkeletonRowsProps<Row>) {
     // biome-ignore lint/suspicious/noArrayIndexKey: identical rows
     <Table.Tr key={line}>
       {selectable && <Table.Td />}
-      {columns.map(({ key, visibleFrom }, index) => (
-        <Table.Td key={key} {...(visibleFrom === undefined ? {} : { visibleFrom })}>
+      {columns.map((column, index) => (
+        <Table.Td key={column.key} {...placeOf(column)}>
           <Skeleton height={14} my={3} width={index === 0 ? "70%" : "50%"} />
           {line === 0 && index === 0 && <VisuallyHidden>{t("common.loading")}</VisuallyHidden>}
         </Table.Td>

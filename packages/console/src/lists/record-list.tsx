@@ -53,7 +53,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
   return (
     <Stack>
       {title !== undefined && (
-        <Group justify="space-between">
+        <Group justify="space-between" className="page-head">
           <Title order={1}>{title}</Title>
           <Group gap="xs" className="actions" {...(isEmpty && !isFiltered ? { "data-empty": true } : {})}>
             {actions}

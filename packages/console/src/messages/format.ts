@@ -26,6 +26,11 @@ export function formatShortTime(at: string): string {
   return shortTimes.format(new Date(at));
 }
 
+/** The viewer's time zone, such as "Europe/Berlin". */
+export function formatOwnZone(): string {
+  return shortTimes.resolvedOptions().timeZone;
+}
+
 /** Such as "3 Mar 2026, 09:30:00". */
 export function formatTime(at: string): string {
   return times.format(new Date(at));
@@ -62,6 +67,11 @@ export function formatDuration(seconds: number): string {
 /** Such as "a, b and c". */
 export function formatList(items: readonly string[]): string {
   return lists.format(items);
+}
+
+/** The text with a capital letter at the start, as a sentence. */
+export function capitalize(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 const units = [

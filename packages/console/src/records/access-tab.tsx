@@ -70,15 +70,15 @@ export function AccessTab({ of }: { readonly of: Question }) {
             role="group"
             aria-label={t("records.tabs.access")}
           >
-            <Table className="record-table">
+            <Table className="record-table stacks">
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>
                     {isResource ? t("access.found.columns.user") : t("access.found.columns.resource")}
                   </Table.Th>
-                  <Table.Th visibleFrom="xs">{t("access.found.columns.device")}</Table.Th>
+                  <Table.Th>{t("access.found.columns.device")}</Table.Th>
                   <Table.Th>{t("access.found.columns.policy")}</Table.Th>
-                  <Table.Th visibleFrom="sm">{t("records.accessTab.since")}</Table.Th>
+                  <Table.Th>{t("records.accessTab.since")}</Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
@@ -93,13 +93,13 @@ export function AccessTab({ of }: { readonly of: Question }) {
                           <RecordLink to={`/resources/${row.resource.id}`}>{row.resource.name}</RecordLink>
                         )}
                       </Table.Td>
-                      <Table.Td visibleFrom="xs">
+                      <Table.Td data-label={t("access.found.columns.device")}>
                         <RecordLinks path="devices" records={devices} none={t("records.accessTab.noDevice")} />
                       </Table.Td>
-                      <Table.Td>
+                      <Table.Td data-label={t("access.found.columns.policy")}>
                         <RecordLink to={`/policies/${row.policy.id}`}>{row.policy.name}</RecordLink>
                       </Table.Td>
-                      <Table.Td visibleFrom="sm">
+                      <Table.Td data-label={t("records.accessTab.since")}>
                         {probes === undefined ? (
                           <Skeleton height={12} width={80} aria-busy />
                         ) : (

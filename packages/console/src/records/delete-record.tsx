@@ -1,5 +1,5 @@
 import type { GatehouseError } from "@gatehouse/client/errors";
-import { Trash2 } from "lucide-react";
+import { Ban, Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { t } from "../messages/i18n.ts";
 import { type Remedy, ReviewedButton } from "./reviewed-change.tsx";
@@ -27,7 +27,8 @@ export function DeleteRecord({ title, effect, path, label = t("common.delete"), 
     <ReviewedButton
       {...given}
       label={label}
-      icon={<Trash2 size={16} aria-hidden />}
+      // A key that is revoked, or a device that is refused, is not a deleted record for people.
+      icon={label === t("common.delete") ? <Trash2 size={16} aria-hidden /> : <Ban size={16} aria-hidden />}
       title={title}
       note={effect}
       changes={[{ method: "DELETE", path }]}

@@ -7,7 +7,7 @@ import { formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { RichText } from "../messages/rich-text.tsx";
 import { EffectRows } from "./effect-rows.tsx";
-import { formatSubjects } from "./format-subject.ts";
+import { formatSubjects, mostNamed } from "./format-subject.ts";
 import type { PlannedChange } from "./planned-change.ts";
 import { RecordLink } from "./record-link.tsx";
 import { Status } from "./status.tsx";
@@ -17,9 +17,6 @@ export type Effect = Pick<
   ResultOf<"/tenants/events/{id}/effect", "get">,
   "gained" | "lost" | "groupCount" | "groups" | "brokenTests"
 >;
-/** Names of one line. */
-const mostNamed = 5;
-
 type Counts = Effect["gained"];
 type EffectGroup = Effect["groups"][number];
 
@@ -35,11 +32,11 @@ export function EffectPanel({ effect, planned, changes }: EffectPanelProps) {
   const { gained, lost, groups, groupCount, brokenTests } = effect;
   const tense = planned ? "planned" : "made";
   return (
-    <Stack gap="sm">
+    <Stack gap="sm" className="effect">
       {gained.pairs === 0 && lost.pairs === 0 ? (
         <Text fw={600}>{t(`records.effect.${tense}.none`)}</Text>
       ) : (
-        <Group gap="xl">
+        <Group gap="xs">
           <Status tone={gained.pairs > 0 ? "good" : "idle"}>{formatCounts("gained", gained, tense)}</Status>
           <Status tone={lost.pairs > 0 ? "bad" : "idle"}>{formatCounts("lost", lost, tense)}</Status>
         </Group>
@@ -47,13 +44,13 @@ export function EffectPanel({ effect, planned, changes }: EffectPanelProps) {
       {groups.length > 0 && (
         <Table.ScrollContainer
           minWidth={0}
-          mah={360}
+          className="effect-table"
           type="native"
           tabIndex={0}
           role="group"
           aria-label={t("records.effect.region")}
         >
-          <Table className="record-table" aria-label={t("records.effect.region")}>
+          <Table className="record-table stacks" aria-label={t("records.effect.region")}>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("records.effect.columns.subject")}</Table.Th>
@@ -64,8 +61,12 @@ export function EffectPanel({ effect, planned, changes }: EffectPanelProps) {
             <Table.Tbody>
               {groups.map((group) => (
                 <Table.Tr key={keyOf(group)}>
-                  <Table.Td>{formatSubjects(group.subjects, group.subjectCount)}</Table.Td>
-                  <Table.Td>{formatResources(group)}</Table.Td>
+                  <Table.Td>
+                    <Lines of={formatSubjects(group.subjects, group.subjectCount)} />
+                  </Table.Td>
+                  <Table.Td>
+                    <Lines of={formatResources(group)} />
+                  </Table.Td>
                   <Table.Td>
                     <Status tone={group.change === "gained" ? "good" : "bad"}>
                       {t(`records.effect.${group.change}`, {
@@ -117,7 +118,7 @@ export function EffectPanel({ effect, planned, changes }: EffectPanelProps) {
   );
 }
 
-/** Whether a line of the table ends in "and 3 more". */
+/** Whether the table counts subjects or resources that it does not name. */
 function isAbridged({ groups, groupCount }: Effect): boolean {
   return (
     groupCount > groups.length ||
@@ -147,16 +148,20 @@ function formatCounts(change: "gained" | "lost", counts: Counts, tense: "planned
     : t(`records.effect.planned.${change}`, { ...values, count: users + devices + sites });
 }
 
-function formatResources({ resources, resourceCount, internet }: EffectGroup): string {
-  const names = resources.map(({ name }) => name);
-  return formatList([
-    ...(resourceCount === 0 ? [] : [formatNames(names, resourceCount)]),
-    ...(internet ? [t("common.theInternet")] : []),
-  ]);
+/** The first names on one line, then the number of the others. */
+function formatResources({ resources, resourceCount, internet }: EffectGroup): readonly string[] {
+  const named = resources.slice(0, mostNamed).map(({ name }) => name);
+  const more = resourceCount - named.length;
+  return [
+    [...named, ...(internet ? [t("common.theInternet")] : [])].join(", "),
+    ...(more > 0 ? [t("records.effect.moreResources", { count: more })] : []),
+  ];
 }
 
-function formatNames(names: readonly string[], count: number): string {
-  const shown = names.slice(0, mostNamed);
-  if (count === shown.length) return shown.join(", ");
-  return t("records.effect.named", { names: shown.join(", "), count: count - shown.length });
+function Lines({ of }: { readonly of: readonly string[] }) {
+  return of.map((line) => (
+    <div key={line}>
+      <bdi>{line}</bdi>
+    </div>
+  ));
 }

@@ -36,13 +36,13 @@ export function EffectRows({ changes, total }: EffectRowsProps) {
     <Stack gap="xs">
       <Table.ScrollContainer
         minWidth={0}
-        mah={360}
+        className="effect-table"
         type="native"
         tabIndex={0}
         role="group"
         aria-label={t("records.effect.rows")}
       >
-        <Table className="record-table" aria-label={t("records.effect.rows")}>
+        <Table className="record-table stacks" aria-label={t("records.effect.rows")}>
           <Table.Tbody>
             {data.rows.map((row) => (
               <Table.Tr key={`${row.change} ${row.subject.id} ${row.resource?.id ?? ""}`}>

@@ -1,10 +1,10 @@
 /** Form fields as data, so that a form, its errors and a conflict between two versions use the same labels. */
 import { NumberInput, Select, Switch, TagsInput, Textarea, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
-import { formatDuration, formatShortTime } from "../messages/format.ts";
+import { formatDuration, formatOwnZone, formatShortTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
+import { DateTimeField } from "./date-time-field.tsx";
 import { DurationField, type DurationLimits } from "./duration-field.tsx";
-import { fromLocalTime, toLocalTime } from "./local-time.ts";
 import { type PickablePath, RecordPicker } from "./record-picker.tsx";
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -133,11 +133,11 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
       );
     case "date-time":
       return (
-        <TextInput
+        <DateTimeField
           {...common}
-          type="datetime-local"
-          value={toLocalTime(value as string)}
-          onChange={({ currentTarget }) => onChange(fromLocalTime(currentTarget.value))}
+          description={[description, t("common.timesIn", { zone: formatOwnZone() })].filter(Boolean).join(" ")}
+          value={value as string}
+          onChange={onChange}
         />
       );
     case "words":

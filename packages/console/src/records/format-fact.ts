@@ -1,4 +1,5 @@
 /** Names and values of posture and attributes, for people. */
+import { capitalize } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 
 /** A name such as `diskEncrypted` as separate words. */
@@ -11,8 +12,7 @@ export function formatFactName(name: string): string {
 
 /** The name of a fact as a label, such as "Disk encrypted". */
 export function formatFactLabel(name: string): string {
-  const words = formatFactName(name);
-  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`.replace(/^Os\b/, "OS");
+  return capitalize(formatFactName(name)).replace(/^Os\b/, "OS");
 }
 
 export function formatFactValue(value: unknown): string {

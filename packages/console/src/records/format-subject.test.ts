@@ -5,20 +5,28 @@ const user = (name: string) => ({ kind: "user", id: name, name }) as const;
 const device = (name: string, owner: string) =>
   ({ kind: "device", id: `${owner} ${name}`, name, user: { id: owner, name: owner } }) as const;
 
-test("names a user once, with the devices", () => {
+test("names a user once, and says on which devices", () => {
   const subjects = [user("ann"), device("laptop", "ann"), device("phone", "ann"), device("tablet", "bob")];
-  expect(formatSubjects(subjects, 4)).toBe("ann (laptop and phone), bob on tablet");
+  expect(formatSubjects(subjects, 4)).toEqual(["ann without a device or on laptop and phone", "bob on tablet"]);
 });
 
 test("says only once that users have no device", () => {
-  expect(formatSubjects([user("ann"), user("bob"), user("cleo")], 3)).toBe("ann, bob and cleo without a device");
-  expect(formatSubjects([user("ann"), device("laptop", "bob")], 2)).toBe("bob on laptop, ann without a device");
+  expect(formatSubjects([user("ann"), user("bob"), user("cleo")], 3)).toEqual(["ann, bob and cleo without a device"]);
+  expect(formatSubjects([user("ann"), device("laptop", "bob")], 2)).toEqual(["bob on laptop", "ann without a device"]);
 });
 
-test("counts the subjects that it does not name", () => {
+test("counts what it does not name, with a unit", () => {
   const users = Array.from({ length: 20 }, (_, index) => user(`user-${index}`));
-  expect(formatSubjects(users, 37)).toBe("user-0, user-1, user-2, user-3 and user-4 without a device and 32 more");
+  const five = "user-0, user-1, user-2, user-3 and user-4 without a device";
+  expect(formatSubjects(users, 20)).toEqual([five, "and 15 more users"]);
+  // The users of the subjects after the first 20 are unknown.
+  expect(formatSubjects(users, 37)).toEqual([five, "and 32 more users and devices"]);
+  const pairs = users.flatMap((owner) => [owner, device("laptop", owner.name)]);
+  expect(formatSubjects(pairs.slice(0, 12), 12)).toEqual([
+    ...users.slice(0, 5).map(({ name }) => `${name} without a device or on laptop`),
+    "and 1 more user",
+  ]);
   const devices = users.flatMap(({ name }) => [device("laptop", name), device("phone", name)]);
-  expect(formatSubjects(devices.slice(0, 20), 40)).toMatch(/^user-0 on laptop and phone, .* and 30 more$/);
-  expect(formatSubjects([{ kind: "site", id: "1", name: "Office" }], 1)).toBe("site Office");
+  expect(formatSubjects(devices.slice(0, 20), 40).at(-1)).toBe("and 30 more users and devices");
+  expect(formatSubjects([{ kind: "site", id: "1", name: "Office" }], 1)).toEqual(["site Office"]);
 });

@@ -4,8 +4,8 @@ import { t } from "../messages/i18n.ts";
 
 type Subject = ResultOf<"/tenants/events/{id}/effect", "get">["groups"][number]["subjects"][number];
 
-/** Names of one line. */
-const mostNamed = 5;
+/** Items that a cell names. */
+export const mostNamed = 5;
 
 /** A subject of a change of access, such as "ann@example.com on Laptop". */
 export function formatSubject({ kind, name, user }: Subject): string {
@@ -25,12 +25,13 @@ interface Person {
 }
 
 /**
- * The subjects with the same change of access. A user with devices is one item, such as "ann@example.com (Laptop and
- * Phone)", and the users without a device are one item together.
+ * The subjects with the same change of access, one line each. A user with devices is one line, such as "ann@example.com
+ * without a device or on Laptop and Phone", and the users without a device are one line together. The last line counts
+ * the others.
  *
  * @param count the number of subjects, of which `subjects` are the first
  */
-export function formatSubjects(subjects: readonly Subject[], count: number): string {
+export function formatSubjects(subjects: readonly Subject[], count: number): readonly string[] {
   const people = new Map<string, Person>();
   const others: string[] = [];
   for (const subject of subjects) {
@@ -49,17 +50,25 @@ export function formatSubjects(subjects: readonly Subject[], count: number): str
   const items = [
     ...withDevices.map((person) => ({
       text: formatPerson(person),
-      count: person.devices.length + (person.isAlone ? 1 : 0),
+      count: person.devices.length + Number(person.isAlone),
     })),
     ...others.map((text) => ({ text, count: 1 })),
   ].slice(0, mostNamed);
   const shownAlone = alone.slice(0, mostNamed - items.length).map(({ name }) => name);
-  const names = [
+  const shown = items.reduce((sum, item) => sum + item.count, shownAlone.length);
+  const shownPeople = Math.min(withDevices.length, mostNamed) + shownAlone.length;
+  return [
     ...items.map(({ text }) => text),
     ...(shownAlone.length === 0 ? [] : [t("records.effect.userWithoutDevice", { name: formatList(shownAlone) })]),
-  ].join(", ");
-  const rest = count - shownAlone.length - items.reduce((sum, item) => sum + item.count, 0);
-  return rest === 0 ? names : t("records.effect.named", { names, count: rest });
+    ...(shown === count
+      ? []
+      : // Only if all subjects are known, and all are people, their number is known.
+        [
+          subjects.length === count && others.length === 0
+            ? t("records.effect.moreUsers", { count: people.size - shownPeople })
+            : t("records.effect.moreSubjects", { count: count - shown }),
+        ]),
+  ];
 }
 
 function formatPerson({ name, devices, isAlone }: Person): string {

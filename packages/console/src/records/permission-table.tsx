@@ -55,7 +55,7 @@ export function PermissionTable(props: PermissionTableProps) {
     return (
       <Checkbox
         // The minimum size of a target, also next to the sticky buttons.
-        size="md"
+        size="xs"
         aria-label={name}
         checked={checked}
         // A key cannot grant a permission that it does not hold.

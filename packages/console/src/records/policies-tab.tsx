@@ -1,6 +1,6 @@
 /** The policies that name a group, or the resources behind a gateway, with what they allow. */
 import type { ItemAt } from "@gatehouse/client/calls";
-import { Skeleton, Table } from "@mantine/core";
+import { Skeleton, Table, Text } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
@@ -9,7 +9,7 @@ import { createPolicy, EmptyState } from "./empty-list.tsx";
 import { RecordLink, RecordLinks } from "./record-link.tsx";
 import { Panel } from "./record-page.tsx";
 import { RelativeTime } from "./relative-time.tsx";
-import { Status } from "./status.tsx";
+import { PolicyAction, Status } from "./status.tsx";
 
 type Policy = ItemAt<"/tenants/policies">;
 
@@ -48,46 +48,40 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
         />
       ) : (
         <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={title}>
-          <Table className="record-table">
+          <Table className="record-table stacks sentences">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("access.found.columns.resource")}</Table.Th>
-                <Table.Th visibleFrom="xs">{t("records.policiesTab.subjects")}</Table.Th>
+                <Table.Th>{t("records.policiesTab.subjects")}</Table.Th>
                 <Table.Th>{t("access.found.columns.policy")}</Table.Th>
                 <Table.Th>{t("records.policiesTab.action")}</Table.Th>
-                <Table.Th visibleFrom="sm">{t("records.policiesTab.changed")}</Table.Th>
+                <Table.Th>{t("records.policiesTab.changed")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
               {found.map((policy) => (
                 <Table.Tr key={policy.id}>
-                  <Table.Td>
+                  <Table.Td data-label={t("access.found.columns.resource")}>
                     {policy.allResources ? (
                       t("records.policiesTab.allResources")
                     ) : (
                       <RecordLinks path="resources" records={policy.resources} />
                     )}
                   </Table.Td>
-                  <Table.Td visibleFrom="xs">
-                    {policy.allUsers || policy.allGroups || policy.allDevices ? (
-                      t("records.policiesTab.everyone")
-                    ) : (
-                      <RecordLinks path="groups" records={policy.groups} none="–" />
-                    )}
+                  <Table.Td data-label={t("records.policiesTab.subjects")}>
+                    <Subjects policy={policy} />
                   </Table.Td>
-                  <Table.Td>
+                  <Table.Td data-label={t("access.found.columns.policy")}>
                     <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
                   </Table.Td>
                   <Table.Td>
                     {!policy.active ? (
                       <Status tone="idle">{t("records.status.inactive")}</Status>
-                    ) : policy.action ? (
-                      <Status tone="good">{t("records.policiesTab.allows")}</Status>
                     ) : (
-                      <Status tone="bad">{t("records.policiesTab.denies")}</Status>
+                      <PolicyAction allows={policy.action} />
                     )}
                   </Table.Td>
-                  <Table.Td visibleFrom="sm">
+                  <Table.Td data-label={t("records.policiesTab.changed")}>
                     <RelativeTime at={policy.updatedAt} />
                   </Table.Td>
                 </Table.Tr>
@@ -97,5 +91,29 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
         </Table.ScrollContainer>
       )}
     </Panel>
+  );
+}
+
+/** The subjects that the policy names: in words if it names all of a kind, and otherwise as links. */
+function Subjects({ policy }: { readonly policy: Policy }) {
+  const { type, users, groups, devices } = policy;
+  if (type === "SITETOSITE") return t("policies.scope.anySite");
+  const all = [
+    ...(policy.allUsers ? [t("policies.fields.allUsers")] : []),
+    ...(policy.allGroups ? [t("policies.fields.allGroups")] : []),
+    ...(policy.allDevices ? [t("policies.fields.allDevices")] : []),
+  ];
+  const named = [
+    ...groups.map(({ id, name }) => ({ id, name, path: "groups" })),
+    ...users.map(({ id, email = id }) => ({ id, name: email, path: "users" })),
+    ...devices.map(({ id, name }) => ({ id, name, path: "devices" })),
+  ];
+  if (all.length === 0 && named.length === 0) return <Text c="dimmed">{t("policies.scope.noSubjects")}</Text>;
+  return (
+    <>
+      {all.join(", ")}
+      {all.length > 0 && named.length > 0 && ", "}
+      {named.length > 0 && <RecordLinks records={named} />}
+    </>
   );
 }

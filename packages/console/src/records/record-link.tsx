@@ -3,6 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { t } from "../messages/i18n.ts";
 
+/** Tables may truncate longer names, so these have a tooltip. */
+const longName = 40;
+
 interface RecordLinkProps {
   readonly to: string;
   /** Absent if a rich-text message inserts it. */
@@ -14,30 +17,33 @@ interface RecordLinkProps {
 export function RecordLink({ to, children, inText = false }: RecordLinkProps) {
   return (
     <Anchor component={Link} to={to} inherit underline={inText ? "always" : "hover"}>
-      {typeof children === "string" ? <bdi>{children}</bdi> : children}
+      {typeof children === "string" ? (
+        <bdi {...(children.length > longName ? { title: children } : {})}>{children}</bdi>
+      ) : (
+        children
+      )}
     </Anchor>
   );
 }
 
-/** The names of records as links, up to a limit. */
-export function RecordLinks({
-  path,
-  records,
-  none = t("common.none"),
-}: {
-  readonly path: string;
-  readonly records: readonly { readonly id: string; readonly name: string }[];
+interface RecordLinksProps {
+  /** The path of the records that have none of their own. */
+  readonly path?: string;
+  readonly records: readonly { readonly id: string; readonly name: string; readonly path?: string }[];
   readonly none?: string;
-}) {
+}
+
+/** The names of records as links, up to a limit. */
+export function RecordLinks({ path = "", records, none = t("common.none") }: RecordLinksProps) {
   if (records.length === 0) return <Text c="dimmed">{none}</Text>;
   const shown = records.slice(0, 50);
   return (
     <>
-      {shown.map(({ id, name }, index) => (
+      {shown.map(({ id, name, path: own = path }, index) => (
         <Fragment key={id}>
           {index > 0 && " "}
           <span className="record-name">
-            <RecordLink to={`/${path}/${id}`}>{name}</RecordLink>
+            <RecordLink to={`/${own}/${id}`}>{name}</RecordLink>
             {index < shown.length - 1 && ","}
           </span>
         </Fragment>

@@ -1,7 +1,16 @@
 /** Times whose tooltip shows the exact time in the viewer's time zone. */
 import { Text, Tooltip } from "@mantine/core";
-import { formatDateTime, formatRelativeTime, formatShortTime } from "../messages/format.ts";
+import { formatDateTime, formatOwnZone, formatRelativeTime, formatShortTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
+
+/** The exact time with its zone, where the hour matters, such as for an expiry. */
+export function ExactTime({ at, never = t("common.never") }: RelativeTimeProps) {
+  return at === null || at === undefined ? (
+    <RelativeTime at={at} never={never} />
+  ) : (
+    <time dateTime={at}>{`${formatShortTime(at)} (${formatOwnZone()})`}</time>
+  );
+}
 
 interface RelativeTimeProps {
   readonly at: string | null | undefined;

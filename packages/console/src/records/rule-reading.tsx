@@ -1,5 +1,6 @@
 /** A read-only admission rule: its conditions in words, and its text. */
 import { Code, Stack, Text } from "@mantine/core";
+import { capitalize } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 
 interface RuleReadingProps {
@@ -12,14 +13,14 @@ export function RuleReading({ text, reading }: RuleReadingProps) {
   return (
     <Stack gap={6}>
       {reading !== undefined && reading.conditions.length === 1 && (
-        <Text>{capitalized(reading.conditions[0] ?? "")}</Text>
+        <Text>{capitalize(reading.conditions[0] ?? "")}</Text>
       )}
       {reading !== undefined && reading.conditions.length > 1 && (
         <section aria-label={t("records.rule.region")}>
           <Text>{reading.match === "all" ? t("records.rule.all") : t("records.rule.any")}</Text>
           <ul className="rule-reading">
             {reading.conditions.map((condition) => (
-              <li key={condition}>{condition}</li>
+              <li key={condition}>{capitalize(condition)}</li>
             ))}
           </ul>
         </section>
@@ -29,8 +30,4 @@ export function RuleReading({ text, reading }: RuleReadingProps) {
       </Code>
     </Stack>
   );
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

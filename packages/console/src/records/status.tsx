@@ -1,4 +1,5 @@
 /** A status as a word in a badge. The word carries the meaning without the colour. */
+import { Ban, Check } from "lucide-react";
 import { t } from "../messages/i18n.ts";
 
 /** Each tone has one meaning: it works, it is broken, it waits for something, or nothing is expected of it. */
@@ -36,4 +37,15 @@ export function StatusOf({ value }: { readonly value: string }) {
   if (value === "Offline") return <Status tone="idle">{t("records.status.offline")}</Status>;
   const { tone, label } = statuses[value.toLowerCase()] ?? { tone: "idle", label: value };
   return <Status tone={tone}>{label}</Status>;
+}
+
+/** What a policy does. It has no colour, because a policy that denies is not broken. */
+export function PolicyAction({ allows }: { readonly allows: boolean }) {
+  const Icon = allows ? Check : Ban;
+  return (
+    <span className="policy-action">
+      <Icon size={14} aria-hidden />
+      {allows ? t("policies.actions.allow") : t("policies.actions.deny")}
+    </span>
+  );
 }

@@ -41,7 +41,7 @@ export const accessTests = {
     subject: "Subject",
     time: "Time",
     timeHelp: "Leave empty for any time.",
-    updated: "Updated",
+    updated: "Last changed",
   },
   filter: {
     enforced: "Enforced",
@@ -94,7 +94,7 @@ export const accessTests = {
   state: {
     failing_one: "Fails in {{count, number}} case",
     failing_other: "Fails in {{count, number}} cases",
-    label: "State",
+    label: "Status",
     passing: "Passes",
     unknown: "Unknown",
   },

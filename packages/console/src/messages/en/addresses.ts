@@ -14,7 +14,7 @@ export const addresses = {
     address: "Address",
     answersWithin: "DNS answers within",
     answersWithinDefault: "Networks of the gateway, or any address",
-    kind: "Kind",
+    kind: "Address type",
     kindIp: "IP address",
     kindName: "Host name",
     kindNetwork: "Network",

@@ -51,7 +51,7 @@ export const apiKeys = {
   state: {
     active: "Active",
     expired: "Expired",
-    label: "State",
+    label: "Status",
     replaced: "Replaced",
     replacedStillValid: "Replaced, still valid",
   },

@@ -21,6 +21,11 @@ export const common = {
   status: "Status",
   type: "Type",
 
+  chooseTime: "Choose a time",
+  timeInvalid: "Enter a time such as 3 Mar 2026, 09:30.",
+  timePlaceholder: "Such as 3 Mar 2026, 09:30",
+  timesIn: "Times are in {{zone}}.",
+
   andMore: "and {{count, number}} more",
   never: "Never",
   no: "No",

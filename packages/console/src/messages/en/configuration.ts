@@ -18,7 +18,7 @@ export const configuration = {
   export: {
     action: "Download document",
     done: "Configuration exported",
-    text: "Groups, users, gateways, resources, admission rules, policies and identity providers as one JSON document, in which records refer to each other by name. The command gatehouse export writes the same document.",
+    text: "Groups, users, gateways, resources, admission rules, policies and identity providers as one JSON document, in which records refer to each other by name. The command <code>gatehouse export</code> writes the same document.",
     title: "Export",
   },
   plan: {

@@ -26,10 +26,10 @@ export const deviceSessions = {
   fields: {
     device: "Device",
     end: "End",
-    endReason: "Reason for the end",
+    endReason: "End reason",
     method: "Method",
     signedIn: "Signed in",
-    state: "State",
+    state: "Status",
     user: "User",
   },
   noEnd: "No end",

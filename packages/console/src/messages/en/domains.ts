@@ -14,7 +14,7 @@ export const domains = {
     domain: "Domain",
     domainHelp: "Such as example.com. Subdomains are separate domains.",
     record: "TXT record",
-    state: "State",
+    state: "Status",
   },
   noun: "domains",
   searchLabel: "Domain",

@@ -44,7 +44,7 @@ export const enrolmentKeys = {
   state: {
     active: "Active",
     expired: "Expired",
-    label: "State",
+    label: "Status",
     revoked: "Revoked",
     "used-up": "Used up",
   },

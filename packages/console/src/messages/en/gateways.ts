@@ -137,8 +137,8 @@ export const gateways = {
   sync: {
     applied: "Applied",
     behind: "{{duration}} behind",
-    delay: "Delay",
-    timeToApply: "Time to apply",
+    delay: "Lag",
+    timeToApply: "Configuration lag",
     duration: {
       days_one: "{{count, number}} day",
       days_other: "{{count, number}} days",

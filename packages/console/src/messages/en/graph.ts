@@ -1,6 +1,6 @@
 /** The access graph, and the list with the same content. */
 export const graph = {
-  accessType: "Access type",
+  accessType: "Type",
   canvas: "Access graph. Use the arrow keys to move between nodes, and Enter to open a node.",
   columns: {
     gateway: "Gateways",
@@ -42,7 +42,7 @@ export const graph = {
   },
   form: "Format",
   forms: {
-    graph: "Graph",
+    graph: "Drawing",
     list: "List",
   },
   groups: {

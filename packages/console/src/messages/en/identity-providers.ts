@@ -64,7 +64,7 @@ export const identityProviders = {
   state: {
     disabled: "Disabled",
     enabled: "Enabled",
-    label: "State",
+    label: "Status",
     untested: "Not tested",
   },
   test: "Test sign-in",

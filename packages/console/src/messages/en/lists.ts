@@ -20,6 +20,7 @@ export const lists = {
     unchanged_one: "{{count, number}} selected record needs no change.",
     unchanged_other: "{{count, number}} selected records need no change.",
   },
+  anyTime: "Any time",
   clearFilter: "Clear {{filter}}",
   export: {
     csv: "CSV",
@@ -42,6 +43,7 @@ export const lists = {
     label: "List options",
     pageSize: "Rows per page",
     rows: "{{count, number}} rows",
+    tooNarrow: "Hidden at this width",
   },
   page: "Page {{number}}",
   pages: {
@@ -65,7 +67,7 @@ export const lists = {
   },
   presets: {
     notSeen: "Not seen for 30 days",
-    unnamed: "Named by no policy",
+    unnamed: "Not used in any policy",
   },
   range: "{{first, number}}–{{last, number}} of {{total, number}} {{noun}}",
   results_one: "{{count, number}} result",

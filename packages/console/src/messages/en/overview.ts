@@ -103,7 +103,7 @@ export const overview = {
     all: "All gateways",
     byStatus: "Gateways by status",
     configuration: "Configuration",
-    delay: "Delay",
+    delay: "Lag",
     empty: "A gateway is the entry point of your network. Create one, and run its command on a machine there.",
     generation: "Generation",
     generations: "{{applied}} of {{target}}",

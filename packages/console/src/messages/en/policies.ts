@@ -1,5 +1,5 @@
 export const policies = {
-  accessType: "Access type",
+  accessType: "Type",
   action: "Action",
   actions: {
     allow: "Allow",

@@ -5,7 +5,6 @@ export const resources = {
     another: "Add another address",
     empty: "A resource without an address is unreachable. Add a host name, an IP address or a network.",
     field: "Address {{number}}",
-    fieldPlaceholder: "10.0.0.0/24, host.example.com, *.example.com",
     label: "Addresses",
     protocols: "Protocols",
     protocolsOfField: "Protocols for address {{number}}",

@@ -70,7 +70,7 @@ export const webhooks = {
     disabledBySystem: "Disabled by Gatehouse",
     failing: "Failing",
     inactive: "Inactive",
-    label: "State",
+    label: "Status",
   },
   test: "Send a test message",
   testSent: "Test message sent. See the deliveries.",

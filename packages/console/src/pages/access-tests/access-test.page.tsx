@@ -81,13 +81,13 @@ function Result({ test, state }: { readonly test: AccessTest; readonly state: Ac
         </Text>
         {broken.length > 0 && (
           <Table.ScrollContainer
-            minWidth={560}
+            minWidth={0}
             type="native"
             tabIndex={0}
             role="group"
             aria-label={t("accessTests.result.table")}
           >
-            <Table className="record-table" aria-label={t("accessTests.result.table")}>
+            <Table className="record-table stacks" aria-label={t("accessTests.result.table")}>
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>{t("accessTests.subjects.user")}</Table.Th>
@@ -103,9 +103,11 @@ function Result({ test, state }: { readonly test: AccessTest; readonly state: Ac
                     <Table.Td>
                       <RecordLink to={`/users/${user.id}`}>{user.name}</RecordLink>
                     </Table.Td>
-                    <Table.Td>{device === undefined ? t("accessTests.result.withoutDevice") : device.name}</Table.Td>
-                    <Table.Td>{t(`accessTests.levels.${level}`)}</Table.Td>
-                    <Table.Td>
+                    <Table.Td data-label={t("accessTests.subjects.device")}>
+                      {device === undefined ? t("accessTests.result.withoutDevice") : device.name}
+                    </Table.Td>
+                    <Table.Td data-label={t("accessTests.result.level")}>{t(`accessTests.levels.${level}`)}</Table.Td>
+                    <Table.Td data-label={t("accessTests.result.byPolicy")}>
                       {policy === undefined ? (
                         t("common.none")
                       ) : (

@@ -1,4 +1,4 @@
-import { Group, SegmentedControl, Select, Stack, Switch, Text, TextInput } from "@mantine/core";
+import { Group, SegmentedControl, Select, Stack, Switch, Text, TextInput, useMatches } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
@@ -124,6 +124,7 @@ function SubjectField({ value, onChange, error }: CustomFieldProps) {
 function DeviceField({ value, onChange }: CustomFieldProps) {
   const device = value as AccessTest["device"];
   const kind = typeof device === "string" ? device : "posture";
+  const isWide = useMatches({ base: false, xs: true });
   const posture = typeof device === "string" ? {} : device.posture;
   const set = (name: string, met: boolean) => onChange({ posture: { ...posture, [name]: met } });
   return (
@@ -133,6 +134,7 @@ function DeviceField({ value, onChange }: CustomFieldProps) {
       </Text>
       <SegmentedControl
         aria-labelledby="test-device"
+        orientation={isWide ? "horizontal" : "vertical"}
         value={kind}
         onChange={(next) =>
           onChange(next === "posture" ? { posture: { diskEncrypted: false, osUpToDate: false } } : next)

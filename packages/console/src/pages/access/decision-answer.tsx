@@ -3,12 +3,12 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { formatShortTime, formatWeekTime } from "../../messages/format.ts";
+import { capitalize, formatShortTime, formatWeekTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { ShortTime } from "../../records/relative-time.tsx";
-import { Status } from "../../records/status.tsx";
+import { PolicyAction, Status } from "../../records/status.tsx";
 import { formatCondition } from "../admission-rules/format-condition.ts";
 import { type AccessSearch, circumstancesOf, destinationOf } from "./access-search.ts";
 import {
@@ -172,7 +172,7 @@ function Policies({ decision }: { readonly decision: Decision }) {
           role="group"
           aria-label={t("access.evaluated.region")}
         >
-          <Table className="record-table" verticalSpacing="sm">
+          <Table className="record-table stacks" verticalSpacing="sm">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("access.evaluated.columns.policy")}</Table.Th>
@@ -187,9 +187,7 @@ function Policies({ decision }: { readonly decision: Decision }) {
                     <RecordLink to={`/policies/${considered.policy.id}`}>{considered.policy.name}</RecordLink>
                   </Table.Td>
                   <Table.Td>
-                    <Status tone={considered.action ? "good" : "bad"}>
-                      {considered.action ? t("policies.actions.allow") : t("policies.actions.deny")}
-                    </Status>
+                    <PolicyAction allows={considered.action} />
                   </Table.Td>
                   <Table.Td>
                     <Outcome considered={considered} refusal={refusal} />
@@ -243,7 +241,7 @@ function Outcome({ considered: { outcome, sourceMatches, rule }, refusal }: Outc
 /** A condition in words, if the console has words for it. */
 function ConditionText({ text }: { readonly text: string }) {
   const words = formatCondition(text);
-  return words === undefined ? <Code>{text}</Code> : <span title={text}>{words}</span>;
+  return words === undefined ? <Code>{text}</Code> : <span title={text}>{capitalize(words)}</span>;
 }
 
 function ConditionLine({ condition }: { readonly condition: Condition }) {

@@ -93,14 +93,14 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
             role="group"
             aria-label={t("access.found.region")}
           >
-            <Table className="record-table" verticalSpacing="sm">
+            <Table className="record-table stacks" verticalSpacing="sm">
               <Table.Thead>
                 <Table.Tr>
                   {showsUsers && <Table.Th>{t("access.found.columns.user")}</Table.Th>}
                   <Table.Th>{t("access.found.columns.device")}</Table.Th>
                   {showsResources && <Table.Th>{t("access.found.columns.resource")}</Table.Th>}
                   <Table.Th>{t("access.found.columns.policy")}</Table.Th>
-                  <Table.Th visibleFrom="md">{t("access.found.columns.gateways")}</Table.Th>
+                  <Table.Th>{t("access.found.columns.gateways")}</Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
@@ -113,21 +113,21 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
                         <RecordLink to={`/users/${row.user.id}`}>{row.user.name}</RecordLink>
                       </Table.Td>
                     )}
-                    <Table.Td>
+                    <Table.Td data-label={t("access.found.columns.device")}>
                       {devices.length > 0 && <RecordLinks path="devices" records={devices} />}
                       {isWithoutDevice && (devices.length === 0 || showsDeviceless) && (
                         <Text c="dimmed">{t("access.found.withoutDevice")}</Text>
                       )}
                     </Table.Td>
                     {showsResources && (
-                      <Table.Td>
+                      <Table.Td data-label={t("access.found.columns.resource")}>
                         <RecordLink to={`/resources/${row.resource.id}`}>{row.resource.name}</RecordLink>
                       </Table.Td>
                     )}
-                    <Table.Td>
+                    <Table.Td data-label={t("access.found.columns.policy")}>
                       <RecordLink to={`/policies/${row.policy.id}`}>{row.policy.name}</RecordLink>
                     </Table.Td>
-                    <Table.Td visibleFrom="md">
+                    <Table.Td data-label={t("access.found.columns.gateways")}>
                       <RecordLinks path="gateways" records={row.gateways} />
                     </Table.Td>
                   </Table.Tr>

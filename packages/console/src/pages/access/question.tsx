@@ -16,11 +16,11 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { ChevronDown, ChevronUp } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
 import { paged } from "../../app/api.ts";
-import { formatShortTime } from "../../messages/format.ts";
+import { formatOwnZone, formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { useAccessHistory } from "../../records/access-history.ts";
-import { fromLocalTime, localZone, toLocalTime } from "../../records/local-time.ts";
+import { DateTimeField } from "../../records/date-time-field.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { type AccessSearch, protocols, type useAccessSearch } from "./access-search.ts";
 
@@ -92,14 +92,12 @@ function Circumstances({ query, change }: QuestionProps) {
   return (
     <Stack pt="md" gap="md">
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
-        <TextInput
-          type="datetime-local"
-          label={t("access.query.when", { zone: localZone })}
+        <DateTimeField
+          label={t("access.query.when", { zone: formatOwnZone() })}
           description={view === "can" || byAddress ? t("access.query.whenHelp") : t("access.query.whenHelpPast")}
-          // The next whole minute, because the field has no seconds.
-          min={isPast && begins !== undefined ? toLocalTime(nextMinute(begins)) : undefined}
-          value={toLocalTime(at)}
-          onChange={({ currentTarget: { value } }) => change({ at: fromLocalTime(value) || undefined })}
+          earliest={isPast ? begins : undefined}
+          value={at}
+          onChange={(value) => change({ at: value || undefined })}
           inputWrapperOrder={["label", "input", "description"]}
         />
         <TypedText
@@ -134,12 +132,6 @@ function Circumstances({ query, change }: QuestionProps) {
       )}
     </Stack>
   );
-}
-
-const minuteMs = 60_000;
-
-function nextMinute(at: string): string {
-  return new Date(Math.ceil(Date.parse(at) / minuteMs) * minuteMs).toISOString();
 }
 
 /** People connect with a device, so an answer about a person alone would mislead. */

@@ -59,15 +59,15 @@ export function SearchAnswer({ query, change }: SearchAnswerProps) {
             role="group"
             aria-label={t("access.found.region")}
           >
-            <Table className="record-table" verticalSpacing="sm">
+            <Table className="record-table stacks" verticalSpacing="sm">
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>
                     {of === "devices" ? t("access.found.columns.device") : t("access.found.columns.user")}
                   </Table.Th>
                   <Table.Th>{t("access.found.columns.policy")}</Table.Th>
-                  <Table.Th visibleFrom="sm">{t("access.found.columns.gateways")}</Table.Th>
-                  <Table.Th visibleFrom="md">{t("access.found.columns.validUntil")}</Table.Th>
+                  <Table.Th>{t("access.found.columns.gateways")}</Table.Th>
+                  <Table.Th>{t("access.found.columns.validUntil")}</Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
@@ -76,13 +76,13 @@ export function SearchAnswer({ query, change }: SearchAnswerProps) {
                     <Table.Td>
                       <RecordLink to={`/${of}/${id}`}>{name}</RecordLink>
                     </Table.Td>
-                    <Table.Td>
+                    <Table.Td data-label={t("access.found.columns.policy")}>
                       {policy !== undefined && <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>}
                     </Table.Td>
-                    <Table.Td visibleFrom="sm">
+                    <Table.Td data-label={t("access.found.columns.gateways")}>
                       <RecordLinks path="gateways" records={gateways} none={t("access.decision.noGateway")} />
                     </Table.Td>
-                    <Table.Td visibleFrom="md">
+                    <Table.Td data-label={t("access.found.columns.validUntil")}>
                       {validUntil === undefined ? "–" : <ShortTime at={validUntil} />}
                     </Table.Td>
                   </Table.Tr>

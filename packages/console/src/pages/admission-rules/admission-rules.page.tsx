@@ -5,7 +5,7 @@ import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { formatList } from "../../messages/format.ts";
+import { capitalize, formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -53,7 +53,8 @@ function Conditions({ rule }: { readonly rule: string }) {
   if (reading === undefined) return <Code>{rule}</Code>;
   const { conditions, match } = reading;
   const either = (names: string, last: string) => t("admissionRules.conditions.or", { names, last });
-  return <span title={rule}>{match === "all" ? formatList(conditions) : conditions.reduce(either)}</span>;
+  const sentence = match === "all" ? formatList(conditions) : conditions.reduce(either);
+  return <span title={rule}>{capitalize(sentence)}</span>;
 }
 
 export function AdmissionRulesListPage() {

@@ -31,7 +31,7 @@ test("the list shows conditions in words, and other rules as text", async () => 
   );
   openConsole("/admission-rules");
   const inWords = await screen.findByRole("row", { name: /Rule 0/ });
-  expect(inWords.textContent).toContain("the source country is DE or IE");
+  expect(inWords.textContent).toContain("The source country is DE or IE");
   expect(screen.getByRole("row", { name: /Rule 1/ }).textContent).toContain("endsWith");
 });
 

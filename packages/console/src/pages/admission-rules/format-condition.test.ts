@@ -4,7 +4,7 @@ import { formatCondition, formatRule } from "./format-condition.ts";
 test.each([
   ["device.agent", "the device runs the Gatehouse agent"],
   ["!(device.agent)", "the device runs another WireGuard app"],
-  ["device.posture.diskEncrypted == true", "the device's posture “disk encrypted” is true"],
+  ["device.posture.diskEncrypted == true", "Disk encrypted: yes"],
   ['user.department != "Sales"', "the user's attribute “department” is not Sales"],
   ["device.posture.osMajor >= 14", "the device's posture “os major” is at least 14"],
   ['source.country in ["DE", "FR"]', "the source country is DE or FR"],
@@ -44,6 +44,15 @@ test("a rule reads as its conditions, of which all or any must be met", () => {
   expect(formatRule('"Finance" in user.groups || user.level >= 3')).toEqual({
     match: "any",
     conditions: ["the user is in the group Finance", "the user's attribute “level” is at least 3"],
+  });
+  const office = 'now.getDayOfWeek("UTC") >= 1 && now.getDayOfWeek("UTC") < 6';
+  expect(formatRule(`${office} && now.getHours("UTC") >= 7 && now.getHours("UTC") < 20`)).toEqual({
+    match: "all",
+    conditions: ["Monday to Friday, 07:00–20:00 (UTC)"],
+  });
+  expect(formatRule(`${office} && now.getHours("Europe/Berlin") >= 7 && now.getHours("Europe/Berlin") < 20`)).toEqual({
+    match: "all",
+    conditions: ["it is Monday to Friday in UTC", "it is between 07:00 and 20:00 in Europe/Berlin"],
   });
   expect(formatRule('user.name.startsWith("a") && user.level >= 3')).toBeUndefined();
 });

@@ -1,8 +1,8 @@
 /** Conditions of admission rules in words. */
 import { t } from "../../messages/i18n.ts";
-import { formatFactName } from "../../records/format-fact.ts";
+import { formatFactLabel, formatFactName, formatFactValue } from "../../records/format-fact.ts";
 import { formatTimeOfDay } from "../../records/format-time-of-day.ts";
-import { type Comparison, type Condition, readBound, readRule } from "../../records/rule-conditions.ts";
+import { type BuiltRule, type Comparison, type Condition, readBound, readRule } from "../../records/rule-conditions.ts";
 
 export const dayNames = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"] as const;
 
@@ -27,8 +27,30 @@ export function formatBuiltIn(type: string): string {
 /** Returns undefined for a rule that the builder does not support. */
 export function formatRule(text: string): RuleInWords | undefined {
   const rule = readRule(text);
-  return rule && { match: rule.match, conditions: [...new Set(rule.conditions.map(formatOne))] };
+  return rule && { match: rule.match, conditions: [...new Set(formatAll(rule))] };
 }
+
+/** The days and the hours of one time zone are one condition for people, such as "Monday to Friday, 07:00–20:00 (UTC)". */
+function formatAll({ match, conditions }: BuiltRule): readonly string[] {
+  const [days, hours] = [conditions.find(isDays), conditions.find(isHours)];
+  const isJoint =
+    match === "all" &&
+    days !== undefined &&
+    hours !== undefined &&
+    days.zone === hours.zone &&
+    conditions.filter((condition) => isDays(condition) || isHours(condition)).length === 2;
+  if (!isJoint) return conditions.map(formatOne);
+  const { from, to, zone } = hours;
+  const values = { days: formatDays(days.days), from: formatTimeOfDay(from), to: formatTimeOfDay(to), zone };
+  const joint = t(`admissionRules.conditions.${from > to ? "daysAndHoursOvernight" : "daysAndHours"}`, values);
+  const first = conditions.find((condition) => isDays(condition) || isHours(condition));
+  return conditions.flatMap((condition) =>
+    condition === first ? [joint] : isDays(condition) || isHours(condition) ? [] : [formatOne(condition)],
+  );
+}
+
+const isDays = (condition: Condition) => condition.kind === "days";
+const isHours = (condition: Condition) => condition.kind === "hours";
 
 /** Returns a sentence without a full stop, or undefined for a condition that the builder does not support. */
 export function formatCondition(text: string): string | undefined {
@@ -50,7 +72,7 @@ function formatOne(condition: Condition): string {
     }
     case "days":
       return t("admissionRules.conditions.days", {
-        days: formatAlternatives(condition.days.map((day) => formatDay(day) ?? String(day))),
+        days: formatDays(condition.days),
         zone: condition.zone,
       });
     case "hours":
@@ -75,14 +97,15 @@ function formatOne(condition: Condition): string {
       return t(`admissionRules.conditions.${condition.not ? "agentNot" : "agent"}`);
     case "posture":
     case "user": {
+      const { kind, name, comparison, value } = condition;
       const values = {
-        name: formatFactName(condition.name),
-        comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[condition.comparison]}`),
-        value: String(condition.value),
+        comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[comparison]}`),
+        value: typeof value === "boolean" ? formatFactValue(value).toLowerCase() : String(value),
       };
-      return condition.kind === "user"
-        ? t("admissionRules.conditions.attribute", values)
-        : t("admissionRules.conditions.posture", values);
+      if (kind === "user") return t("admissionRules.conditions.attribute", { ...values, name: formatFactName(name) });
+      return comparison === "==" && typeof value === "boolean"
+        ? t("admissionRules.conditions.postureIs", { ...values, name: formatFactLabel(name) })
+        : t("admissionRules.conditions.posture", { ...values, name: formatFactName(name) });
     }
   }
 }
@@ -101,6 +124,15 @@ function formatBound(text: string): string | undefined {
   return isFrom
     ? t("admissionRules.conditions.dayFrom", { day, zone })
     : t("admissionRules.conditions.dayUntil", { day, zone });
+}
+
+/** Such as "Monday to Friday", or "Monday or Friday" for days that are not consecutive. */
+function formatDays(days: readonly number[]): string {
+  const names = days.map((day) => formatDay(day) ?? String(day));
+  const isRange = days.length > 2 && days.every((day, index) => index === 0 || day === (days[index - 1] ?? day) + 1);
+  return isRange
+    ? t("admissionRules.conditions.dayRange", { first: names[0] ?? "", last: names.at(-1) ?? "" })
+    : formatAlternatives(names);
 }
 
 /** @param day 0 for Sunday */

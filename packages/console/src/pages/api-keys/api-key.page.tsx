@@ -11,7 +11,7 @@ import { PermissionTable } from "../../records/permission-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
-import { RelativeTime } from "../../records/relative-time.tsx";
+import { ExactTime, RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { useRecord } from "../../records/use-record.ts";
 import { type ApiKey, StateOfKey, stateOf } from "./key-state.tsx";
@@ -46,7 +46,7 @@ export function ApiKeyPage() {
                   value: apiKey.sourceIps.length === 0 ? t("apiKeys.fields.anyAddress") : apiKey.sourceIps.join(", "),
                 },
                 { label: t("apiKeys.fields.lastUsed"), value: <RelativeTime at={apiKey.lastUsedAt} /> },
-                { label: t("apiKeys.fields.expires"), value: <RelativeTime at={apiKey.expiresAt} /> },
+                { label: t("apiKeys.fields.expires"), value: <ExactTime at={apiKey.expiresAt} /> },
                 ...(apiKey.replacedBy === undefined
                   ? []
                   : [

@@ -1,11 +1,12 @@
 /** The tenant's configuration as one document: export, plan and apply. */
-import { Alert, Button, FileButton, Group, Stack, Text, Textarea, Title } from "@mantine/core";
+import { Alert, Button, Code, FileButton, Group, Stack, Text, Textarea, Title } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { saveFile } from "../../lists/export-rows.ts";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
@@ -36,7 +37,9 @@ export function ConfigurationPage() {
       <Title order={1}>{t("configuration.title")}</Title>
       <Panel title={t("configuration.export.title")}>
         <Stack align="flex-start" gap="sm">
-          <Text size="sm">{t("configuration.export.text")}</Text>
+          <Text size="sm">
+            <RichText message="configuration.export.text" elements={{ code: <Code className="one-line" /> }} />
+          </Text>
           <Button variant="default" loading={download.isPending} onClick={() => download.mutate()}>
             {t("configuration.export.action")}
           </Button>

@@ -29,7 +29,7 @@ export function PlanTable({ plan: { changes, summary } }: { readonly plan: Plan 
         role="group"
         aria-label={t("configuration.apply.difference")}
       >
-        <Table className="record-table" aria-label={t("configuration.apply.difference")}>
+        <Table className="record-table stacks" aria-label={t("configuration.apply.difference")}>
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{t("configuration.plan.record")}</Table.Th>

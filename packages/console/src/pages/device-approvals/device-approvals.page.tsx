@@ -29,22 +29,23 @@ const definition: ListDefinition<Device> = {
   refreshMs: 30_000,
   columns: [
     nameColumn("devices", "paged"),
-    deviceUserColumn,
-    deviceSystemColumn,
+    { ...deviceUserColumn, isBelow: true },
+    { ...deviceSystemColumn, isBelow: true },
     {
       key: "publicKey",
       title: t("deviceSessions.approvals.key"),
       visibleFrom: "lg",
-      cell: ({ publicKey }) => <Code>{publicKey}</Code>,
+      isBelow: true,
+      cell: ({ publicKey }) => <Code title={publicKey}>{`${publicKey.slice(0, 12)}…`}</Code>,
     },
     {
       key: "createdAt",
       title: t("devices.fields.enrolled"),
       sortBy: "createdAt",
-      visibleFrom: "sm",
+      isBelow: true,
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
     },
-    { key: "answer", title: t("devices.approval.title"), cell: (device) => <Answer device={device} /> },
+    { key: "answer", title: t("devices.approval.title"), isBelow: true, cell: (device) => <Answer device={device} /> },
   ],
   bulk: [
     {

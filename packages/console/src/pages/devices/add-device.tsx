@@ -23,7 +23,7 @@ export function AddDevice({ close }: { readonly close: () => void }) {
         <Text>{t("devices.add.link")}</Text>
         <LinkForPerson onLink={setShowsLink} />
         {!showsLink && (
-          <Group justify="flex-end">
+          <Group justify="flex-end" className="form-actions">
             <Button variant="default" onClick={close}>
               {t("common.close")}
             </Button>

@@ -49,12 +49,12 @@ export function DeviceRoutes({ id }: { readonly id: string }) {
           role="group"
           aria-label={t("devices.routes.title")}
         >
-          <Table className="record-table">
+          <Table className="record-table stacks">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("devices.routes.gateway")}</Table.Th>
                 <Table.Th>{t("devices.routes.blocks")}</Table.Th>
-                <Table.Th visibleFrom="sm">{t("devices.routes.names")}</Table.Th>
+                <Table.Th>{t("devices.routes.names")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -63,10 +63,10 @@ export function DeviceRoutes({ id }: { readonly id: string }) {
                   <Table.Td>
                     <RecordLink to={`/gateways/${gateway}`}>{names.get(gateway) ?? gateway}</RecordLink>
                   </Table.Td>
-                  <Table.Td>
+                  <Table.Td data-label={t("devices.routes.blocks")}>
                     <Shortened texts={allowedIps} />
                   </Table.Td>
-                  <Table.Td visibleFrom="sm">
+                  <Table.Td data-label={t("devices.routes.names")}>
                     <Shortened texts={resolved} />
                   </Table.Td>
                 </Table.Tr>

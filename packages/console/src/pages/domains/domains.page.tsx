@@ -72,7 +72,7 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
         title: t("domains.fields.state"),
         cell: ({ verifiedAt }) =>
           verifiedAt === null ? (
-            <Status tone="idle">{t("domains.state.unverified")}</Status>
+            <Status tone="waiting">{t("domains.state.unverified")}</Status>
           ) : (
             <Status tone="good">{t("domains.state.verified")}</Status>
           ),
@@ -80,7 +80,7 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
       {
         key: "record",
         title: t("domains.fields.record"),
-        visibleFrom: "sm",
+        isBelow: true,
         cell: ({ recordName, recordValue }) => (
           <Stack gap={2}>
             <Code style={{ overflowWrap: "anywhere" }}>{recordName}</Code>

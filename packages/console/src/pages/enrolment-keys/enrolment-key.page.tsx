@@ -8,7 +8,7 @@ import { DeleteRecord } from "../../records/delete-record.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
-import { RelativeTime } from "../../records/relative-time.tsx";
+import { ExactTime, RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { editBody, editFields, keyValues } from "./enrolment-key-fields.ts";
@@ -52,7 +52,7 @@ export function EnrolmentKeyPage() {
               },
               { label: t("enrolmentKeys.fields.tags"), value: key.tags.join(", ") },
               { label: t("enrolmentKeys.fields.lastUsed"), value: <RelativeTime at={key.lastUsedAt} /> },
-              { label: t("enrolmentKeys.fields.expires"), value: <RelativeTime at={key.expiresAt} /> },
+              { label: t("enrolmentKeys.fields.expires"), value: <ExactTime at={key.expiresAt} /> },
               ...(key.revokedAt === undefined
                 ? []
                 : [{ label: t("enrolmentKeys.fields.revoked"), value: <RelativeTime at={key.revokedAt} /> }]),

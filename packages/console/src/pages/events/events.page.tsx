@@ -24,6 +24,7 @@ const definition: ListDefinition<Event> = {
       key: "createdAt",
       title: t("events.fields.time"),
       sortBy: "createdAt",
+      isBelow: true,
       cell: ({ createdAt }) => <Text title={formatDateTime(createdAt)}>{formatTime(createdAt)}</Text>,
     },
     {
@@ -41,7 +42,7 @@ const definition: ListDefinition<Event> = {
     {
       key: "actor",
       title: t("events.fields.actor"),
-      visibleFrom: "sm",
+      isBelow: true,
       cell: ({ actor }) => formatActor(actor),
     },
     {

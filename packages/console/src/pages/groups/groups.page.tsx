@@ -30,7 +30,7 @@ const definition: ListDefinition<ItemAt<"/tenants/groups">> = {
       key: "roles",
       title: t("groups.rolesColumn"),
       visibleFrom: "sm",
-      cell: ({ roles }) => roles.map(({ name }) => name).join(", "),
+      cell: ({ roles }) => roles.map(({ name }) => name).join(", ") || "–",
     },
     {
       key: "createdAt",

@@ -99,7 +99,7 @@ function Block({ token }: { readonly token: Token }): ReactNode {
 function GuideTable({ table: { header, rows } }: { readonly table: Tokens.Table }) {
   return (
     <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="group" aria-label={header[0]?.text ?? ""}>
-      <Table verticalSpacing={6}>
+      <Table verticalSpacing={6} className="guide-table">
         <Table.Thead>
           <Table.Tr>
             {header.map((cell, index) => (

@@ -9,7 +9,11 @@ export type IdentityProvider = ResultOf<"/tenants/identity-providers/{id}", "get
 
 export function StateOfProvider({ provider: { enabled, testedAt } }: { readonly provider: IdentityProvider }) {
   if (enabled) return <Status tone="good">{t("identityProviders.state.enabled")}</Status>;
-  return <Status tone="idle">{t(`identityProviders.state.${testedAt === null ? "untested" : "disabled"}`)}</Status>;
+  return testedAt === null ? (
+    <Status tone="waiting">{t("identityProviders.state.untested")}</Status>
+  ) : (
+    <Status tone="idle">{t("identityProviders.state.disabled")}</Status>
+  );
 }
 
 const name: Field = { kind: "text", name: "name", label: t("common.name"), required: true };

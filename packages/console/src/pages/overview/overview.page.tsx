@@ -130,7 +130,7 @@ function RecentChanges() {
     <Panel title={t("overview.events.title")} actions={<More to="/events">{t("overview.events.all")}</More>}>
       <QueryPanel query={query}>
         {(data) => (
-          <Table className="record-table" aria-label={t("overview.events.title")}>
+          <Table className="record-table sentences" aria-label={t("overview.events.title")}>
             <Table.Tbody>
               {data.map(({ id, actor, createdAt, ...event }) => (
                 <Table.Tr key={id}>

@@ -16,7 +16,7 @@ import {
   useReorder,
 } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
-import { Status } from "../../records/status.tsx";
+import { PolicyAction } from "../../records/status.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { formatResources, formatSubjects, type Policy, type PolicyType } from "./format-policy.ts";
 
@@ -228,9 +228,7 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
         )}
       </span>
       <span className="policy-decision">
-        <Status tone={action ? "good" : "bad"}>
-          {action ? t("policies.actions.allow") : t("policies.actions.deny")}
-        </Status>
+        <PolicyAction allows={action} />
       </span>
       <span className="policy-about">
         {policy.rule.type === "CUSTOM"

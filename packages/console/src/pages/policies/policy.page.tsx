@@ -11,7 +11,7 @@ import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { RuleReading } from "../../records/rule-reading.tsx";
-import { Status } from "../../records/status.tsx";
+import { PolicyAction, Status } from "../../records/status.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatRule } from "../admission-rules/format-condition.ts";
@@ -56,11 +56,7 @@ function About({ policy }: { readonly policy: Policy }) {
           facts={[
             {
               label: t("policies.action"),
-              value: (
-                <Status tone={action ? "good" : "bad"}>
-                  {action ? t("policies.actions.allow") : t("policies.actions.deny")}
-                </Status>
-              ),
+              value: <PolicyAction allows={action} />,
             },
             { label: t("policies.accessType"), value: policyTypes.find(({ value }) => value === type)?.label },
             ...(mode === undefined

@@ -1,6 +1,6 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { ActionIcon, Button, Fieldset, Group, Input, Select, Stack, TextInput } from "@mantine/core";
-import { Plus, X } from "lucide-react";
+import { Plus, Trash2 } from "lucide-react";
 import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 
@@ -55,6 +55,7 @@ function PortsField({ value, onChange, error }: CustomFieldProps) {
   return (
     <Fieldset legend={t("protocols.fields.ports")}>
       <Stack gap="sm">
+        <Input.Description>{t("protocols.fields.portsHelp")}</Input.Description>
         {lines.map(({ protocol, port }, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: an unsaved line has no other identity
           <Group key={index} align="flex-end" gap="sm" wrap="nowrap">
@@ -82,7 +83,7 @@ function PortsField({ value, onChange, error }: CustomFieldProps) {
               disabled={lines.length === 1}
               onClick={() => onChange(lines.filter((_, other) => other !== index))}
             >
-              <X size={16} aria-hidden />
+              <Trash2 size={16} aria-hidden />
             </ActionIcon>
           </Group>
         ))}

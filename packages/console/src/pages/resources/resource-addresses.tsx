@@ -1,6 +1,6 @@
 import { ActionIcon, Table } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { X } from "lucide-react";
+import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
@@ -58,13 +58,13 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
                 </Table.Td>
                 <Table.Td>{address.protocols.map(({ name }) => name).join(", ")}</Table.Td>
                 {canWrite && (
-                  <Table.Td>
+                  <Table.Td className="row-actions">
                     <ActionIcon
                       variant="default"
                       aria-label={t("resources.addresses.remove", { address: address.address })}
                       onClick={() => setRemoved(address)}
                     >
-                      <X size={14} aria-hidden />
+                      <Trash2 size={14} aria-hidden />
                     </ActionIcon>
                   </Table.Td>
                 )}

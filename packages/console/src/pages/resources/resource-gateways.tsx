@@ -1,7 +1,7 @@
 /** The gateways of a resource. With manual load balancing, their order is the priority. */
 import { ActionIcon, Button, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { ArrowDown, ArrowUp, X } from "lucide-react";
+import { ArrowDown, ArrowUp, Trash2 } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
 import { api, whole } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
@@ -115,7 +115,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
             }}
           />
         ) : (
-          <Table className="record-table" horizontalSpacing={6}>
+          <Table className="record-table">
             <Table.Thead>
               <Table.Tr>
                 {canMove && (
@@ -155,8 +155,8 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                     <StatusOf value={statuses.get(id) ?? status} />
                   </Table.Td>
                   {canWrite && (
-                    <Table.Td>
-                      <Group gap={4} wrap="nowrap">
+                    <Table.Td className="row-actions">
+                      <Group gap={4} wrap="nowrap" justify="flex-end">
                         {isByPriority && (
                           <>
                             <ActionIcon
@@ -192,7 +192,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                             })
                           }
                         >
-                          <X size={14} aria-hidden />
+                          <Trash2 size={14} aria-hidden />
                         </ActionIcon>
                       </Group>
                     </Table.Td>

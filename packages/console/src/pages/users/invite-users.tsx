@@ -227,7 +227,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
             {installation?.sendsMail === false && <NoMail />}
             {error !== undefined && <ProblemNotice error={error} />}
             <DiscardNotice unsaved={unsaved} />
-            <Group justify="flex-end">
+            <Group justify="flex-end" className="form-actions">
               <Button variant="default" onClick={unsaved.leave}>
                 {t("common.cancel")}
               </Button>

@@ -2,6 +2,7 @@
 import "@xyflow/react/dist/base.css";
 import "./graph-canvas.css";
 import { ActionIcon, Group, useComputedColorScheme } from "@mantine/core";
+import { useViewportSize } from "@mantine/hooks";
 import { type Edge as FlowEdge, type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -59,6 +60,13 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     fitted.current = about;
     fitToScreen();
   }, [flow, about, fitToScreen]);
+  // Another width, such as that of a rotated tablet, could hide the last column.
+  const { width } = useViewportSize();
+  const fittedWidth = useRef(width);
+  useEffect(() => {
+    if (width !== fittedWidth.current) fitToScreen();
+    fittedWidth.current = width;
+  }, [width, fitToScreen]);
 
   /** Scrolls the focused node into view. */
   const reveal = useCallback(

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { defaultPageSize as pageSize } from "../../../lists/list-preferences.ts";
 import { t } from "../../../messages/i18n.ts";
 import { RecordLink } from "../../../records/record-link.tsx";
-import { Status } from "../../../records/status.tsx";
+import { PolicyAction } from "../../../records/status.tsx";
 import { distinct } from "./graph-groups.ts";
 import type { Leaf, Path } from "./graph-paths.ts";
 
@@ -54,9 +54,9 @@ interface Rows {
 
 function Rows({ paths }: Rows) {
   return (
-    <Paper withBorder>
+    <Paper withBorder className="panel">
       <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={t("graph.list.label")}>
-        <Table className="record-table" verticalSpacing="sm">
+        <Table className="record-table stacks" verticalSpacing="sm">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{t("graph.list.subjects")}</Table.Th>
@@ -69,19 +69,19 @@ function Rows({ paths }: Rows) {
           <Table.Tbody>
             {paths.map((path) => (
               <Table.Tr key={path.policy.key}>
-                <Table.Td>
+                <Table.Td data-label={t("graph.list.subjects")}>
                   <Leaves leaves={path.sources} none={t("graph.list.noSubjects")} />
                 </Table.Td>
-                <Table.Td>
+                <Table.Td data-label={t("graph.list.policy")}>
                   <PolicyName path={path} />
                 </Table.Td>
                 <Table.Td>
-                  <Action path={path} />
+                  <PolicyAction allows={!path.denies} />
                 </Table.Td>
-                <Table.Td>
+                <Table.Td data-label={t("graph.list.resources")}>
                   <Leaves leaves={path.resources} none={t("graph.list.noResources")} />
                 </Table.Td>
-                <Table.Td>
+                <Table.Td data-label={t("graph.list.gateways")}>
                   <Through path={path} />
                 </Table.Td>
               </Table.Tr>
@@ -100,7 +100,7 @@ function Cards({ paths }: Rows) {
         <Paper key={path.policy.key} component="li" withBorder p="sm">
           <Group justify="space-between" gap="xs" mb={6}>
             <PolicyName path={path} />
-            <Action path={path} />
+            <PolicyAction allows={!path.denies} />
           </Group>
           <dl className="fields">
             <Fact
@@ -133,12 +133,6 @@ function PolicyName({ path: { policy, place } }: { readonly path: Path }) {
     <span>
       {place}. <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
     </span>
-  );
-}
-
-function Action({ path: { denies } }: { readonly path: Path }) {
-  return (
-    <Status tone={denies ? "bad" : "good"}>{denies ? t("policies.actions.deny") : t("policies.actions.allow")}</Status>
   );
 }
 

@@ -1,0 +1,80 @@
+/** A time in the viewer's time zone: typed in the format of the console, or chosen in the browser's calendar. */
+import { ActionIcon, TextInput, type TextInputProps } from "@mantine/core";
+import { CalendarClock } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { formatShortTime } from "../messages/format.ts";
+import { t } from "../messages/i18n.ts";
+import { fromLocalTime, readTypedTime, toLocalTime } from "./local-time.ts";
+
+interface DateTimeFieldProps extends Omit<TextInputProps, "value" | "onChange" | "type" | "rightSection"> {
+  /** An RFC 3339 time; empty for none. */
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  /** The earliest time that the calendar offers, as an RFC 3339 time. */
+  readonly earliest?: string | undefined;
+}
+
+export function DateTimeField({ value, onChange, earliest, error, ...input }: DateTimeFieldProps) {
+  const [typed, setTyped] = useState(format(value));
+  const [isInvalid, setInvalid] = useState(false);
+  const picker = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    setTyped(format(value));
+    setInvalid(false);
+  }, [value]);
+  const apply = () => {
+    if (typed.trim() === format(value)) return;
+    const read = typed.trim() === "" ? "" : readTypedTime(typed);
+    setInvalid(read === undefined);
+    if (read !== undefined) onChange(read);
+  };
+  return (
+    <TextInput
+      placeholder={t("common.timePlaceholder")}
+      {...input}
+      error={isInvalid ? t("common.timeInvalid") : error}
+      value={typed}
+      maxLength={40}
+      onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+      onBlur={apply}
+      onKeyDown={({ key }) => {
+        if (key === "Enter") apply();
+      }}
+      rightSection={
+        <>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label={t("common.chooseTime")}
+            data-reads
+            onClick={() => picker.current?.showPicker()}
+          >
+            <CalendarClock size={16} aria-hidden />
+          </ActionIcon>
+          {/* The calendar opens at this input. People type into the other one. */}
+          <input
+            ref={picker}
+            type="datetime-local"
+            className="unseen"
+            tabIndex={-1}
+            aria-hidden
+            // The calendar has no seconds.
+            min={earliest === undefined ? undefined : toLocalTime(nextMinute(earliest))}
+            value={toLocalTime(value)}
+            onChange={({ currentTarget }) => onChange(fromLocalTime(currentTarget.value))}
+          />
+        </>
+      }
+    />
+  );
+}
+
+function format(at: string): string {
+  return at === "" || Number.isNaN(Date.parse(at)) ? "" : formatShortTime(at);
+}
+
+const minuteMs = 60_000;
+
+function nextMinute(at: string): string {
+  return new Date(Math.ceil(Date.parse(at) / minuteMs) * minuteMs).toISOString();
+}
