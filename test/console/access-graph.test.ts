@@ -112,7 +112,10 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "access-graph-user");
     await button(visit, /^Resource Wiki Allowed now/).press("Enter");
-    await page.getByRole("region", { name: "Decision" }).getByText(/^Allowed/).waitFor();
+    await page
+      .getByRole("region", { name: "Decision" })
+      .getByText(/^Allowed/)
+      .waitFor();
     await page.goBack();
     await button(visit, "Show everything").last().click();
     await nodes(page).getByText("Contractors stay out of production").waitFor();
@@ -252,7 +255,10 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     expect(page.url()).toMatch(/to=address.*address=wiki.corp.example.com.*port=443/);
     const other = await visitAs("AUDITOR");
     await other.page.goto(page.url());
-    await other.page.getByRole("region", { name: "Decision" }).getByText(/^Allowed/).waitFor();
+    await other.page
+      .getByRole("region", { name: "Decision" })
+      .getByText(/^Allowed/)
+      .waitFor();
     await other.leave();
     await page.getByText("Who can reach it?").click();
     const found = page.getByRole("region", { name: "Who can reach it" });

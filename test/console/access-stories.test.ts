@@ -235,7 +235,10 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     const link = page.url();
     const other = await given.world.visit({ key: await given.world.keyOf("AUDITOR") });
     await other.page.goto(link);
-    await other.page.getByRole("region", { name: "Decision" }).getByText("Allowed, but unreachable", { exact: true }).waitFor();
+    await other.page
+      .getByRole("region", { name: "Decision" })
+      .getByText("Allowed, but unreachable", { exact: true })
+      .waitFor();
     await other.leave();
     await visit.leave();
   });
@@ -265,7 +268,10 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await visit.open(`/access?${asked}&at=${before}`);
     await page.getByText("The user could not reach the resource.").waitFor();
     await visit.open(`/access?view=can&user=${user}&resource=${wiki}&at=2031-01-01T10:00:00Z`);
-    await page.getByRole("region", { name: "Decision" }).getByText("Allowed, but unreachable", { exact: true }).waitFor();
+    await page
+      .getByRole("region", { name: "Decision" })
+      .getByText("Allowed, but unreachable", { exact: true })
+      .waitFor();
     await visit.leave();
   });
 

@@ -195,7 +195,9 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await region(visit, "Decision").getByText("Denied").waitFor();
     await button(visit, "Add to People").click();
     await inDialog(visit, "Add to People").click();
-    await region(visit, "Decision").getByText(/^Allowed/).waitFor();
+    await region(visit, "Decision")
+      .getByText(/^Allowed/)
+      .waitFor();
     await expectAtMost(interactions, mostInteractions.mend);
     await visit.leave();
   });
@@ -219,7 +221,9 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await effectOf(visit).waitFor();
     await expect.poll(() => inDialog(visit, "Add to People").isEnabled()).toBe(true);
     await pressOn(visit, inDialog(visit, "Add to People"), "Enter");
-    await region(visit, "Decision").getByText(/^Allowed/).waitFor();
+    await region(visit, "Decision")
+      .getByText(/^Allowed/)
+      .waitFor();
     await interactions.expectNoMouse();
     await expectAtMost(interactions, mostByKeyboard.mend);
     await visit.leave();

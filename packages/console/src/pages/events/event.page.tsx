@@ -7,6 +7,7 @@ import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { ShortTime } from "../../records/relative-time.tsx";
 import { ChangedFields } from "./changed-fields-table.tsx";
 import type { Event } from "./event.ts";
 import { EventEffect } from "./event-effect.tsx";
@@ -92,7 +93,7 @@ function About({ event }: { readonly event: Event }) {
                     value: (
                       <>
                         <RecordLink to={`/events/${revert.id}`}>{formatEvent(revert)}</RecordLink> (
-                        <RelativeTime at={revert.createdAt} />)
+                        <ShortTime at={revert.createdAt} />)
                       </>
                     ),
                   },
