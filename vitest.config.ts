@@ -102,12 +102,16 @@ const projects: readonly Project[] = [
 /** Components need their own window, and the production build of React. */
 export const componentTests = "packages/console/vitest.config.ts";
 
+/** Tests read the TypeScript sources of every workspace, never a stale build. */
+const conditions = ["gatehouse-source", "node"];
+
 /** Adds the settings that all projects share. */
 export function runnable(project: Project): TestProjectInlineConfiguration {
   return {
-    // Tests read the TypeScript sources of every workspace, never a stale build.
-    ssr: { resolve: { conditions: ["gatehouse-source", "node"] } },
-    resolve: { conditions: ["gatehouse-source", "node"] },
+    ssr: { resolve: { conditions } },
+    // Vitest loads the global setup in an environment of its own.
+    environments: { __vitest__: { resolve: { conditions } } },
+    resolve: { conditions },
     test: {
       provide: { budget: 0.05 },
       sequence: { groupOrder: groups.withDatabase },
