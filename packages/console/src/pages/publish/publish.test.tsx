@@ -73,7 +73,8 @@ describe("publishing a resource", () => {
     await screen.findByText(t("publish.summary.policy", named));
     screen.getByText(t("publish.summary.rule", { rule: "Admission rule for Wiki" }));
     const zone = "Africa/Abidjan";
-    screen.getByText(t("admissionRules.conditions.hours", { from: "07:30", to: "18:00", zone }));
+    const days = "Monday to Friday";
+    screen.getByText(t("admissionRules.conditions.daysAndHours", { days, from: "07:30", to: "18:00", zone }));
     await click(user, t("publish.publish"));
     await screen.findByText(t("publish.done.device"));
     expect(screen.getByRole("link", { name: policy.name }).getAttribute("href")).toBe(`/console/policies/${policy.id}`);
