@@ -109,7 +109,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   readBodies(app, runner.evaluator);
   app.decorateRequest("caller", undefined);
   const observe = observeRequests(app, options);
-  guardEveryResponse(app, { publicUrl: options.runner.publicUrl(), strictTransportDays: options.strictTransportDays });
+  guardEveryResponse(app, { publicUrl: options.runner.publicUrl, strictTransportDays: options.strictTransportDays });
   const methodsOf = methodFinder(options.routes.map(({ operation }) => operation));
   const replyThatNothingIsThere = (request: FastifyRequest, reply: FastifyReply) => {
     const methods = methodsOf(request.url.split("?", 1)[0] ?? "/");

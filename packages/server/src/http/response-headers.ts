@@ -10,7 +10,8 @@ import { AppError } from "../platform/app-error.ts";
 const varyingHeaders = "apikey, Authorization, Cookie, Accept-Encoding";
 
 export interface StrictTransportOptions {
-  readonly publicUrl: string;
+  /** Known when the server listens. */
+  readonly publicUrl: () => string;
   /** How long browsers use only TLS for the host, in days; 0 ends it. */
   readonly strictTransportDays: number;
 }
@@ -19,12 +20,17 @@ export interface StrictTransportOptions {
  * Rejects ambiguous requests, forbids browsers to guess the type of any response, and keeps browsers to TLS (RFC 6797).
  */
 export function guardEveryResponse(app: FastifyInstance, strictTransport: StrictTransportOptions): void {
-  const host = strictTransportHost(strictTransport.publicUrl);
+  let host: { readonly publicUrl: string; readonly name: string | undefined } | undefined;
+  const isStrictHost = (hostname: string): boolean => {
+    const publicUrl = strictTransport.publicUrl();
+    if (host?.publicUrl !== publicUrl) host = { publicUrl, name: strictTransportHost(publicUrl) };
+    return hostname.toLowerCase() === host.name;
+  };
   const lifetime = `max-age=${strictTransport.strictTransportDays * secondsPerDay}`;
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-content-type-options", "nosniff");
     // Other names of this machine can have services without TLS.
-    if (host !== undefined && request.protocol === "https" && request.hostname.toLowerCase() === host) {
+    if (request.protocol === "https" && isStrictHost(request.hostname)) {
       reply.header("strict-transport-security", lifetime);
     }
     requireOneHost(request);
