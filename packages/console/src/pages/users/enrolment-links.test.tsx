@@ -118,7 +118,7 @@ describe("a pending user", () => {
     expect(mockApi.bodies("inviteUser")).toEqual([{ notify: true }]);
   });
 
-  test("gets no mail from a server that sends none, and the page names the settings", async () => {
+  test("gets no mail from a server that sends none, and the page names the settings for mail", async () => {
     mockApi.install({ sendsMail: false });
     const user = open();
     await screen.findByText("GATEHOUSE_SMTP_URL");
