@@ -123,7 +123,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     await visit.page.locator("h1").first().waitFor();
     await settle(visit);
     await act(visit);
-    // Input that is not saved must not hold the next visit up.
+    // Unsaved input must not block the next visit.
     await visit.page.goto("about:blank").catch(() => undefined);
     await visit.context.close();
   };

@@ -7,7 +7,7 @@ import { version } from "./version.ts";
 export const snippetKinds = ["debian", "debianFile", "cloudInit", "container", "compose", "helm", "checkout"] as const;
 export type SnippetKind = (typeof snippetKinds)[number];
 
-/** The snippets that install from the server, if it has the packages of agents. */
+/** The snippets that install from the server. They work only if the server has agent packages. */
 export const packageSnippetKinds: readonly SnippetKind[] = ["debian", "cloudInit"];
 
 export interface SnippetOptions {

@@ -11,7 +11,7 @@ const decoded = (answers: readonly object[]): DnsMessage => ({
 const alias = (index: number) => ({ type: "CNAME", name: `c${index}`, ttl: 60, data: `c${index + 1}` });
 const address = (name: string, data: string) => ({ type: "A", name, ttl: 60, data });
 
-test("follows aliases in any order, and ends in loops", () => {
+test("follows aliases in any order, and stops at loops", () => {
   const chain = [alias(1), alias(0), address("c2", "10.0.0.1"), address("c9", "10.0.0.2")];
   expect(answersTo("c0", "A", decoded(chain)).map(({ name }) => name)).toEqual(["c1", "c0", "c2"]);
   const loop = [alias(0), { ...alias(1), data: "c0" }, address("c1", "10.0.0.1")];

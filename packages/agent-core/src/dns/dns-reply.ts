@@ -55,7 +55,7 @@ function askedSize(query: DnsMessage): number {
   return option !== undefined && "udpPayloadSize" in option ? Number(option.udpPayloadSize) : plainUdpBytes;
 }
 
-/** The records of an answer that count. Beyond them, the owner of a zone could fill the memory of an agent. */
+/** The maximum number of records used from an answer. Without it, a zone's owner could fill an agent's memory. */
 export const mostRecords = 256;
 
 /** Returns the first records of the name and of its aliases. All other records are dropped. */
@@ -72,7 +72,7 @@ export function answersTo(name: string, type: string, { answers = [] }: DnsMessa
     else known.push(target);
   }
   const names = new Set([name]);
-  // A set also visits what is added meanwhile.
+  // Iterating over a set also visits items that are added meanwhile.
   for (const known of names) for (const target of targets.get(known) ?? []) names.add(target);
   for (const answer of answers) {
     if (selected.length === mostRecords) break;

@@ -4311,7 +4311,7 @@ export interface components {
             readonly device: components["schemas"]["SessionDevice"];
             readonly user: components["schemas"]["DeviceSessionUser"];
             /**
-             * @description `active`: the device is trusted. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. Without a lifetime, a deactivation ends the session until the reactivation.
+             * @description `active`: the device is trusted. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. If no lifetime is set, deactivating the device or its user ends the session until both are active again.
              * @enum {string}
              */
             readonly state: "active" | "expired" | "ended";
@@ -4334,7 +4334,7 @@ export interface components {
              */
             readonly endsAt?: string;
             /**
-             * @description Why the session was ended; omitted unless it was. Without a lifetime, only `sign-in-required` and deactivations end the trust in the device.
+             * @description Why the session was ended; omitted unless it was. If no lifetime is set, only `sign-in-required` and deactivations end the trust in the device.
              * @enum {string}
              */
             readonly endReason?: "sign-in-required" | "signed-out" | "signed-out-at-provider" | "device-deactivated" | "user-deactivated" | "passkeys-reset" | "provider-deleted";

@@ -13,7 +13,7 @@ export function useInstallation(): Installation | undefined {
   return useQuery(installationQuery).data;
 }
 
-/** Whether other machines cannot reach an address. */
+/** Whether only this machine can reach an address. */
 export function isLoopback(url: string): boolean {
   return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }

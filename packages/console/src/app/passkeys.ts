@@ -3,7 +3,7 @@ import { GatehouseError, type Problem } from "@gatehouse/client/errors";
 import { signIn as texts } from "../messages/en/sign-in.ts";
 import type { Session } from "./session-requests.ts";
 
-/** Facts about this server, which it tells without authentication. */
+/** Facts about this server that are available without authentication. */
 export interface Installation {
   /** The address that passkeys are bound to, and that links have. */
   readonly publicUrl: string;

@@ -15,7 +15,7 @@ export interface Column<Row> {
   readonly visibleFrom?: "xs" | "sm" | "md" | "lg";
   /**
    * On a narrow screen, the cell is a line below the name of the record. For facts that a person needs to decide.
-   * `visibleFrom` then hides the column only on screens between.
+   * `visibleFrom` then hides the column only on screens of medium width.
    */
   readonly isBelow?: true;
 }

@@ -48,7 +48,7 @@ describe("selected rows", () => {
     await waitFor(() => expect(screen.queryByText(t("lists.select.count", { count: 250 }))).toBeNull());
   });
 
-  test("are changed back by Undo in the notice, request by request and the last one first", async () => {
+  test("are reverted by Undo in the notice, request by request and the last one first", async () => {
     const user = openConsole("/devices");
     mockApi.answer("get", "/tenants/events", ({ query }) => {
       const target = { type: "device", id: query["filter[target.id]"] ?? "" };

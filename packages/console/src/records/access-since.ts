@@ -14,7 +14,7 @@ export interface ProbeTime {
   readonly isBeginning: boolean;
 }
 
-/** Access at an earlier time; undefined rows if the history has lost that time since. */
+/** Access at an earlier time; undefined rows if the history no longer covers that time. */
 export interface Probe extends ProbeTime {
   readonly rows: readonly AccessRow[] | undefined;
 }

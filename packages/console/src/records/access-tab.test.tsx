@@ -38,7 +38,7 @@ describe("the access tab of a user", () => {
     expect(rowText("Wiki")).toContain("Staff");
   });
 
-  test("says when access began in a history of an hour, and asks about no time before it", async () => {
+  test("says when access began if the history covers only an hour, and requests no earlier time", async () => {
     const begins = daysAgo(1 / 24);
     mockApi.answer("get", "/tenants/users/{id}", ann);
     mockApi.answer("get", "/tenants/access/history", { begins });

@@ -27,7 +27,7 @@ export function DeleteRecord({ title, effect, path, label = t("common.delete"), 
     <ReviewedButton
       {...given}
       label={label}
-      // A key that is revoked, or a device that is refused, is not a deleted record for people.
+      // To people, revoking a key or refusing a device is not a deletion.
       icon={label === t("common.delete") ? <Trash2 size={16} aria-hidden /> : <Ban size={16} aria-hidden />}
       title={title}
       note={effect}

@@ -15,6 +15,6 @@ test("an ended session has a reason and an author", () => {
   );
 });
 
-test("a session that goes on has no reason for its end", () => {
+test("a session that has not ended has no end reason", () => {
   expect(formatSessionEnd({ ...session, state: "active" })).toBeUndefined();
 });

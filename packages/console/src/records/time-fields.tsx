@@ -21,8 +21,8 @@ interface TimeOfDayProps {
 const halfHours = Array.from({ length: 49 }, (_, index) => index * 30);
 
 /**
- * Choices, because a time that is corrected while it is typed becomes another one than was meant. A complete time that
- * is typed becomes a choice.
+ * A list of choices. A field that corrects a time while a person types would produce a time that the person did not
+ * mean. A complete time that is typed becomes a choice.
  */
 export function TimeOfDay({ label, value, first, other, set, note }: TimeOfDayProps) {
   const [typed, setTyped] = useState("");

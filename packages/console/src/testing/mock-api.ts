@@ -80,7 +80,7 @@ class MockApi {
     };
   }
 
-  /** Changes what the server tells about itself. By default it has the packages of agents, and sends mail. */
+  /** Changes the server's facts about itself. By default, it has agent packages and sends mail. */
   install(changed: Partial<Installation>): void {
     this.#installation = changed;
   }

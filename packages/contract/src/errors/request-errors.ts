@@ -111,9 +111,9 @@ export const requestErrors = {
     status: 403,
     title: "Callers cannot grant more than they hold",
     explanation:
-      "A caller cannot create a key with more permissions, a later expiry or more source addresses than its own. It cannot assign a role or a group with permissions that it does not hold, or take them from a user. It cannot deactivate, reactivate or delete a user who holds more permissions, end the user's sessions, or change how the user signs in. `detail` names what exceeds the caller.",
+      "A caller cannot create a key with more permissions, a later expiry or more source addresses than its own. It cannot assign a role or a group with permissions that it does not hold, or remove them from a user. It cannot deactivate, reactivate or delete a user who holds more permissions, end the user's sessions, or change how the user signs in. `detail` names what exceeds the caller.",
     remedy:
-      "Grant and take only permissions that the caller holds, within the key's expiry and source addresses. Otherwise use a key or a role that holds more.",
+      "Grant and remove only permissions that the caller holds, within the key's expiry and source addresses. Otherwise use a key or a role that holds more.",
   },
   not_found: {
     status: 404,
@@ -181,7 +181,7 @@ export const requestErrors = {
     status: 429,
     title: "Too many requests",
     explanation:
-      "The API key has used up its requests for this minute: 6,000, unless GATEHOUSE_RATE_LIMIT_PER_MINUTE sets another limit. Rejected requests count too. While other tenants are active, a server performs one export, plan, apply or preview of a tenant at a time. It refuses such requests of a tenant for which 20 others wait.",
+      "The API key has used up its requests for this minute: 6,000, unless GATEHOUSE_RATE_LIMIT_PER_MINUTE sets another limit. Rejected requests count too. While other tenants are active, a server performs one export, plan, apply or preview of a tenant at a time. If 20 of them are waiting, it refuses further ones.",
     remedy:
       "Wait for `Retry-After` seconds. The header `RateLimit-Remaining` of each response shows how many requests remain.",
   },

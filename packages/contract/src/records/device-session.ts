@@ -21,7 +21,7 @@ export const ListedDeviceSession = component(
     user: component("DeviceSessionUser", "The user of the device.", { id: Uuid, email: Type.String() }),
     state: oneOf(deviceSessionStates, {
       description:
-        "`active`: the device is trusted. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. Without a lifetime, a deactivation ends the session until the reactivation.",
+        "`active`: the device is trusted. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. If no lifetime is set, deactivating the device or its user ends the session until both are active again.",
     }),
     signedInAt: at("When the user signed in on the device; omitted if nobody has."),
     authenticatedAt: at("When the user authenticated, which can be before the sign-in on the device."),
@@ -36,7 +36,7 @@ export const ListedDeviceSession = component(
     endReason: Type.Optional(
       oneOf(deviceSessionEndReasons, {
         description:
-          "Why the session was ended; omitted unless it was. Without a lifetime, only `sign-in-required` and deactivations end the trust in the device.",
+          "Why the session was ended; omitted unless it was. If no lifetime is set, only `sign-in-required` and deactivations end the trust in the device.",
       }),
     ),
     endedBy: Type.Optional(

@@ -24,7 +24,7 @@ const allSubjects = -1;
  * like work. It is not a generator, because generators for 250,000 subjects cost more than most of the rules.
  *
  * Everything about an entry of the user is stored by its index in `positions`, not by its position in the chain. These
- * short lists stay in the processor's first cache, and lists as long as the chain would not.
+ * short lists stay in the processor's L1 cache; lists as long as the chain would not.
  */
 export class UserEntries {
   readonly #chain: PolicyChain;
@@ -191,7 +191,7 @@ export class UserEntries {
     }
   }
 
-  /** Finds the entries that apply to a device, whoever its user is. */
+  /** Finds the entries that apply to a device, regardless of its user. */
   #findForDevices(subjects: readonly ComparedSubject[]): void {
     const { forAnyDevice, byDevice } = this.#chain;
     for (const { before, after } of subjects) {

@@ -147,7 +147,7 @@ test("an index of members contains changed, new and no removed users, and is bui
   expect(usersByGroup(before).get("g1")).toHaveLength(4);
 });
 
-test("two callers share the work of an index", () => {
+test("two callers share the work of building an index", () => {
   const users = Table.of(facts.users.map((user) => [user.id, new CompiledUser({ ...user, groups: ["g1"] })] as const));
   const first = indexingUsers(users);
   first.next();

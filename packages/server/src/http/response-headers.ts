@@ -16,9 +16,7 @@ export interface StrictTransportOptions {
   readonly strictTransportDays: number;
 }
 
-/**
- * Rejects ambiguous requests, forbids browsers to guess the type of any response, and keeps browsers to TLS (RFC 6797).
- */
+/** Rejects ambiguous requests, stops browsers from guessing response types, and enforces TLS (RFC 6797). */
 export function guardEveryResponse(app: FastifyInstance, strictTransport: StrictTransportOptions): void {
   let host: { readonly publicUrl: string; readonly name: string | undefined } | undefined;
   const isStrictHost = (hostname: string): boolean => {

@@ -30,7 +30,7 @@ describe("behind a trusted proxy", () => {
     },
   );
 
-  test("no other host and no plain HTTP gets the header", async () => {
+  test("neither other hosts nor plain HTTP get the header", async () => {
     expect(await headerOf("/", { host, "x-forwarded-proto": "http" })).toBeUndefined();
     expect(await headerOf("/", { host })).toBeUndefined();
     for (const other of ["example.com", "a.gatehouse.example.com", "192.0.2.1", "localhost"]) {

@@ -181,7 +181,7 @@ function checksOf(body: TSchema): SchemaChecks {
   const known = schemaChecks.get(body);
   if (known !== undefined) return known;
   const schema = withoutLaterParts(body) as TSchema; // a schema with fewer conditions
-  // Compiled at the first use: compiling every operation would dominate the start of a test's server.
+  // Compiled at first use: compiling every operation would dominate the start of a test server.
   let ofSmall: Forms | undefined;
   let ofLarge: Forms | undefined;
   const ofParts = new LargeBodyCheck((part) => quick.compile(part));

@@ -114,7 +114,7 @@ export class CommandBatch {
       },
       // The effect of a batch is evaluated after its last command.
       announce: () => undefined,
-      // So are its entries stored.
+      // The batch also stores the entries.
       storeEntries: () => undefined,
       atEnd: (check) => this.#checks.push(check),
     });

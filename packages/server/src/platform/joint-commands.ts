@@ -157,7 +157,7 @@ class Sealing {
     for (const { scope, entries, impact } of parts) {
       const details = impact?.effect ?? { storesLateEffect: false };
       const sent = appendToRecord(this.#transaction, this.#tenantId, scope.origin, entries, details);
-      // Awaited below, also if the transaction fails before.
+      // Awaited below, even if the transaction fails first.
       sent.catch(() => undefined);
       this.#sent.push(sent);
     }

@@ -14,7 +14,7 @@ test.each<[string, number]>([
   if (values > 0) expect(hasMoreValues(json, values - 1)).toBe(true);
 });
 
-test("text that is not JSON ends", () => {
+test("counting terminates for text that is not JSON", () => {
   expect(hasMoreValues('"\\', 0)).toBe(false);
   expect(hasMoreValues("[".repeat(100), 99)).toBe(true);
 });

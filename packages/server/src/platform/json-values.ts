@@ -1,10 +1,10 @@
 const [quote, backslash, comma, openBracket, openBrace] = Buffer.from('"\\,[{');
 
 /**
- * Whether JSON has more separators of values than `most`. Counts without parsing: to parse and copy a MiB of empty
+ * Whether JSON has more separators of values than `most`. Counts without parsing: parsing and copying a MiB of empty
  * objects takes far longer than a MiB of text, and blocks all requests.
  *
- * @param json any text; what is not JSON may have any result
+ * @param json any text; the result for invalid JSON is unspecified
  */
 export function hasMoreValues(json: string, most: number): boolean {
   let values = 0;

@@ -57,7 +57,7 @@ export const devices = {
   otherApp: "None: another WireGuard app",
   posture: "Posture",
   postureEmpty: "No posture yet",
-  postureEmptyText: "The device agent reports facts such as disk encryption. Admission rules can require them.",
+  postureEmptyText: "The Gatehouse agent reports facts such as disk encryption. Admission rules can require them.",
   postureNone: "This device reports no posture",
   postureNoneText:
     "It uses a WireGuard app. Only the Gatehouse agent reports facts such as disk encryption, so the device meets no condition on them.",

@@ -23,8 +23,8 @@ export const enrolmentLinks = {
   },
   many: {
     create: "Create links",
-    created_one: "The person signs in with the link, once, until <time/>. Hand it over.",
-    created_other: "Each person signs in with a separate link, once, until <time/>. Hand the links over.",
+    created_one: "The person can sign in with the link once, until <time/>. Hand it over.",
+    created_other: "Each person can sign in with a separate link once, until <time/>. Hand the links over.",
     csv: "The CSV file also contains codes. People without the link type their code at {{address}}.",
     download: "Download CSV",
     progress_one: "{{done, number}} of {{count, number}} link created",

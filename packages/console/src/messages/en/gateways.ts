@@ -37,9 +37,9 @@ export const gateways = {
     noPermission:
       "The command contains the gateway's token, which your key cannot view. Ask someone whose key has the permission <code>gateways:token</code>.",
     loopback:
-      "The public address of this server is {{url}}. The command works only on the server's own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to an address that they reach, and restart the server.",
+      "The public address of this server is {{url}}. The command works only on the server's own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to an address that they can reach, and restart the server.",
     noPackages:
-      "This server has no packages of agents, so gateways cannot install from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
+      "This server has no agent packages, so gateways cannot install from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
     plainHttp:
       "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS address.",
     reveal: "Reveal token",
@@ -123,7 +123,7 @@ export const gateways = {
       note: "For 24 hours, the gateway may connect with another WireGuard key, once. Use this after its machine was set up again. If others may know the token, rotate it first.",
     },
     revokeToken: {
-      done: "Token replaced. The command under Deploy contains the new token. The old token does not work any more.",
+      done: "Token replaced. The command under Deploy contains the new token. The old token no longer works.",
       label: "Replace token now",
       note: "The old token stops working immediately. Use this if others may know the token. The gateway cannot connect again before its machine has the new token. Until then, it enforces its last configuration.",
     },

@@ -9,7 +9,8 @@ export const publish = {
   },
   conditions: {
     disk: "The device's disk is encrypted",
-    diskHelp: "Only devices with the device agent report this. Devices with a WireGuard app never meet the condition.",
+    diskHelp:
+      "Only devices with the Gatehouse agent report this. Devices with a WireGuard app never meet the condition.",
     hours: "Only Monday to Friday, during these hours",
     text: "The conditions become an admission rule of the policy. You can change the rule later.",
     title: "Conditions",

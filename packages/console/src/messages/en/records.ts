@@ -154,7 +154,7 @@ export const records = {
         "Export, plan and apply the tenant as one document. Each record in it also needs the permission of its type.",
       "access-tests": "Expectations about access that each change is checked against.",
       "admission-rules": "Conditions that policies require.",
-      "api-keys": "Keys of programs. A key can only grant permissions that it holds.",
+      "api-keys": "Keys for programs. A key can only grant permissions that it holds.",
       "decisions:read": "Ask who can reach what, and preview changes.",
       devices: "Devices, their sessions and tokens, and enrolment keys.",
       "events:read":

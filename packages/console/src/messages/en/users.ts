@@ -75,7 +75,7 @@ export const users = {
     addresses_one: "{{count, number}} address",
     addresses_other: "{{count, number}} addresses",
     again: "Resend invitation",
-    againDone: "The invitation is sent again by mail",
+    againDone: "Invitation sent again by mail",
     cannotInvite: "These addresses cannot be invited and are skipped",
     createGroup: "Create group “{{name}}”",
     done_one: "{{count, number}} user invited",

@@ -201,7 +201,7 @@ describe("whether someone can reach a resource", () => {
     });
   });
 
-  test("says when the history begins, instead of asking about an earlier time", async () => {
+  test("says when the history begins, and requests no earlier time", async () => {
     const begins = "2026-03-02T09:00:30.000Z";
     mockApi.answer("get", "/tenants/access/history", { begins });
     openConsole(`/access?view=what&user=${userId}&at=2026-03-02T08:00:00.000Z`);

@@ -90,7 +90,7 @@ describe("a missing fact of a denial", () => {
   });
 });
 
-test("a deactivated user is asked to be active, and no earlier policy is blamed", async () => {
+test("a denial for a deactivated user requires an active user, and blames no earlier policy", async () => {
   deny([{ kind: "subject", reason: "user_inactive" }], [], { reason: "user_inactive" });
   const missing = within(await screen.findByRole("region", { name: t("access.decision.missing") }));
   missing.getByText("Requires: the user is active");
@@ -114,7 +114,7 @@ test("a denial says that a device with a WireGuard app reports no posture", asyn
   await screen.findByText(t("access.decision.noPosture", { device: "Phone" }));
 });
 
-test("a denial names gateways that are not online, too", async () => {
+test("a denial also names gateways that are not online", async () => {
   const gateway = sample("Gateway", { id: newId(), name: "gateway-1", status: "OFFLINE" });
   mockApi.answer(
     "get",

@@ -7,7 +7,7 @@ import { t } from "../../messages/i18n.ts";
 import { RecordLinks } from "../../records/record-link.tsx";
 import type { NearestMiss } from "./missing-facts.tsx";
 
-/** @param resource empty if the destination is no resource */
+/** @param resource empty if the destination is not a resource */
 export function OfflineGateways({ resource }: { readonly resource: string }) {
   const canRead = usePermission("resources:read");
   const { data } = useQuery({

@@ -5,7 +5,7 @@ import { usePermission } from "../../app/session.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 
 const resources = paged("/tenants/resources");
-/** The most values of a filter. */
+/** The maximum number of values in a filter. */
 const mostAtOnce = 100;
 
 type Owner = { readonly id: string; readonly name: string };

@@ -30,7 +30,7 @@ export function formatRule(text: string): RuleInWords | undefined {
   return rule && { match: rule.match, conditions: [...new Set(formatAll(rule))] };
 }
 
-/** The days and the hours of one time zone are one condition for people, such as "Monday to Friday, 07:00–20:00 (UTC)". */
+/** Formats days and hours of one time zone as one condition, such as "Monday to Friday, 07:00–20:00 (UTC)". */
 function formatAll({ match, conditions }: BuiltRule): readonly string[] {
   const [days, hours] = [conditions.find(isDays), conditions.find(isHours)];
   const isJoint =

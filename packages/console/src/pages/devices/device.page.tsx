@@ -114,7 +114,7 @@ export function DevicePage() {
   );
 }
 
-/** Without a lifetime, a deactivation ends the session until the reactivation. */
+/** If no lifetime is set, a deactivation ends the session only until the reactivation. */
 function isSessionOver({ status, session }: Device, now: number): boolean {
   if (session?.endsAt !== undefined) return Date.parse(session.endsAt) <= now;
   return session?.ended === true && status === "Deactivated";

@@ -80,7 +80,7 @@ describe("the page of a device", () => {
     expect(screen.queryByText(t("devices.postureEmpty"))).toBeNull();
   });
 
-  test("says that a deactivation ended the session, also without a lifetime", async () => {
+  test("says that a deactivation ended the session, even without a lifetime", async () => {
     const session = {
       signedInAt: "2026-03-01T09:00:00Z",
       methods: [],

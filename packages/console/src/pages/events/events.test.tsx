@@ -46,7 +46,7 @@ describe("the actor of an event", () => {
     return event.id;
   };
 
-  test("is a person if a person was signed in", async () => {
+  test("is the person who was signed in", async () => {
     openConsole(`/events/${actor("user", "ann@example.com")}`);
     const panel = await findPanel(t("common.about"));
     const shown = panel.getByText(t("events.fields.actor")).parentElement?.textContent;
@@ -54,13 +54,13 @@ describe("the actor of an event", () => {
     expect(shown).not.toContain(t("events.actors.apiKey"));
   });
 
-  test("is told apart from a key of the same name in the list", async () => {
+  test("is distinguishable from a key of the same name in the list", async () => {
     actor("api-key", "ann@example.com");
     openConsole("/events");
     await screen.findByRole("cell", { name: "API key ann@example.com" });
   });
 
-  test("can be filtered by persons", async () => {
+  test("can be filtered by user", async () => {
     openConsole("/events?actor.type=user");
     await waitFor(() =>
       expect(mockApi.received("listEvents")[0]?.query).toMatchObject({ "filter[actor.type]": "user" }),

@@ -134,7 +134,7 @@ test("the page of an event of a revert links to the reverted event", async () =>
   expect(link.getAttribute("href")).toBe(`/console/events/${later}`);
 });
 
-test("the page of a reverted event says by which event, and that it was reverted", async () => {
+test("the page of a reverted event says that it was reverted, and by which event", async () => {
   const revert = sample("Event", { id: later, operation: "updatePolicy", reverts: id });
   mockApi.answer("get", "/tenants/events", ({ query }) => pageOf(query["filter[reverts]"] === id ? [revert] : [event]));
   openConsole(`/events/${id}`);

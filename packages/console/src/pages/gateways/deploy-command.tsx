@@ -27,7 +27,7 @@ const guides: Readonly<Record<SnippetKind, GuidePart>> = {
   checkout: "gateway#install",
 };
 
-/** The ways that work with this server, the usual one first. */
+/** The snippets that work with this server, the usual one first. */
 function offeredKinds(hasAgentPackages: boolean): readonly SnippetKind[] {
   if (hasAgentPackages) return snippetKinds.filter((kind) => kind !== "debianFile");
   return ["checkout", ...snippetKinds.filter((kind) => kind !== "checkout" && !packageSnippetKinds.includes(kind))];

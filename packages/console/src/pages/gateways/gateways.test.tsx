@@ -121,7 +121,7 @@ describe("the page of a gateway", () => {
     expect(panel.getByRole("tabpanel").textContent).toContain("the-token");
   });
 
-  test("on a server without packages, offers only what works, and says where packages come from", async () => {
+  test("on a server without packages, offers only what works, and says how to add them", async () => {
     mockApi.install({ hasAgentPackages: false });
     mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
     const user = openConsole(`/gateways/${id}`);
@@ -153,7 +153,7 @@ describe("the page of a gateway", () => {
     },
   );
 
-  test("the command has the public address, also if the console is open at another one", async () => {
+  test("the command has the public address, even if the console is open at another one", async () => {
     mockApi.install({ publicUrl: "http://gatehouse.example.net" });
     mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
     openConsole(`/gateways/${id}`);

@@ -20,7 +20,7 @@ export function PoliciesListPage() {
   const text = search.q ?? "";
   const change = (next: Record<string, string | undefined>, replace = false) =>
     void navigate({ to: ".", search: { ...search, ...next }, replace, resetScroll: false });
-  // A tenant can have thousands of policies. Nobody needs all of them to read the first ones.
+  // A tenant can have thousands of policies, so load all of them only on demand.
   const [typeOfAll, setTypeOfAll] = useState<PolicyType>();
   const wantsAll = text !== "" || typeOfAll === value;
   const { policies: data, total, isWhole, error, refetch } = usePolicies(value, wantsAll);

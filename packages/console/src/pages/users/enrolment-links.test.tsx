@@ -83,7 +83,7 @@ test("links for many people are one CSV file, and links that were made before a 
   await click(user, t("enrolmentLinks.many.create"));
   await screen.findByText(t("enrolmentLinks.many.progress", { done: 2, count: 2 }));
   screen.getByText(t("enrolmentLinks.many.warning"));
-  screen.getByText(/^Each person signs in with a separate link, once, until/);
+  screen.getByText(/^Each person can sign in with a separate link once, until/);
   // The links cannot be shown again, so Escape does not close the dialog.
   const dialog = await findDialog(t("users.invite.title"));
   expect(dialog.queryByRole("button", { name: t("common.close") })).toBeNull();
@@ -118,7 +118,7 @@ describe("a pending user", () => {
     expect(mockApi.bodies("inviteUser")).toEqual([{ notify: true }]);
   });
 
-  test("gets no mail from a server that sends none, and the page names the settings", async () => {
+  test("gets no mail from a server that sends none, and the page names the settings for mail", async () => {
     mockApi.install({ sendsMail: false });
     const user = open();
     await screen.findByText("GATEHOUSE_SMTP_URL");

@@ -118,7 +118,7 @@ test("offers mail only if the server sends mail", async () => {
   await screen.findByRole("checkbox", { name: t("users.invite.notify") });
 });
 
-test("names the settings of mail if the server sends none", async () => {
+test("names the settings for mail if the server sends none", async () => {
   mockApi.install({ sendsMail: false });
   await openForm();
   await screen.findByText("GATEHOUSE_SMTP_URL");

@@ -24,7 +24,7 @@ test("reports every invalid line and reads the others", () => {
   ]);
 });
 
-test("reports names, which an invitation does not contain", () => {
+test("reports names, because an invitation does not contain them", () => {
   const { emails, ignored } = readInvitations('"Ann Other" <ann@example.com>; Bob <bob@example.com>');
   expect([emails, ignored]).toEqual([
     ["ann@example.com", "bob@example.com"],

@@ -165,7 +165,7 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
   });
   const at = `/tenants/users/${user.id}`;
   const name = user.email ?? user.id;
-  // Until the server has answered, promise no mail.
+  // Offer mail only after the server has confirmed that it sends mail.
   const sendsMail = useInstallation()?.sendsMail ?? false;
   const invite = useAction({
     run: () => api.post("/tenants/users/{id}/invite", { path: { id: user.id }, body: { notify: sendsMail } }),

@@ -5,7 +5,7 @@ import { hasMoreValues } from "../../platform/json-values.ts";
 
 /** The longest message of an agent, in characters: a heartbeat with a thousand peers fits. */
 const maxMessageLength = 1024 * 1024;
-/** The most values of a message: such a heartbeat has 6,000. Parsing a MiB of more would block all tenants. */
+/** The maximum number of values in a message. The longest heartbeat has 6,000. Parsing many more blocks all tenants. */
 const maxValues = 10_000;
 
 /** The validators of one kind of agent, by type of frame. */

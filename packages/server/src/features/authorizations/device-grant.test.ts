@@ -117,7 +117,7 @@ describe("the device grant", () => {
     expect((await person.answer(later.user_code)).status).toBe(200);
   });
 
-  test("counts guesses of a person that arrive together, also from several sessions", async () => {
+  test("counts concurrent guesses of a person, even from several sessions", async () => {
     const person = await world.newPerson();
     const others = [await world.newSession(person), await world.newSession(person)];
     const guess = (session: typeof person) =>

@@ -69,7 +69,7 @@ describe("permissions", () => {
       expect(reply, reply.text).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });
       expect(reply.body.detail).toMatch(/^(The role ADMIN|Membership in the group Administrators) grants /);
     }
-    // Unchanged roles are not granted, and roles of others are not taken.
+    // Leaving roles unchanged needs no permission. Removing roles of more privileged users is refused.
     const held = { email: "eve@example.com", roles: ["ADMIN"], groups: ["Default"] };
     const member = { email: "max@example.com", groups: ["Administrators", "Default"] };
     await calls.applied({ users: [owner, held, member] });

@@ -143,7 +143,7 @@ describe("the list", () => {
     expect(await sessionOf(device)).toMatchObject({ state: "ended", endReason, endedBy: { type: "api-key" } });
   });
 
-  test("shows the end by a deactivation also if no lifetime is set, until the reactivation", async () => {
+  test("shows that a deactivation ended the session, even if no lifetime is set, until the reactivation", async () => {
     await limit(null);
     const userId = await newUser();
     const device = await newDevice(userId);

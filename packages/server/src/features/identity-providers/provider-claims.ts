@@ -23,7 +23,7 @@ export interface ProviderIdentity {
   readonly sessionExpiresAt: Date | undefined;
 }
 
-/** The longest claim that counts, in UTF-16 code units. OpenID Connect Core 1.0, section 2, limits `sub` to it. */
+/** The maximum length of a claim in UTF-16 code units. OpenID Connect Core 1.0, section 2, sets it for `sub`. */
 export const maxTextLength = 255;
 /** Characters that the database or a line of text cannot contain. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;

@@ -137,7 +137,7 @@ export async function finishSignIn(
     if (!isPlainText(claims.sub)) {
       throw new SignInFailure(
         "token_invalid",
-        `the ID token's "sub" is not a text of at most ${maxTextLength} characters`,
+        `the ID token's "sub" is not a string of at most ${maxTextLength} characters`,
       );
     }
     const identity = identityOf({ ...userInfo, ...claims }, provider.groupsClaim);

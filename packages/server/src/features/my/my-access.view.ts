@@ -51,7 +51,7 @@ export function myAnswer(
   return { reachable: false, ...known, missing: all.length === 0 ? [{ kind: "denied" }] : all, ...time };
 }
 
-/** Later times than ISO 8601 can write mean never. */
+/** Times that ISO 8601 cannot represent mean never. */
 function momentOf(name: "validUntil" | "changesAt", time: number | undefined): Partial<MyAccessAnswer> {
   const at = time === undefined ? undefined : new Date(time);
   return at === undefined || Number.isNaN(at.getTime()) ? {} : { [name]: at.toISOString() };

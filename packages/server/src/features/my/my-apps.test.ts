@@ -159,7 +159,7 @@ test("rules can demand the agent, and the person learns that", async () => {
   expect(await explain(enrolled.id)).toMatchObject({ missing: [{ kind: "no_gateway" }] });
 });
 
-test("a rule on the posture tells the person that it needs the agent, which reports it", async () => {
+test("a person with a WireGuard app is told that a rule on the posture requires the agent", async () => {
   const wiki = await resource("Wiki", "10.1.0.1");
   await policy({ users: [ann.id], resources: [wiki], rule: await rule("device.posture.diskEncrypted == true") });
   const phone = await addPhone();

@@ -18,8 +18,8 @@ export function requireOwnOr(caller: ActingCaller, userId: string | undefined, p
 }
 
 /**
- * Reads the user whose account, sessions or ways in the caller changes. The caller must hold every permission of the
- * user (docs/decisions/0222-callers-and-more-privileged-users.md).
+ * Reads the user whose account, sessions or sign-in methods the caller changes. The caller must hold every permission
+ * of the user (docs/decisions/0222-callers-and-more-privileged-users.md).
  *
  * @throws AppError not_found, grants_exceed_caller
  */

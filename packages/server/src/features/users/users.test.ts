@@ -260,7 +260,7 @@ describe("callers with fewer permissions than the user", () => {
     expect((await support.delete(`/tenants/users/${id}/sessions`)).status).toBe(204);
   });
 
-  test("take no roles from an administrator, and no group that has them", async () => {
+  test("remove no roles from an administrator, and no membership in a group that has them", async () => {
     const { id, roles } = await newAdministrator();
     const change = { removedRoles: roles };
     expect(await support.patch(`/tenants/users/${id}/roles`, change)).toMatchObject(refused);

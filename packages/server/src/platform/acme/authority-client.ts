@@ -6,7 +6,7 @@ import { Agent } from "node:https";
 import { axios } from "acme-client";
 
 const requestTimeoutMs = 30_000;
-/** Longer answers end the order. */
+/** Longer responses fail the order. */
 const maxAnswerBytes = 1024 * 1024;
 const signals = new AsyncLocalStorage<AbortSignal>();
 

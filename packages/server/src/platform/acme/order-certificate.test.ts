@@ -108,7 +108,7 @@ test("a certificate for another key is refused, because the server could not sta
   await expect(order(`${url}/directory`)).rejects.toThrow("belongs to another key");
 });
 
-test("an answer of more than 1 MiB ends the order", async () => {
+test("a response of more than 1 MiB fails the order", async () => {
   const url = await authority(issuing(firstCertificate.cert.repeat(2_000)));
   await expect(order(`${url}/directory`)).rejects.toThrow(/maxContentLength/);
 });

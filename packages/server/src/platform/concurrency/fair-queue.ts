@@ -127,7 +127,7 @@ export class FairQueue {
     return this.#turns.reduce((sum, { jobs, lateJobs }) => sum + jobs.length + lateJobs.length, 0);
   }
 
-  /** Finishes a work for which nobody waits. Other work of the tenant gets most of the tenant's time. */
+  /** Finishes background work. Other work of the tenant gets most of the tenant's time. */
   async runLate<Result>(tenantId: string, work: Work<Result>): Promise<Result> {
     const outcome = await this.#enter(tenantId, work, Number.POSITIVE_INFINITY, undefined, true);
     return resultOf(outcome);

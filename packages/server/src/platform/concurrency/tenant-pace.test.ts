@@ -128,7 +128,7 @@ class LongRequests {
   }
 }
 
-/** Waits until all promises that are resolved have called back. */
+/** Waits until the callbacks of all resolved promises have run. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -161,7 +161,7 @@ test("a long request pauses for the time that the previous one was charged", asy
   expect(requests.started).toEqual(["first", "second"]);
 });
 
-test("long requests of a tenant that is alone run side by side", async () => {
+test("long requests of a tenant that is alone run concurrently", async () => {
   const requests = new LongRequests();
   loop.pass(200);
   for (const name of ["first", "second"]) void requests.send("attacker", name);

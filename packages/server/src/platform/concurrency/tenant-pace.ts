@@ -44,7 +44,7 @@ interface Account {
   seenAt: number;
   /** Whether the last survey counted the tenant as active. */
   isActive: boolean;
-  /** The number of long requests that have their turn. */
+  /** The number of long requests that have started. */
   longRequests: number;
   /** Starts the long requests that wait, in order. */
   readonly waiting: (() => void)[];
@@ -186,7 +186,7 @@ export class TenantPace {
 
 function tooManyWait(): AppError {
   return new AppError("rate_limited", {
-    detail: `${mostWaiting} requests of this tenant that read or write the whole tenant already wait. Send them one at a time.`,
+    detail: `${mostWaiting} requests of this tenant that read or write the whole tenant are already waiting. Send them one at a time.`,
     retryAfterSeconds: 2,
   });
 }

@@ -40,7 +40,7 @@ export class Evaluator {
     return this.#queue.run(tenantId, work);
   }
 
-  /** Evaluates what nobody waits for. Other evaluations of the tenant come first. */
+  /** Evaluates in the background. Other evaluations of the tenant come first. */
   decideLate<Result>(tenantId: string, work: Work<Result>): Promise<Result> {
     return this.#queue.runLate(tenantId, work);
   }

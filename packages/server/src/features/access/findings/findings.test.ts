@@ -86,7 +86,7 @@ test("reports stored private addresses in closed blocks", async () => {
   });
 });
 
-test("a policy that denies a device has no source after the deletion, and does not hold for the same machine", async () => {
+test("a policy that denies a device has no source after the deletion, and does not apply to the same machine", async () => {
   const user = await made("/tenants/users", { email: "laptop@example.com" });
   const enrol = () =>
     made("/tenants/devices", { name: "Laptop", userId: user.id, hardwareId: "HW9", publicKey: publicKey() });

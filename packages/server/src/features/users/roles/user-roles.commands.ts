@@ -26,7 +26,7 @@ export async function updateUserRoles(call: Call<typeof operations.updateUserRol
       const direct = new Set(held.filter((role) => role.direct).map(({ role }) => role.id));
       const asked = [
         { pointer: "/addedRoles", ids: added, present: direct },
-        // A role that the user does not hold directly is not taken.
+        // Removing a role that the user does not hold directly changes nothing.
         { pointer: "/removedRoles", ids: removed, present: new Set(removed.filter((role) => !direct.has(role))) },
       ];
       await requireAssignable(tx, asked, call.permissions);

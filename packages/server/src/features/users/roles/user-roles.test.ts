@@ -118,7 +118,7 @@ describe("updateUserRoles", () => {
     expect(await heldBy(id)).toEqual(["BILLING"]);
   });
 
-  test("neither grants nor takes rights that the calling key lacks", async () => {
+  test("neither grants nor removes permissions that the calling key lacks", async () => {
     const key = await tenant.client.post("/tenants/api-keys", { name: "Support", role: "SUPPORT" });
     const support = server.client(key.body.key);
     const id = await newUser();
@@ -132,7 +132,7 @@ describe("updateUserRoles", () => {
     expect((await change(id, ["ADMIN"], [], support)).headers.etag).toBe('"3"');
     const taken = await change(id, [], ["ADMIN"], support);
     expect(taken).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });
-    // A role that the user does not hold is not taken.
+    // Removing a role that the user does not hold changes nothing.
     expect((await change(id, [], ["AUDITOR"], support)).status).toBe(200);
     expect((await change(id, [], ["SUPPORT"], support)).status).toBe(200);
   });
