@@ -136,7 +136,7 @@ function peekBySpace(event: KeyboardEvent<HTMLTableRowElement>, peek: () => void
   peek();
 }
 
-/** Where the cells of a column are shown, as console.css lays them out. */
+/** The attributes that place the cells of a column, as console.css lays them out. */
 function placeOf<Row>({ isBelow, visibleFrom }: Column<Row>) {
   if (isBelow === true) return { "data-below": visibleFrom ?? "" };
   return visibleFrom === undefined ? {} : { visibleFrom };

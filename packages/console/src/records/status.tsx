@@ -39,7 +39,7 @@ export function StatusOf({ value }: { readonly value: string }) {
   return <Status tone={tone}>{label}</Status>;
 }
 
-/** What a policy does. It has no colour, because a policy that denies is not broken. */
+/** The action of a policy. It has no colour, because a policy that denies is not broken. */
 export function PolicyAction({ allows }: { readonly allows: boolean }) {
   const Icon = allows ? Check : Ban;
   return (

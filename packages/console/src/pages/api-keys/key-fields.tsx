@@ -1,10 +1,10 @@
 import { type Permission, permissions, rolePermissions, rolesByPrivilege } from "@gatehouse/contract/permissions";
-import { Button, Group, TextInput } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useSession } from "../../app/session.ts";
 import { formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { DateTimeField } from "../../records/date-time-field.tsx";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
-import { fromLocalTime, toLocalTime } from "../../records/local-time.ts";
 import { PermissionTable } from "../../records/permission-table.tsx";
 
 export const keyFields: readonly Field[] = [
@@ -75,12 +75,11 @@ function ExpiryField({ value, onChange, error }: CustomFieldProps) {
   const expiresAt = value as string; // as this field defines it
   return (
     <div>
-      <TextInput
+      <DateTimeField
         label={t("apiKeys.fields.expires")}
         description={t("apiKeys.fields.expiresHelp")}
-        type="datetime-local"
-        value={toLocalTime(expiresAt)}
-        onChange={({ currentTarget }) => onChange(fromLocalTime(currentTarget.value))}
+        value={expiresAt}
+        onChange={onChange}
         error={error}
       />
       <Group gap="xs" mt="xs">
