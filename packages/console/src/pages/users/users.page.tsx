@@ -49,7 +49,7 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       key: "lastConnection",
       title: t("users.fields.lastConnection"),
       sortBy: "lastConnection",
-      visibleFrom: "sm",
+      visibleFrom: "md",
       cell: ({ lastConnection }) => <RelativeTime at={lastConnection} />,
     },
   ],
