@@ -145,11 +145,26 @@ async function measureWrites(): Promise<void> {
     for (const [name, perform] of writes) {
       const usage = () => [performance.now() / 1_000, processorSeconds(), processorSecondsOfGroup(postgres.pid)];
       const before = usage();
-      for (let index = 0; index < writesOfKind; index += 1) await perform(index);
+      await profiled(announcement, name, async () => {
+        for (let index = 0; index < writesOfKind; index += 1) await perform(index);
+      });
       const used = usage().map((after, figure) => ((after ?? Number.NaN) - (before[figure] ?? Number.NaN)) * 1_000);
       print(`| ${[name, ...used.map((each) => (each / writesOfKind).toFixed(1))].join(" | ")} |`);
     }
   });
+}
+
+/** Writes a CPU profile of the server during the work, if that is asked for. */
+async function profiled(
+  { blocks }: { readonly blocks: string },
+  name: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  if (profileFolder === undefined) return work();
+  await fetch(`${blocks}/profile/start`);
+  await work();
+  const profile = await (await fetch(`${blocks}/profile/stop`)).text();
+  await writeFile(path.join(profileFolder, `${name.replaceAll(/\W+/g, "-")}.cpuprofile`), profile);
 }
 
 async function measureTests(): Promise<void> {
@@ -175,14 +190,11 @@ async function measureTests(): Promise<void> {
     const oneGroup = { groups: [group?.id] };
     const everyone = { allUsers: true };
     const measure = async (name: string, most: number, settings: object, isRefused = false) => {
-      if (profileFolder !== undefined) await fetch(`${announcement.blocks}/profile/start`);
       const before = processorSeconds() ?? Number.NaN;
-      await measureWrite(tenant, { name: `${subjects}: ${name}`, most, settings, isRefused });
+      const write = { name: `${subjects}: ${name}`, most, settings, isRefused };
+      await profiled(announcement, name, () => measureWrite(tenant, write));
       const seconds = (processorSeconds() ?? Number.NaN) - before;
       print(`${name}: ${seconds.toFixed(2)} s of the server's processor time`);
-      if (profileFolder === undefined) return;
-      const profile = await (await fetch(`${announcement.blocks}/profile/stop`)).text();
-      await writeFile(path.join(profileFolder, `${name.replaceAll(/\W+/g, "-")}.cpuprofile`), profile);
     };
     await measure("a policy for one group", groupSeconds, { ...oneGroup, resources });
     await measure("a policy for everyone", everyoneSeconds, { ...everyone, resources });
