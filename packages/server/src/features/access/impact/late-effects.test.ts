@@ -132,7 +132,7 @@ describe("the effect of an expensive write", () => {
     }
   });
 
-  test("is computed in turn with the tenant's commands if many others are due", () => {
+  test("is computed in turn with the tenant's commands if many others are due, and from the history if too many", () => {
     const { database } = usual.runner;
     const evaluator = new Evaluator(systemClock);
     const never = new Promise<never>(() => undefined);
@@ -151,10 +151,10 @@ describe("the effect of an expensive write", () => {
     const work = function* (): Work<never> {
       throw new Error("the work started");
     };
-    for (let generation = 1; generation <= 25; generation += 1) effects.complete("busy", generation, work());
+    for (let generation = 1; generation <= 101; generation += 1) effects.complete("busy", generation, work());
     effects.complete("other", 1, work());
     expect(late.mock.calls.map(([id]) => id)).toEqual([...Array<string>(20).fill("busy"), "other"]);
-    expect(inTurn.mock.calls.map(([id]) => id)).toEqual(Array<string>(5).fill("busy"));
+    expect(inTurn.mock.calls.map(([id]) => id)).toEqual(Array<string>(80).fill("busy"));
   });
 
   test("never refuses the write, whatever the tenant has evaluated", async () => {

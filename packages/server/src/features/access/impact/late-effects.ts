@@ -33,6 +33,9 @@ const effectsInARun = 20;
  */
 const mostInBackground = 20;
 
+/** Effects of a tenant that this replica keeps. Further ones are completed from the history, like abandoned ones. */
+const mostKept = 100;
+
 export interface LateEffectsOptions {
   /** Stores effects; the runner is created after this object. */
   readonly runner: () => CommandRunner;
@@ -57,9 +60,10 @@ export class LateEffects {
     return { name: "late-effects", intervalMs: 60_000, run: () => this.completeAbandoned() };
   }
 
-  /** Continues the computation of a committed command's effect. */
+  /** Continues the computation of a committed command's effect, unless too many of the tenant are due. */
   complete(tenantId: string, generation: number, work: Work<EffectSummary>): void {
     const running = this.#running.get(tenantId) ?? new Map<number, Promise<void>>();
+    if (running.size >= mostKept) return;
     this.#running.set(tenantId, running);
     const { evaluator } = this.#options;
     const summary =
@@ -78,7 +82,7 @@ export class LateEffects {
     await Promise.all([...this.#running.values()].flatMap((running) => [...running.values()]));
   }
 
-  /** Completes effects whose replica stopped before they were complete. */
+  /** Completes effects whose replica stopped before they were complete, or had too many of the tenant. */
   async completeAbandoned(olderThanMs = abandonedAfterMs): Promise<void> {
     const { database, clock } = this.#options;
     const before = new Date(clock.now().getTime() - olderThanMs);
