@@ -184,12 +184,17 @@ function* changedUsers(before: Model, after: Model, changes: readonly FactChange
 }
 
 function* addMembers(users: Scope, model: Model, groupId: string): Work<void> {
-  const members = (yield* indexingUsers(model.users)).idsOf(groupId);
-  for (let start = 0; start < members.length; start += entriesAtOnce) {
-    const some = members.slice(start, start + entriesAtOnce);
+  const members = yield* indexingUsers(model.users);
+  let some: string[] = [];
+  for (const id of members.idsOf(groupId)) {
+    some.push(id);
+    if (some.length < entriesAtOnce) continue;
     users.add(some);
     yield some.length * entryCost;
+    some = [];
   }
+  users.add(some);
+  yield some.length * entryCost;
 }
 
 /** Adds all users to whom a policy may apply with any of their devices. */

@@ -7,8 +7,8 @@ import type { Records, Table } from "./table.ts";
 /** Values by the id to which they are linked. */
 export interface Index<Value> {
   get(id: string): readonly Value[];
-  /** The ids of these values. */
-  idsOf(id: string): readonly string[];
+  /** The ids of these values, found while they are read: the pass over a large group can be suspended. */
+  idsOf(id: string): Iterable<string>;
 }
 
 /** The users in each group, by group id. */
@@ -147,13 +147,14 @@ class TableIndex<Value> implements Index<Value> {
     return values;
   }
 
-  idsOf(id: string): readonly string[] {
-    const items = this.#items.get(id) ?? [];
-    if (this.#table.changed.size === 0 && !areValues(items)) return items;
+  *idsOf(id: string): Iterable<string> {
+    const { changed } = this.#table;
     const { idOf } = this.#links;
-    const ids = areValues(items) ? items.map(idOf) : items;
-    const changed = this.#changed.get(id) ?? [];
-    return [...ids.filter((each) => !this.#table.changed.has(each)), ...changed.map(idOf)];
+    for (const item of this.#items.get(id) ?? []) {
+      const itemId = typeof item === "string" ? item : idOf(item);
+      if (!changed.has(itemId)) yield itemId;
+    }
+    for (const value of this.#changed.get(id) ?? []) yield idOf(value);
   }
 
   *#unchanged(items: readonly Value[] | readonly string[]): Iterable<Value> {

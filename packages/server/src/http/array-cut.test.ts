@@ -1,5 +1,8 @@
+import type { FastifyReply } from "fastify";
 import { beforeAll, describe, expect, test } from "vitest";
+import { streamed } from "../platform/outcome.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
+import { cutOutcome } from "./array-cut.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -77,6 +80,32 @@ describe("a list that is an array", () => {
       body: { code: "invalid_parameter" },
     });
   });
+});
+
+test.each([
+  [{ offset: 0, limit: undefined }, 501],
+  [{ offset: 500, limit: undefined }, 1],
+  [{ offset: 0, limit: 501 }, 501],
+  [{ offset: 0, limit: 500 }, 500],
+])("at most 500 items of a streamed list are read by one statement (%j)", async (cut, count) => {
+  const items = Array.from({ length: 501 }, (_, index) => ({ id: String(index).padStart(4, "0") }));
+  const read: number[] = [];
+  const outcome = streamed(
+    async (afterId, limit) => {
+      read.push(limit);
+      return items.filter(({ id }) => afterId.length > 4 || id > afterId).slice(0, limit);
+    },
+    async ({ offset, limit }) => {
+      read.push(limit);
+      return { items: items.slice(offset, offset + limit), total: items.length };
+    },
+  );
+  const reply = { header: () => undefined, request: { url: "/list" } };
+  const part = await cutOutcome(outcome, cut, reply as unknown as FastifyReply); // all that the function uses
+  const found: unknown[] = [];
+  if (part.kind === "array") for await (const batch of part.batches) found.push(...batch);
+  expect(found).toEqual(items.slice(cut.offset, cut.offset + count));
+  expect(Math.max(...read)).toBeLessThanOrEqual(500);
 });
 
 describe("page of a paginated list", () => {

@@ -1,7 +1,7 @@
 /** Returns a part of a list that is an array, and describes the rest in headers. */
 import type { FastifyReply } from "fastify";
 import type { ArrayCut } from "../platform/list-query.ts";
-import { type Outcome, wholeArray } from "../platform/outcome.ts";
+import { batchSize, type Outcome, wholeArray } from "../platform/outcome.ts";
 
 /** Cuts an array, and adds `X-Total-Count` and `Link` (RFC 8288). Other outcomes are returned as they are. */
 export async function cutOutcome<O extends Outcome>(
@@ -10,7 +10,9 @@ export async function cutOutcome<O extends Outcome>(
   reply: FastifyReply,
 ): Promise<O | Outcome> {
   if (cut === undefined || outcome.kind !== "array") return outcome;
-  const { items, total } = await (outcome.readPart?.(cut) ?? partOf(outcome.batches, cut));
+  const { limit = Number.POSITIVE_INFINITY } = cut;
+  const readPart = limit <= batchSize ? outcome.readPart : undefined;
+  const { items, total } = await (readPart?.({ ...cut, limit }) ?? partOf(outcome.batches, cut));
   reply.header("X-Total-Count", total);
   const link = linksOf(reply.request.url, cut, total);
   if (link !== "") reply.header("Link", link);

@@ -39,13 +39,14 @@ export function guardEveryResponse(app: FastifyInstance, strictTransport: Strict
 const secondsPerDay = 24 * 60 * 60;
 
 /**
- * The host that browsers are told to reach with TLS only. Not `localhost`, where other programs listen without TLS. For
- * IP addresses, browsers ignore the header.
+ * The host that browsers are told to reach with TLS only. Not `localhost`, and not the host of a public URL with its
+ * own port: browsers apply the header to all ports, where other programs can listen without TLS. For IP addresses,
+ * browsers ignore the header.
  */
 function strictTransportHost(publicUrl: string): string | undefined {
-  const { protocol, hostname } = new URL(publicUrl);
+  const { protocol, hostname, port } = new URL(publicUrl); // the default port is empty
   const isName = isIP(hostname.replaceAll(/[[\]]/g, "")) === 0 && !/(?:^|\.)localhost$/.test(hostname);
-  return protocol === "https:" && isName ? hostname : undefined;
+  return protocol === "https:" && port === "" && isName ? hostname : undefined;
 }
 
 /**

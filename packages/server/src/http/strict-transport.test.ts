@@ -44,6 +44,9 @@ test.each([
   ["https://192.0.2.1", "192.0.2.1", 365, undefined],
   ["https://[2001:db8::1]", "[2001:db8::1]", 365, undefined],
   ["http://gatehouse.example.com", host, 365, undefined],
+  ["https://gatehouse.example.com:8443", `${host}:8443`, 365, undefined],
+  ["https://gatehouse.example.com:8443", `${host}:8443`, 0, undefined],
+  ["https://gatehouse.example.com:443", host, 365, year],
   ["https://gatehouse.example.com", host, 0, "max-age=0"],
   ["https://gatehouse.example.com", host, 1, "max-age=86400"],
 ])("the public address %s as %s with %i days: %s", async (publicUrl, requested, days, expected) => {

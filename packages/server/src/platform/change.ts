@@ -71,11 +71,12 @@ export function problemOfNewName(name: string): string | undefined {
 }
 
 /**
- * Rejects a new name that cannot be read. Existing names stay valid.
+ * Rejects a new name that cannot be read. Existing names stay valid, and a revert restores them.
  *
  * @throws AppError invalid_name
  */
-export function requireReadableName({ before, after }: Change): void {
+export function requireReadableName({ before, after }: Change, { reverts }: Origin): void {
+  if (reverts !== undefined) return;
   const name = nameOf(after);
   const problem = name === undefined ? undefined : problemOfNewName(name);
   if (problem === undefined || name === nameOf(before)) return;

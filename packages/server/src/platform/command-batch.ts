@@ -109,7 +109,7 @@ export class CommandBatch {
       tenantId: tx.tenantId,
       query: tx.query,
       record: (change) => {
-        requireReadableName(change);
+        requireReadableName(change, origin);
         recorded.push({ id: newId(), origin, change });
       },
       // The effect of a batch is evaluated after its last command.

@@ -135,7 +135,7 @@ export function runCommand(
     const outcome = await work({
       ...tx,
       record: (change) => {
-        requireReadableName(change);
+        requireReadableName(change, origin);
         recorded.push({ id: newId(), origin, change });
       },
       announce,

@@ -189,7 +189,7 @@ async function startInTurn(tx: TenantTx, commands: readonly CreatingCommand[]): 
     const outcome = work({
       ...tx,
       record: (change) => {
-        requireReadableName(change);
+        requireReadableName(change, scope.origin);
         recorded.push({ id: newId(), origin: scope.origin, change });
       },
       announce: (created) => announce?.(created),

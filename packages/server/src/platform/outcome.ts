@@ -45,11 +45,16 @@ export type Outcome = (
 interface ArrayOutcome {
   readonly kind: "array";
   readonly batches: AsyncIterable<readonly unknown[]>;
-  /** Reads a part of a long list. Without this function, all items are read to send a part of them. */
+  /**
+   * Reads a part of a long list of at most `batchSize` items. For a longer part, and without this function, all items
+   * are read in batches to send a part of them.
+   */
   readonly readPart?: ReadPart;
 }
 
-type ReadPart = (cut: ArrayCut) => Promise<{ readonly items: readonly object[]; readonly total: number }>;
+type ReadPart = (
+  cut: ArrayCut & { readonly limit: number },
+) => Promise<{ readonly items: readonly object[]; readonly total: number }>;
 
 /** A record that was read or changed. */
 export function record(body: object, version: number): RecordOutcome {
@@ -96,13 +101,13 @@ export function wholeArray(items: readonly object[]): Outcome {
 }
 
 /** The number of items in each batch of a streamed list. */
-const batchSize = 500;
+export const batchSize = 500;
 
 /**
  * A list that can exceed the memory: read and sent in batches ordered by id, each in its own transaction.
  *
  * @param readBatch reads at most `limit` items with an id above `afterId` ("00000000-…" at first), ordered by id
- * @param readPart reads the part of the list that a request selects
+ * @param readPart reads the part of the list that a request selects, if it has at most `batchSize` items
  */
 export function streamed<T extends { readonly id: string }>(
   readBatch: (afterId: string, limit: number) => Promise<readonly T[]>,

@@ -38,7 +38,7 @@ const selectMany = statement<WholeAddressRow, [tenantId: string, afterId: string
   `SELECT ${wholeAddress} WHERE item.tenant_id = $1 AND item.id > $2 ORDER BY item.id LIMIT $3`,
 );
 // The ids of the part are found with the index alone.
-const selectPart = statement<WholeAddressRow, [tenantId: string, offset: number, limit: number | null]>(
+const selectPart = statement<WholeAddressRow, [tenantId: string, offset: number, limit: number]>(
   "addresses.part",
   `WITH part AS (SELECT id FROM addresses WHERE tenant_id = $1 ORDER BY id OFFSET $2 LIMIT $3)
    SELECT ${wholeAddress} WHERE item.tenant_id = $1 AND item.id IN (SELECT id FROM part) ORDER BY item.id`,
@@ -118,10 +118,10 @@ export function listAddresses(tx: TenantTx, afterId: string, limit: number): Pro
 export async function listAddressPart(
   tx: TenantTx,
   offset: number,
-  limit: number | undefined,
+  limit: number,
 ): Promise<{ readonly rows: WholeAddressRow[]; readonly total: number }> {
   const [rows, counts] = await Promise.all([
-    tx.query(selectPart, tx.tenantId, offset, limit ?? null),
+    tx.query(selectPart, tx.tenantId, offset, limit),
     tx.query(selectCount, tx.tenantId),
   ]);
   return { rows, total: counts[0]?.count ?? 0 };

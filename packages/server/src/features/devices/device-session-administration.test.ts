@@ -159,6 +159,43 @@ describe("the list", () => {
     expect(active).not.toHaveProperty("endsAt");
   });
 
+  test("shows the latest deactivation, if no lifetime applied the earlier end", async () => {
+    await limit(null);
+    const userId = await newUser();
+    const device = await newDevice(userId);
+    await signInOn(device);
+    const endOf = async () => {
+      const { state, endReason, endedBy } = await sessionOf(device);
+      return { state, endReason, endedBy: endedBy?.name };
+    };
+    const { body: keys } = await tenant.client.must.get("/tenants/api-keys");
+    await tenant.client.must.delete(`/tenants/users/${userId}/sessions`);
+    await tenant.client.must.patch(`/tenants/users/${userId}/deactivate`);
+    expect(await endOf()).toEqual({ state: "ended", endReason: "user-deactivated", endedBy: keys[0].name });
+    // The session was over when the device was deactivated too.
+    await tenant.client.must.patch(`/tenants/devices/${device}/deactivate`);
+    expect(await endOf()).toMatchObject({ endReason: "user-deactivated" });
+    await tenant.client.must.post(`/tenants/users/${userId}/reactivate`);
+    await tenant.client.must.post(`/tenants/devices/${device}/reactivate`);
+    await tenant.client.must.patch(`/tenants/devices/${device}/deactivate`);
+    expect(await endOf()).toMatchObject({ state: "ended", endReason: "device-deactivated" });
+  });
+
+  test("shows the first end, if a lifetime or a required sign-in applied it", async () => {
+    await limit(28_800);
+    const userId = await newUser();
+    const [device, asked] = [await newDevice(userId), await newDevice(userId)];
+    await signInOn(device);
+    await tenant.client.must.delete(`/tenants/users/${userId}/sessions`);
+    await tenant.client.must.patch(`/tenants/devices/${device}/deactivate`);
+    expect(await sessionOf(device)).toMatchObject({ state: "ended", endReason: "signed-out" });
+    await limit(null);
+    await signInOn(asked);
+    await tenant.client.must.delete(`${path}/${asked}`);
+    await tenant.client.must.patch(`/tenants/devices/${asked}/deactivate`);
+    expect(await sessionOf(asked)).toMatchObject({ state: "ended", endReason: "sign-in-required" });
+  });
+
   test("is read with devices:read, and sessions are ended with devices:write", async () => {
     const reader = server.client(await tenant.keyWith("devices:read"));
     const device = await newDevice(await newUser());

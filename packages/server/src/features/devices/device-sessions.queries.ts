@@ -48,16 +48,21 @@ const touch = statement<never, [tenantId: string, ids: readonly string[], at: Da
   "UPDATE devices SET updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND id = ANY ($2::uuid[])",
 );
 
+const isLimited = `EXISTS (${sessionLimits("item.tenant_id", "item.user_id")})`;
 /** A session that has not been ended, and that means something: it limits the device, or somebody has signed in. */
-const isOpen = `own.ended_at IS NULL AND item.enrolment_key_id IS NULL
-  AND (own.signed_in_at IS NOT NULL OR EXISTS (${sessionLimits("item.tenant_id", "item.user_id")}))`;
-const openSessions = `SELECT item.id FROM devices AS item
+const isOpen = `(own.ended_at IS NULL AND item.enrolment_key_id IS NULL
+  AND (own.signed_in_at IS NOT NULL OR ${isLimited}))`;
+/** A session with an end that does not apply, because no lifetime is set. A deactivation ends it. */
+const isReopened = `(own.ended_at IS NOT NULL AND NOT own.sign_in_required AND item.enrolment_key_id IS NULL
+  AND item.active AND NOT ${isLimited})`;
+const sessionsThat = (condition: string) => `SELECT item.id FROM devices AS item
   LEFT JOIN device_sessions AS own ON own.tenant_id = item.tenant_id AND own.device_id = item.id
-  WHERE item.tenant_id = $1 AND ${isOpen}`;
+  WHERE item.tenant_id = $1 AND ${condition}`;
+const openSessions = sessionsThat(isOpen);
 
-const lockOfUser = statement<{ id: string }, [tenantId: string, userId: string]>(
+const lockOfUser = statement<{ id: string }, [tenantId: string, userId: string, isDeactivation: boolean]>(
   "device_sessions.lock_of_user",
-  `${openSessions} AND item.user_id = $2 ORDER BY item.id FOR UPDATE OF item`,
+  `${sessionsThat(`(${isOpen} OR ($3 AND ${isReopened}))`)} AND item.user_id = $2 ORDER BY item.id FOR UPDATE OF item`,
 );
 const lockOfProvider = statement<
   { id: string },
@@ -68,8 +73,10 @@ const lockOfProvider = statement<
    ORDER BY item.id FOR UPDATE OF item`,
 );
 const lockOne = statement<{ id: string }, [tenantId: string, id: string]>(
-  "device_sessions.lock_open",
-  `${openSessions} AND item.id = $2 FOR UPDATE OF item`,
+  "device_sessions.lock_to_deactivate",
+  `${sessionsThat(`(${isOpen} OR (${isReopened} AND NOT EXISTS (SELECT FROM users AS person
+     WHERE person.tenant_id = item.tenant_id AND person.id = item.user_id AND person.status = 'inactive')))`)}
+   AND item.id = $2 FOR UPDATE OF item`,
 );
 const selectLimited = statement<{ limited: boolean }, [tenantId: string, userId: string]>(
   "device_sessions.is_limited",
@@ -134,9 +141,18 @@ export async function touchDevices(tx: TenantTx, ids: readonly string[], at: Dat
   await tx.query(touch, tx.tenantId, ids, at);
 }
 
-/** Locks the devices of a user whose sessions can be ended. @returns their ids */
-export async function lockOpenSessionsOfUser(tx: TenantTx, userId: string): Promise<readonly string[]> {
-  return (await tx.query(lockOfUser, tx.tenantId, userId)).map(({ id }) => id);
+/**
+ * Locks the devices of a user whose sessions can be ended.
+ *
+ * @param isDeactivation whether the user is deactivated. This also ends sessions whose earlier end does not apply.
+ * @returns their ids
+ */
+export async function lockOpenSessionsOfUser(
+  tx: TenantTx,
+  userId: string,
+  isDeactivation: boolean,
+): Promise<readonly string[]> {
+  return (await tx.query(lockOfUser, tx.tenantId, userId, isDeactivation)).map(({ id }) => id);
 }
 
 /** Device sessions that began with a sign-in at a provider. */
@@ -157,8 +173,8 @@ export async function lockOpenSessionsOfProvider(
   return rows.map(({ id }) => id);
 }
 
-/** @returns whether the device has a session that can be ended */
-export async function lockOpenSession(tx: TenantTx, deviceId: string): Promise<boolean> {
+/** @returns whether the device has a session that its deactivation ends */
+export async function lockSessionToDeactivate(tx: TenantTx, deviceId: string): Promise<boolean> {
   return (await tx.query(lockOne, tx.tenantId, deviceId)).length > 0;
 }
 

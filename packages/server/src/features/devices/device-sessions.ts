@@ -23,7 +23,8 @@ export function renewDeviceSession(
 
 /** Ends the sessions of a user's devices. */
 export async function endDeviceSessionsOfUser(tx: CommandTx, userId: string, end: sessions.SessionEnd): Promise<void> {
-  await endAll(tx, await sessions.lockOpenSessionsOfUser(tx, userId), end);
+  const isDeactivation = end.reason === "user-deactivated";
+  await endAll(tx, await sessions.lockOpenSessionsOfUser(tx, userId, isDeactivation), end);
 }
 
 /** Ends the device sessions that began with a sign-in at a provider. */
@@ -35,9 +36,9 @@ export async function endDeviceSessionsOfProvider(
   await endAll(tx, await sessions.lockOpenSessionsOfProvider(tx, begun), end);
 }
 
-/** Ends the session of a device, without recording it: the caller changes the device too. */
+/** Ends the session of a device that is deactivated, without recording it: the caller changes the device too. */
 export async function endSessionWithDevice(tx: TenantTx, deviceId: string, end: sessions.SessionEnd): Promise<void> {
-  if (await sessions.lockOpenSession(tx, deviceId)) await sessions.storeSessionEnds(tx, [deviceId], end);
+  if (await sessions.lockSessionToDeactivate(tx, deviceId)) await sessions.storeSessionEnds(tx, [deviceId], end);
 }
 
 /**

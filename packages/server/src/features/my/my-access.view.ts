@@ -57,11 +57,14 @@ function momentOf(name: "validUntil" | "changesAt", time: number | undefined): P
   return at === undefined || Number.isNaN(at.getTime()) ? {} : { [name]: at.toISOString() };
 }
 
+/** Facts that several conditions can have in common. */
+const sharedKinds: ReadonlySet<string> = new Set(["device_required", "agent_required", "sign_in_again"]);
+
 /** One device, or one sign-in, can meet several conditions. A sign-in also begins an ended session again. */
 function withoutRepeats(facts: readonly MyMissingFact[]): MyMissingFact[] {
   const remedyOf = (kind: MyMissingFact["kind"]) => (kind === "session_ended" ? "sign_in_again" : kind);
   return facts.filter(({ kind }, index) => {
-    if (kind !== "device_required" && kind !== "sign_in_again") return true;
+    if (!sharedKinds.has(kind)) return true;
     return facts.findIndex((other) => remedyOf(other.kind) === kind) === index;
   });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import pg from "pg";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { created } from "../../testing/access-network.ts";
 import { make, makeId, publicKey, unique, uniqueEmail } from "../../testing/operations/test-records.ts";
 import { type RevertingClient, revertingClient } from "../../testing/reverting-client.ts";
@@ -62,6 +63,19 @@ describe("a deletion", () => {
     const { body } = await client.get(`/tenants/events?filter[target.id]=${newId}`);
     const { generation } = body.data[0];
     expect((await client.get(`/tenants/events?filter[generation]=${generation}`)).body.total).toBe(4);
+  });
+
+  test("of a record returns a name that new records cannot have", async () => {
+    const id = await makeId("group", client);
+    const name = `${unique("Group")}\u200bname`;
+    const owner = new pg.Client(inject("database"));
+    await owner.connect();
+    await owner.query("UPDATE groups SET name = $2 WHERE id = $1", [id, name]);
+    await owner.end();
+    expect((await client.delete(`/tenants/groups/${id}`)).status).toBe(204);
+    const { recreated } = await reverted(await lastEvent(id));
+    expect((await client.get(`/tenants/groups/${recreated.id}`)).body.name).toBe(name);
+    expect((await client.put(`/tenants/groups/${recreated.id}`, { name: `${name}s` })).status).toBe(422);
   });
 
   test("of a user reports what cannot be restored", async () => {

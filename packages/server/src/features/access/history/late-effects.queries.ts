@@ -24,7 +24,8 @@ const updateSummary = statement<
 const selectPending = statement<PendingEffect, [before: Date, limit: number]>(
   "access.pending_effects",
   `SELECT tenant_id AS "tenantId", generation, since FROM access_late_effects
-   WHERE summary IS NULL AND since < $1 ORDER BY since LIMIT $2`,
+   WHERE summary IS NULL AND since < $1
+   ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY since), since LIMIT $2`,
 );
 
 /**
@@ -46,7 +47,7 @@ export async function storeLateEffect(
   return stored.length > 0;
 }
 
-/** Pending effects of all tenants, the oldest first. */
+/** Pending effects of all tenants: the oldest of each tenant, then the next of each. */
 export function readPendingEffects(tx: Transaction, before: Date, limit: number): Promise<readonly PendingEffect[]> {
   return tx.query(selectPending, before, limit);
 }

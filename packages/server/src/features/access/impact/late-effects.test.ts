@@ -1,7 +1,9 @@
+import type { Work } from "@gatehouse/policy/work";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
 import { verifyTenant } from "../../../platform/audit/verify-database.ts";
 import { systemClock } from "../../../platform/clock.ts";
+import { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import { createAccessNetwork, created } from "../../../testing/access-network.ts";
 import { startTestServer, type TestReply, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 import { until } from "../../../testing/until.ts";
@@ -128,6 +130,31 @@ describe("the effect of an expensive write", () => {
     } finally {
       await owner.end();
     }
+  });
+
+  test("is computed in turn with the tenant's commands if many others are due, and from the history if too many", () => {
+    const { database } = usual.runner;
+    const evaluator = new Evaluator(systemClock);
+    const never = new Promise<never>(() => undefined);
+    const late = vi.spyOn(evaluator, "decideLate").mockReturnValue(never);
+    const inTurn = vi.spyOn(evaluator, "decide").mockReturnValue(never);
+    const failed = () => undefined;
+    const effects = new LateEffects({
+      runner: () => usual.runner,
+      database,
+      evaluator,
+      clock: systemClock,
+      guard: accessTestGuard,
+      failed,
+    });
+    // biome-ignore lint/correctness/useYield: the evaluator never starts it
+    const work = function* (): Work<never> {
+      throw new Error("the work started");
+    };
+    for (let generation = 1; generation <= 101; generation += 1) effects.complete("busy", generation, work());
+    effects.complete("other", 1, work());
+    expect(late.mock.calls.map(([id]) => id)).toEqual([...Array<string>(20).fill("busy"), "other"]);
+    expect(inTurn.mock.calls.map(([id]) => id)).toEqual(Array<string>(80).fill("busy"));
   });
 
   test("never refuses the write, whatever the tenant has evaluated", async () => {

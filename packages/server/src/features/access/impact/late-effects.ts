@@ -27,6 +27,15 @@ const lateEffectOperation = "computeAccessEffect";
 /** Effects that this replica completes in one run. */
 const effectsInARun = 20;
 
+/**
+ * Effects of a tenant that this replica computes in the background. Each keeps two models. Further ones share the
+ * tenant's time equally with its commands, so that effects cannot become due faster than they are computed.
+ */
+const mostInBackground = 20;
+
+/** Effects of a tenant that this replica keeps. Further ones are completed from the history, like abandoned ones. */
+const mostKept = 100;
+
 export interface LateEffectsOptions {
   /** Stores effects; the runner is created after this object. */
   readonly runner: () => CommandRunner;
@@ -40,8 +49,8 @@ export interface LateEffectsOptions {
 
 export class LateEffects {
   readonly #options: LateEffectsOptions;
-  /** Effects that this replica computes. */
-  readonly #running = new Map<string, Promise<void>>();
+  /** Effects that this replica computes, by tenant and generation. */
+  readonly #running = new Map<string, Map<number, Promise<void>>>();
 
   constructor(options: LateEffectsOptions) {
     this.#options = options;
@@ -51,21 +60,29 @@ export class LateEffects {
     return { name: "late-effects", intervalMs: 60_000, run: () => this.completeAbandoned() };
   }
 
-  /** Continues the computation of a committed command's effect. */
+  /** Continues the computation of a committed command's effect, unless too many of the tenant are due. */
   complete(tenantId: string, generation: number, work: Work<EffectSummary>): void {
-    const key = `${tenantId} ${generation}`;
-    const running = this.#complete(tenantId, generation, work)
+    const running = this.#running.get(tenantId) ?? new Map<number, Promise<void>>();
+    if (running.size >= mostKept) return;
+    this.#running.set(tenantId, running);
+    const { evaluator } = this.#options;
+    const summary =
+      running.size < mostInBackground ? evaluator.decideLate(tenantId, work) : evaluator.decide(tenantId, work);
+    const completing = this.#store(tenantId, generation, summary)
       .catch(this.#options.failed)
-      .finally(() => this.#running.delete(key));
-    this.#running.set(key, running);
+      .finally(() => {
+        running.delete(generation);
+        if (running.size === 0) this.#running.delete(tenantId);
+      });
+    running.set(generation, completing);
   }
 
   /** Waits for the effects that this replica computes. */
   async settled(): Promise<void> {
-    await Promise.all(this.#running.values());
+    await Promise.all([...this.#running.values()].flatMap((running) => [...running.values()]));
   }
 
-  /** Completes effects whose replica stopped before they were complete. */
+  /** Completes effects whose replica stopped before they were complete, or had too many of the tenant. */
   async completeAbandoned(olderThanMs = abandonedAfterMs): Promise<void> {
     const { database, clock } = this.#options;
     const before = new Date(clock.now().getTime() - olderThanMs);
@@ -73,7 +90,8 @@ export class LateEffects {
       readPendingEffects(tx, before, effectsInARun),
     );
     for (const effect of pending) {
-      if (!this.#running.has(`${effect.tenantId} ${effect.generation}`)) await this.#completeFromHistory(effect);
+      const isRunning = this.#running.get(effect.tenantId)?.has(effect.generation) === true;
+      if (!isRunning) await this.#completeFromHistory(effect);
     }
   }
 
@@ -85,9 +103,8 @@ export class LateEffects {
         this.#options.guard.prepareLate(tx, new Date(since)),
       ]),
     );
-    await this.#complete(
+    const summary = this.#options.evaluator.decideLate(
       tenantId,
-      generation,
       (function* (): Work<EffectSummary> {
         const before = yield* CachedModel.buildingPast(generation - 1, past);
         const changes = yield* changesOfHistory(versions);
@@ -97,11 +114,12 @@ export class LateEffects {
         return yield* effectSummary(difference, before.model, after.model, broken);
       })(),
     );
+    await this.#store(tenantId, generation, summary);
   }
 
-  async #complete(tenantId: string, generation: number, work: Work<EffectSummary>): Promise<void> {
-    const { runner, evaluator, clock } = this.#options;
-    const summary = await evaluator.decideLate(tenantId, work);
+  async #store(tenantId: string, generation: number, computing: Promise<EffectSummary>): Promise<void> {
+    const { runner, clock } = this.#options;
+    const summary = await computing;
     const at = clock.now();
     const origin = {
       actor: { type: "system", name: "Gatehouse" },
