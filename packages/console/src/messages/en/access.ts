@@ -14,8 +14,8 @@ export const access = {
     gatewaysNone: "The resource has no gateway, so nobody can reach it.",
     gatewaysOffline: "No gateway of the resource is online, so nobody can reach it:",
     missing: "Requirements",
-    missingFor: "{{policy}} would allow this if:",
-    missingForAny: "A policy would allow this if:",
+    missingFor: "Needed for {{policy}} to allow access:",
+    missingForAny: "Needed for a policy to allow access:",
     noGateway: "No gateway available",
     noPosture:
       "{{device}} uses a WireGuard app, which reports no posture. Only devices with the Gatehouse agent can meet the condition.",
