@@ -122,8 +122,14 @@ class LongRequests {
     });
   }
 
+  /** The number of requests that have started and not ended. */
+  get running(): number {
+    return this.#ends.size;
+  }
+
   async end(name: string): Promise<void> {
     this.#ends.get(name)?.();
+    this.#ends.delete(name);
     await settled();
   }
 }
@@ -176,6 +182,38 @@ test("a tenant is active while its long requests run", async () => {
   for (const name of ["first", "second"]) void requests.send("attacker", name);
   await settled();
   expect(requests.started).toEqual(["neighbour's", "first"]);
+});
+
+test("long requests that started while the tenant was alone do not hand on their turns", async () => {
+  const requests = new LongRequests();
+  loop.pass(200);
+  for (let count = 0; count < 8; count += 1) void requests.send("attacker", `${count}`);
+  await settled();
+  expect(requests.running).toBe(8);
+  for (let count = 0; count < 8; count += 1) {
+    void pace.turn("neighbour");
+    loop.pass(20);
+    void requests.send("attacker", `${8 + count}`);
+    await requests.end(`${count}`);
+    expect(requests.running).toBe(Math.max(1, 7 - count));
+  }
+  await requests.end("8");
+  expect(requests.started.at(-1)).toBe("9");
+  expect(requests.running).toBe(1);
+});
+
+test("waiting long requests start before later ones once the tenant is alone", async () => {
+  const requests = new LongRequests();
+  attack(0);
+  for (const name of ["first", "second", "third"]) void requests.send("attacker", name);
+  loop.pass(200);
+  void requests.send("attacker", "fourth");
+  await settled();
+  expect(requests.started).toEqual(["first", "second"]);
+  await requests.end("first");
+  void requests.send("attacker", "fifth");
+  await settled();
+  expect(requests.started).toEqual(["first", "second", "third", "fourth"]);
 });
 
 test("a long request that fails ends its turn", async () => {

@@ -44,7 +44,7 @@ interface Account {
   seenAt: number;
   /** Whether the last survey counted the tenant as active. */
   isActive: boolean;
-  /** The number of long requests that have started. */
+  /** The number of long requests that have started and not ended. */
   longRequests: number;
   /** Starts the long requests that wait, in order. */
   readonly waiting: (() => void)[];
@@ -117,18 +117,34 @@ export class TenantPace {
    */
   async longTurn<Result>(tenantId: string, perform: () => Promise<Result>): Promise<Result> {
     const account = this.#seen(tenantId);
-    if (account.longRequests > 0 && !this.isAlone(tenantId)) {
-      if (account.waiting.length >= mostWaiting) throw tooManyWait();
-      await new Promise<void>((resolve) => account.waiting.push(resolve));
-    } else account.longRequests += 1;
+    if (account.waiting.length >= mostWaiting && !this.#canStart(tenantId, account)) throw tooManyWait();
+    const started = new Promise<void>((resolve) => account.waiting.push(resolve));
+    this.#startNext(tenantId, account);
+    await started;
     try {
       await this.turn(tenantId);
       return await perform();
     } finally {
-      const next = account.waiting.shift();
-      if (next === undefined) account.longRequests -= 1;
-      else next();
+      account.longRequests -= 1;
+      this.#startNext(tenantId, account);
     }
+  }
+
+  /** Whether another long request of the tenant can start. */
+  #canStart(tenantId: string, account: Account): boolean {
+    return account.longRequests === 0 || this.isAlone(tenantId);
+  }
+
+  /**
+   * Starts the long request that has waited longest. Starts only one for each arrival and each end, so that a tenant
+   * that is alone for a moment does not start all of them.
+   */
+  #startNext(tenantId: string, account: Account): void {
+    if (!this.#canStart(tenantId, account)) return;
+    const start = account.waiting.shift();
+    if (start === undefined) return;
+    account.longRequests += 1;
+    start();
   }
 
   /** The account of a tenant that sent a request. */
