@@ -37,6 +37,7 @@ import { cutOutcome } from "./array-cut.ts";
 import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
 import { type LargeBody, noTenant } from "./bodies.ts";
 import type { Caller } from "./caller.ts";
+import { leftSignal } from "./client-left.ts";
 import { within } from "./observation.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import { replyWithOutcome, replyWithPrepared } from "./replies.ts";
@@ -146,7 +147,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
         } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just validated against the declaration
         grantedTo(operation, caller),
       );
-    const outcome = await inTurn(caller, async () => {
+    const outcome = await inTurn(caller, reply, async () => {
       const answered = await handler(callNow());
       return hasLargeBody(answered) ? inSlices(caller, withSerializedBody(answered)) : answered;
     });
@@ -157,10 +158,10 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply);
   }
 
-  async function inTurn({ tenantId }: Caller, answer: () => Promise<Outcome>): Promise<Outcome> {
+  async function inTurn({ tenantId }: Caller, reply: FastifyReply, answer: () => Promise<Outcome>): Promise<Outcome> {
     if (tenantId === undefined) return answer();
     const { pace } = options.runner;
-    if (operation.wholeTenant === true) return pace.longTurn(tenantId, answer);
+    if (operation.wholeTenant === true) return pace.longTurn(tenantId, { left: leftSignal(reply) }, answer);
     const turn = pace.turn(tenantId);
     if (turn !== undefined) await turn;
     return answer();
@@ -204,10 +205,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
    */
   async function proveApplied({ tenantId }: Caller, waitMs: number, reply: FastifyReply): Promise<void> {
     if (tenantId === undefined || options.awaitApplied === undefined) return;
-    const left = new AbortController();
-    reply.raw.once("close", () => left.abort());
     try {
-      describeProof(reply, await options.awaitApplied(tenantId, reply.request.id, waitMs, left.signal));
+      describeProof(reply, await options.awaitApplied(tenantId, reply.request.id, waitMs, leftSignal(reply)));
     } catch (error) {
       reply.log.warn(
         { requestId: reply.request.id, err: error },

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { TenantPace } from "./tenant-pace.ts";
+import { type LongRequest, TenantPace } from "./tenant-pace.ts";
 
 /** An event loop whose time the tests move. */
 class FakeLoop {
@@ -110,13 +110,16 @@ test("a debt decreases over time, and idle tenants are forgotten", async () => {
   expect(await pauseOf("attacker")).toBe(0);
 });
 
+/** The client of a request that stays until the response. */
+const present = new AbortController().signal;
+
 /** Long requests that a test starts and ends. */
 class LongRequests {
   readonly started: string[] = [];
   readonly #ends = new Map<string, () => void>();
 
-  send(tenantId: string, name: string): Promise<void> {
-    return pace.longTurn(tenantId, () => {
+  send(tenantId: string, name: string, request: Partial<LongRequest> = {}): Promise<void> {
+    return pace.longTurn(tenantId, { ...request, left: request.left ?? present }, () => {
       this.started.push(name);
       return new Promise((resolve) => this.#ends.set(name, resolve));
     });
@@ -216,10 +219,49 @@ test("waiting long requests start before later ones once the tenant is alone", a
   expect(requests.started).toEqual(["first", "second", "third", "fourth"]);
 });
 
+test("a waiting long request whose client has gone does not start", async () => {
+  const requests = new LongRequests();
+  const client = new AbortController();
+  attack(0);
+  void requests.send("attacker", "first");
+  const refused = expect(requests.send("attacker", "second", { left: client.signal })).rejects.toThrow("gone");
+  void requests.send("attacker", "third");
+  client.abort(new Error("gone"));
+  await refused;
+  await requests.end("first");
+  expect(requests.started).toEqual(["first", "third"]);
+});
+
+test("a long request whose client goes during its pause does not start", async () => {
+  const requests = new LongRequests();
+  const client = new AbortController();
+  attack(120);
+  const refused = expect(requests.send("attacker", "first", { left: client.signal })).rejects.toThrow("gone");
+  await settled();
+  client.abort(new Error("gone"));
+  void requests.send("attacker", "second");
+  for (let elapsed = 0; elapsed < 1_000; elapsed += 20) {
+    void pace.turn("neighbour");
+    loop.pass(20);
+    await settled();
+  }
+  await refused;
+  expect(requests.started).toEqual(["second"]);
+});
+
+test("a long request whose client has gone before does not wait", async () => {
+  const requests = new LongRequests();
+  const left = AbortSignal.abort(new Error("gone"));
+  await expect(requests.send("attacker", "first", { left })).rejects.toThrow("gone");
+  expect(requests.started).toEqual([]);
+});
+
 test("a long request that fails ends its turn", async () => {
   const requests = new LongRequests();
   attack(0);
-  await expect(pace.longTurn("attacker", () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+  await expect(pace.longTurn("attacker", { left: present }, () => Promise.reject(new Error("failed")))).rejects.toThrow(
+    "failed",
+  );
   void requests.send("attacker", "next");
   await settled();
   expect(requests.started).toEqual(["next"]);

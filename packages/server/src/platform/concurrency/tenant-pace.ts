@@ -46,8 +46,18 @@ interface Account {
   isActive: boolean;
   /** The number of long requests that have started and not ended. */
   longRequests: number;
-  /** Starts the long requests that wait, in order. */
-  readonly waiting: (() => void)[];
+  /** The long requests that wait, in order. */
+  readonly waiting: Waiting[];
+}
+
+/** A request that can take seconds. */
+export interface LongRequest {
+  /** Aborted when the client has gone. Its reason becomes the error of a request that has not started. */
+  readonly left: AbortSignal;
+}
+
+interface Waiting {
+  readonly start: () => void;
 }
 
 /**
@@ -110,19 +120,22 @@ export class TenantPace {
   }
 
   /**
-   * Performs a request that can take seconds, in its turn.
+   * Performs a request that can take seconds, in its turn, unless the client goes before.
    *
    * @throws AppError rate_limited
+   * @throws the reason for which the client has gone
    * @throws the error of the request
    */
-  async longTurn<Result>(tenantId: string, perform: () => Promise<Result>): Promise<Result> {
+  async longTurn<Result>(tenantId: string, { left }: LongRequest, perform: () => Promise<Result>): Promise<Result> {
+    left.throwIfAborted();
     const account = this.#seen(tenantId);
     if (account.waiting.length >= mostWaiting && !this.#canStart(tenantId, account)) throw tooManyWait();
-    const started = new Promise<void>((resolve) => account.waiting.push(resolve));
+    const started = wait(account, left);
     this.#startNext(tenantId, account);
     await started;
     try {
       await this.turn(tenantId);
+      left.throwIfAborted();
       return await perform();
     } finally {
       account.longRequests -= 1;
@@ -141,10 +154,10 @@ export class TenantPace {
    */
   #startNext(tenantId: string, account: Account): void {
     if (!this.#canStart(tenantId, account)) return;
-    const start = account.waiting.shift();
-    if (start === undefined) return;
+    const next = account.waiting.shift();
+    if (next === undefined) return;
     account.longRequests += 1;
-    start();
+    next.start();
   }
 
   /** The account of a tenant that sent a request. */
@@ -198,6 +211,24 @@ export class TenantPace {
     }
     this.#mostUsedMs = isBusy ? (tolerance * usedMs) / users : Number.POSITIVE_INFINITY;
   }
+}
+
+/** Waits until the request starts. Removes it from the queue if the client goes before. */
+function wait({ waiting }: Account, left: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const entry: Waiting = {
+      start: () => {
+        left.removeEventListener("abort", leave);
+        resolve();
+      },
+    };
+    const leave = () => {
+      waiting.splice(waiting.indexOf(entry), 1);
+      reject(left.reason);
+    };
+    left.addEventListener("abort", leave, { once: true });
+    waiting.push(entry);
+  });
 }
 
 function tooManyWait(): AppError {
