@@ -14,13 +14,14 @@ import {
 } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { finish, type Work } from "@gatehouse/policy/work";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize, type Granted } from "../platform/authorization/granted.ts";
 import { requireRecentAuthentication } from "../platform/authorization/recent-authentication.ts";
 import { Call, type RequestFinder } from "../platform/call.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
+import type { LongRequest } from "../platform/concurrency/tenant-pace.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
 import { hasLargeBody, withSerializedBody } from "../platform/json-slices.ts";
 import {
@@ -87,8 +88,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     exposeHeadRoute: operation.success.kind !== "stream",
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimitBytes,
-    // 401 and 403 are sent before the body is read.
-    onRequest: authenticationOf(operation, options),
+    // 401, 403 and 429 are sent before the body is read.
+    onRequest: onRequestOf(operation, options),
     handler: (request, reply) => within(request, () => perform(request, reply)),
   });
 
@@ -161,7 +162,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   async function inTurn({ tenantId }: Caller, reply: FastifyReply, answer: () => Promise<Outcome>): Promise<Outcome> {
     if (tenantId === undefined) return answer();
     const { pace } = options.runner;
-    if (operation.wholeTenant === true) return pace.longTurn(tenantId, { left: leftSignal(reply) }, answer);
+    if (operation.wholeTenant === true) return pace.longTurn(tenantId, longRequestOf(reply), answer);
     const turn = pace.turn(tenantId);
     if (turn !== undefined) await turn;
     return answer();
@@ -215,6 +216,25 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       reply.header("Gatehouse-Enforced", "unknown");
     }
   }
+}
+
+/** Authenticates a request. Refuses a long one that cannot wait before its body takes memory. */
+function onRequestOf(operation: Operation, options: MountOptions): onRequestHookHandler[] {
+  const authentication = authenticationOf(operation, options);
+  if (operation.wholeTenant !== true) return [authentication];
+  return [
+    authentication,
+    ({ caller, headers }, _reply, done) => {
+      const length = Number(headers["content-length"] ?? 0);
+      if (caller?.tenantId !== undefined) options.runner.pace.requirePlace(caller.tenantId, length);
+      done();
+    },
+  ];
+}
+
+function longRequestOf(reply: FastifyReply): LongRequest {
+  const { largeBody, bodyText = "" } = reply.request;
+  return { bodyBytes: largeBody?.bytes.length ?? Buffer.byteLength(bodyText), left: leftSignal(reply) };
 }
 
 /** Reads `wait` and `timeout`. Returns the wait in milliseconds and the other parameters. */

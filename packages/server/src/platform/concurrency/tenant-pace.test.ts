@@ -119,7 +119,7 @@ class LongRequests {
   readonly #ends = new Map<string, () => void>();
 
   send(tenantId: string, name: string, request: Partial<LongRequest> = {}): Promise<void> {
-    return pace.longTurn(tenantId, { ...request, left: request.left ?? present }, () => {
+    return pace.longTurn(tenantId, { bodyBytes: 0, left: present, ...request }, () => {
       this.started.push(name);
       return new Promise((resolve) => this.#ends.set(name, resolve));
     });
@@ -259,9 +259,9 @@ test("a long request whose client has gone before does not wait", async () => {
 test("a long request that fails ends its turn", async () => {
   const requests = new LongRequests();
   attack(0);
-  await expect(pace.longTurn("attacker", { left: present }, () => Promise.reject(new Error("failed")))).rejects.toThrow(
-    "failed",
-  );
+  await expect(
+    pace.longTurn("attacker", { bodyBytes: 0, left: present }, () => Promise.reject(new Error("failed"))),
+  ).rejects.toThrow("failed");
   void requests.send("attacker", "next");
   await settled();
   expect(requests.started).toEqual(["next"]);
@@ -275,4 +275,19 @@ test("a tenant with too many waiting long requests is refused", async () => {
   void requests.send("neighbour", "neighbour's");
   await settled();
   expect(requests.started).toEqual(["0", "neighbour's"]);
+});
+
+test("bodies of waiting long requests are bounded for each tenant", async () => {
+  const requests = new LongRequests();
+  const mebibytes = (count: number) => ({ bodyBytes: count * 1_048_576 });
+  attack(0);
+  // The body of a request that runs does not count.
+  for (const name of ["first", "second", "third"]) void requests.send("attacker", name, mebibytes(32));
+  expect(() => pace.requirePlace("attacker", 1)).toThrow("64 MiB");
+  await expect(requests.send("attacker", "fourth", mebibytes(32))).rejects.toMatchObject({ code: "rate_limited" });
+  void requests.send("attacker", "export");
+  void requests.send("neighbour", "neighbour's", mebibytes(32));
+  await requests.end("first");
+  pace.requirePlace("attacker", mebibytes(32).bodyBytes);
+  expect(requests.started).toEqual(["first", "neighbour's", "second"]);
 });

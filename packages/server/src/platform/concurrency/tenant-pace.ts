@@ -25,6 +25,9 @@ const tolerance = 1.4;
 /** The number of long requests of a tenant that can wait. */
 const mostWaiting = 20;
 
+/** The total size of the bodies of a tenant's waiting long requests, in MiB. */
+const mostWaitingMebibytes = 64;
+
 /** The time between two surveys of all tenants, in milliseconds. */
 const surveyMs = 20;
 
@@ -52,11 +55,13 @@ interface Account {
 
 /** A request that can take seconds. */
 export interface LongRequest {
+  readonly bodyBytes: number;
   /** Aborted when the client has gone. Its reason becomes the error of a request that has not started. */
   readonly left: AbortSignal;
 }
 
 interface Waiting {
+  readonly bodyBytes: number;
   readonly start: () => void;
 }
 
@@ -120,22 +125,35 @@ export class TenantPace {
   }
 
   /**
+   * Refuses a long request that would have to wait, but cannot. Call this method also before the body is read.
+   *
+   * @throws AppError rate_limited
+   */
+  requirePlace(tenantId: string, bodyBytes: number): void {
+    const account = this.#seen(tenantId);
+    if (this.#canStart(tenantId, account)) return;
+    if (account.waiting.length >= mostWaiting) throw tooManyWait();
+    const waitingBytes = account.waiting.reduce((sum, waiting) => sum + waiting.bodyBytes, 0);
+    if (waitingBytes + bodyBytes > mostWaitingMebibytes * 1_048_576) throw tooMuchWaits();
+  }
+
+  /**
    * Performs a request that can take seconds, in its turn, unless the client goes before.
    *
    * @throws AppError rate_limited
    * @throws the reason for which the client has gone
    * @throws the error of the request
    */
-  async longTurn<Result>(tenantId: string, { left }: LongRequest, perform: () => Promise<Result>): Promise<Result> {
-    left.throwIfAborted();
+  async longTurn<Result>(tenantId: string, request: LongRequest, perform: () => Promise<Result>): Promise<Result> {
+    request.left.throwIfAborted();
+    this.requirePlace(tenantId, request.bodyBytes);
     const account = this.#seen(tenantId);
-    if (account.waiting.length >= mostWaiting && !this.#canStart(tenantId, account)) throw tooManyWait();
-    const started = wait(account, left);
+    const started = wait(account, request);
     this.#startNext(tenantId, account);
     await started;
     try {
       await this.turn(tenantId);
-      left.throwIfAborted();
+      request.left.throwIfAborted();
       return await perform();
     } finally {
       account.longRequests -= 1;
@@ -214,9 +232,10 @@ export class TenantPace {
 }
 
 /** Waits until the request starts. Removes it from the queue if the client goes before. */
-function wait({ waiting }: Account, left: AbortSignal): Promise<void> {
+function wait({ waiting }: Account, { bodyBytes, left }: LongRequest): Promise<void> {
   return new Promise((resolve, reject) => {
     const entry: Waiting = {
+      bodyBytes,
       start: () => {
         left.removeEventListener("abort", leave);
         resolve();
@@ -234,6 +253,13 @@ function wait({ waiting }: Account, left: AbortSignal): Promise<void> {
 function tooManyWait(): AppError {
   return new AppError("rate_limited", {
     detail: `${mostWaiting} requests of this tenant that read or write the whole tenant are already waiting. Send them one at a time.`,
+    retryAfterSeconds: 2,
+  });
+}
+
+function tooMuchWaits(): AppError {
+  return new AppError("rate_limited", {
+    detail: `The bodies of this tenant's requests that wait can have at most ${mostWaitingMebibytes} MiB together. Send large documents one at a time.`,
     retryAfterSeconds: 2,
   });
 }
