@@ -5,6 +5,7 @@ import type { Permission } from "@gatehouse/contract/permissions";
 import Fastify, { type FastifyInstance } from "fastify";
 import Type from "typebox";
 import { afterEach, beforeEach, expect, type MockInstance, test, vi } from "vitest";
+import { AppError } from "../platform/app-error.ts";
 import type { Call } from "../platform/call.ts";
 import { TenantPace } from "../platform/concurrency/tenant-pace.ts";
 import { TestClock } from "../testing/test-clock.ts";
@@ -35,6 +36,8 @@ const tenantId = "7b6a3c52-9d0e-4f7c-8a4b-0d3c7d2f1e10";
 let app: FastifyInstance;
 let pace: TenantPace;
 let longTurn: MockInstance;
+let permissions: ReadonlySet<Permission>;
+let isRevoked: boolean;
 let calls: Call<typeof workOnTenant>[];
 /** Ends the calls, in the order in which they started. */
 let ends: (() => void)[];
@@ -43,12 +46,14 @@ beforeEach(() => {
   pace = new TenantPace({ nowMs: () => 0, activeMs: () => 0, after: (_ms, callback) => callback() });
   void pace.turn("neighbour");
   longTurn = vi.spyOn(pace, "longTurn");
-  const permissions = new Set<Permission>(["users:read"]);
+  permissions = new Set<Permission>(["users:read", "users:write"]);
+  isRevoked = false;
   calls = [];
   ends = [];
   const clock = new TestClock();
   const runner = { pace } as unknown as MountOptions["runner"]; // the operation uses nothing else
   const tenantKey = () => {
+    if (isRevoked) throw new AppError("invalid_api_key");
     return { actor: { type: "api_key", id: tenantId }, permissions, limits: undefined, tenantId };
   };
   app = Fastify({ forceCloseConnections: true });
@@ -130,4 +135,35 @@ test("a long request is refused before its body is sent if the body is too large
   const problem = await problemOf(await open(67_108_865));
   expect(problem).toMatchObject({ status: 429, code: "rate_limited" });
   expect(problem.detail).toContain("64 MiB");
+});
+
+test("a long request that waited has the permissions of its turn", async () => {
+  const first = await send();
+  const second = await send();
+  permissions = new Set<Permission>(["users:read"]);
+  ends[0]?.();
+  await first.reply;
+  ends[1]?.();
+  expect(await second.reply).toMatchObject({ statusCode: 204 });
+  expect(calls.map((call) => call.permissions.has("users:write"))).toEqual([true, false]);
+});
+
+test("a long request whose key was revoked while it waited is refused", async () => {
+  const first = await send();
+  const second = await send();
+  isRevoked = true;
+  ends[0]?.();
+  expect(await first.reply).toMatchObject({ statusCode: 204 });
+  expect(await second.reply).toMatchObject({ statusCode: 401 });
+  expect(calls).toHaveLength(1);
+});
+
+test("a long request that lost its permission while it waited is refused", async () => {
+  const first = await send();
+  const second = await send();
+  permissions = new Set();
+  ends[0]?.();
+  await first.reply;
+  expect(await second.reply).toMatchObject({ statusCode: 403 });
+  expect(calls).toHaveLength(1);
 });

@@ -120,7 +120,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     } else await inSlices(caller, checkLargeBody(request.body, largeBody));
     checkStringIds(operation, parameters);
     // The time of a call is the time at which its turn starts.
-    const callNow = () =>
+    const callNow = (caller: Caller) =>
       new Call<Operation>(
         {
           runner: options.runner,
@@ -148,24 +148,33 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
         } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just validated against the declaration
         grantedTo(operation, caller),
       );
-    const outcome = await inTurn(caller, reply, async () => {
-      const answered = await handler(callNow());
-      return hasLargeBody(answered) ? inSlices(caller, withSerializedBody(answered)) : answered;
+    const outcome = await inTurn(caller, reply, async (current) => {
+      const answered = await handler(callNow(current));
+      const serialized = hasLargeBody(answered) ? await inSlices(caller, withSerializedBody(answered)) : answered;
+      reply.header("cache-control", cacheControl(current.permissions.has("gateways:token")));
+      return serialized;
     });
     // A preview changes nothing that gateways could apply.
     if (waitMs !== undefined && !flags.has("preview")) await proveApplied(caller, waitMs, reply);
-    reply.header("cache-control", cacheControl(caller.permissions.has("gateways:token")));
     if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply);
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply);
   }
 
-  async function inTurn({ tenantId }: Caller, reply: FastifyReply, answer: () => Promise<Outcome>): Promise<Outcome> {
-    if (tenantId === undefined) return answer();
+  /** Calls `answer` at the turn of the request. Authorizes it again if it may have waited: the key may be revoked. */
+  async function inTurn(
+    caller: Caller,
+    reply: FastifyReply,
+    answer: (caller: Caller) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const { tenantId } = caller;
+    if (tenantId === undefined) return answer(caller);
     const { pace } = options.runner;
-    if (operation.wholeTenant === true) return pace.longTurn(tenantId, longRequestOf(reply), answer);
+    const answerAgain = async () => answer(await authorizeAgain(operation, options.authenticator, reply.request));
+    if (operation.wholeTenant === true) return pace.longTurn(tenantId, longRequestOf(reply), answerAgain);
     const turn = pace.turn(tenantId);
-    if (turn !== undefined) await turn;
-    return answer();
+    if (turn === undefined) return answer(caller);
+    await turn;
+    return answerAgain();
   }
 
   async function idempotencyOf(
