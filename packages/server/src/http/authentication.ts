@@ -106,7 +106,7 @@ function isDangerous({ headers }: FastifyRequest, operation: Operation | undefin
 }
 
 /**
- * Repeats the authorization of a long-lived response, because the key may have been revoked since.
+ * Repeats the authorization of a request that waited, or of a long-lived response: the key may have been revoked.
  *
  * @throws AppError like the original request
  */
@@ -114,10 +114,11 @@ export async function authorizeAgain(
   { access }: Operation,
   authenticator: Authenticator,
   request: FastifyRequest,
-): Promise<void> {
+): Promise<Caller> {
   const caller = await identify(request, credentialOf(request, access), access, authenticator);
   if (isPermission(access)) authorize(caller.permissions, access);
   if (access === "person") requirePerson(caller);
+  return caller;
 }
 
 function isPermission(access: AuthenticationAsk["access"]): access is Permission {

@@ -14,13 +14,14 @@ import {
 } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import { finish, type Work } from "@gatehouse/policy/work";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize, type Granted } from "../platform/authorization/granted.ts";
 import { requireRecentAuthentication } from "../platform/authorization/recent-authentication.ts";
 import { Call, type RequestFinder } from "../platform/call.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
+import type { LongRequest } from "../platform/concurrency/tenant-pace.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
 import { hasLargeBody, withSerializedBody } from "../platform/json-slices.ts";
 import {
@@ -37,6 +38,7 @@ import { cutOutcome } from "./array-cut.ts";
 import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
 import { type LargeBody, noTenant } from "./bodies.ts";
 import type { Caller } from "./caller.ts";
+import { leftSignal } from "./client-left.ts";
 import { within } from "./observation.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import { replyWithOutcome, replyWithPrepared } from "./replies.ts";
@@ -86,8 +88,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     exposeHeadRoute: operation.success.kind !== "stream",
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
     bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimitBytes,
-    // 401 and 403 are sent before the body is read.
-    onRequest: authenticationOf(operation, options),
+    // 401, 403 and 429 are sent before the body is read.
+    onRequest: onRequestOf(operation, options),
     handler: (request, reply) => within(request, () => perform(request, reply)),
   });
 
@@ -118,7 +120,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     } else await inSlices(caller, checkLargeBody(request.body, largeBody));
     checkStringIds(operation, parameters);
     // The time of a call is the time at which its turn starts.
-    const callNow = () =>
+    const callNow = (caller: Caller) =>
       new Call<Operation>(
         {
           runner: options.runner,
@@ -146,24 +148,33 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
         } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just validated against the declaration
         grantedTo(operation, caller),
       );
-    const outcome = await inTurn(caller, async () => {
-      const answered = await handler(callNow());
-      return hasLargeBody(answered) ? inSlices(caller, withSerializedBody(answered)) : answered;
+    const outcome = await inTurn(caller, reply, async (current) => {
+      const answered = await handler(callNow(current));
+      const serialized = hasLargeBody(answered) ? await inSlices(caller, withSerializedBody(answered)) : answered;
+      reply.header("cache-control", cacheControl(current.permissions.has("gateways:token")));
+      return serialized;
     });
     // A preview changes nothing that gateways could apply.
     if (waitMs !== undefined && !flags.has("preview")) await proveApplied(caller, waitMs, reply);
-    reply.header("cache-control", cacheControl(caller.permissions.has("gateways:token")));
     if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply);
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply);
   }
 
-  async function inTurn({ tenantId }: Caller, answer: () => Promise<Outcome>): Promise<Outcome> {
-    if (tenantId === undefined) return answer();
+  /** Calls `answer` at the turn of the request. Authorizes it again if it may have waited: the key may be revoked. */
+  async function inTurn(
+    caller: Caller,
+    reply: FastifyReply,
+    answer: (caller: Caller) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const { tenantId } = caller;
+    if (tenantId === undefined) return answer(caller);
     const { pace } = options.runner;
-    if (operation.wholeTenant === true) return pace.longTurn(tenantId, answer);
+    const answerAgain = async () => answer(await authorizeAgain(operation, options.authenticator, reply.request));
+    if (operation.wholeTenant === true) return pace.longTurn(tenantId, longRequestOf(reply), answerAgain);
     const turn = pace.turn(tenantId);
-    if (turn !== undefined) await turn;
-    return answer();
+    if (turn === undefined) return answer(caller);
+    await turn;
+    return answerAgain();
   }
 
   async function idempotencyOf(
@@ -204,10 +215,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
    */
   async function proveApplied({ tenantId }: Caller, waitMs: number, reply: FastifyReply): Promise<void> {
     if (tenantId === undefined || options.awaitApplied === undefined) return;
-    const left = new AbortController();
-    reply.raw.once("close", () => left.abort());
     try {
-      describeProof(reply, await options.awaitApplied(tenantId, reply.request.id, waitMs, left.signal));
+      describeProof(reply, await options.awaitApplied(tenantId, reply.request.id, waitMs, leftSignal(reply)));
     } catch (error) {
       reply.log.warn(
         { requestId: reply.request.id, err: error },
@@ -216,6 +225,25 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       reply.header("Gatehouse-Enforced", "unknown");
     }
   }
+}
+
+/** Authenticates a request. Refuses a long one that cannot wait before its body takes memory. */
+function onRequestOf(operation: Operation, options: MountOptions): onRequestHookHandler[] {
+  const authentication = authenticationOf(operation, options);
+  if (operation.wholeTenant !== true) return [authentication];
+  return [
+    authentication,
+    ({ caller, headers }, _reply, done) => {
+      const length = Number(headers["content-length"] ?? 0);
+      if (caller?.tenantId !== undefined) options.runner.pace.requirePlace(caller.tenantId, length);
+      done();
+    },
+  ];
+}
+
+function longRequestOf(reply: FastifyReply): LongRequest {
+  const { largeBody, bodyText = "" } = reply.request;
+  return { bodyBytes: largeBody?.bytes.length ?? Buffer.byteLength(bodyText), left: leftSignal(reply) };
 }
 
 /** Reads `wait` and `timeout`. Returns the wait in milliseconds and the other parameters. */

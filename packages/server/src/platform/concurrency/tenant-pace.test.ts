@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { TenantPace } from "./tenant-pace.ts";
+import { type LongRequest, TenantPace } from "./tenant-pace.ts";
 
 /** An event loop whose time the tests move. */
 class FakeLoop {
@@ -110,20 +110,29 @@ test("a debt decreases over time, and idle tenants are forgotten", async () => {
   expect(await pauseOf("attacker")).toBe(0);
 });
 
+/** The client of a request that stays until the response. */
+const present = new AbortController().signal;
+
 /** Long requests that a test starts and ends. */
 class LongRequests {
   readonly started: string[] = [];
   readonly #ends = new Map<string, () => void>();
 
-  send(tenantId: string, name: string): Promise<void> {
-    return pace.longTurn(tenantId, () => {
+  send(tenantId: string, name: string, request: Partial<LongRequest> = {}): Promise<void> {
+    return pace.longTurn(tenantId, { bodyBytes: 0, left: present, ...request }, () => {
       this.started.push(name);
       return new Promise((resolve) => this.#ends.set(name, resolve));
     });
   }
 
+  /** The number of requests that have started and not ended. */
+  get running(): number {
+    return this.#ends.size;
+  }
+
   async end(name: string): Promise<void> {
     this.#ends.get(name)?.();
+    this.#ends.delete(name);
     await settled();
   }
 }
@@ -178,10 +187,81 @@ test("a tenant is active while its long requests run", async () => {
   expect(requests.started).toEqual(["neighbour's", "first"]);
 });
 
+test("long requests that started while the tenant was alone do not hand on their turns", async () => {
+  const requests = new LongRequests();
+  loop.pass(200);
+  for (let count = 0; count < 8; count += 1) void requests.send("attacker", `${count}`);
+  await settled();
+  expect(requests.running).toBe(8);
+  for (let count = 0; count < 8; count += 1) {
+    void pace.turn("neighbour");
+    loop.pass(20);
+    void requests.send("attacker", `${8 + count}`);
+    await requests.end(`${count}`);
+    expect(requests.running).toBe(Math.max(1, 7 - count));
+  }
+  await requests.end("8");
+  expect(requests.started.at(-1)).toBe("9");
+  expect(requests.running).toBe(1);
+});
+
+test("waiting long requests start before later ones once the tenant is alone", async () => {
+  const requests = new LongRequests();
+  attack(0);
+  for (const name of ["first", "second", "third"]) void requests.send("attacker", name);
+  loop.pass(200);
+  void requests.send("attacker", "fourth");
+  await settled();
+  expect(requests.started).toEqual(["first", "second"]);
+  await requests.end("first");
+  void requests.send("attacker", "fifth");
+  await settled();
+  expect(requests.started).toEqual(["first", "second", "third", "fourth"]);
+});
+
+test("a waiting long request whose client has gone does not start", async () => {
+  const requests = new LongRequests();
+  const client = new AbortController();
+  attack(0);
+  void requests.send("attacker", "first");
+  const refused = expect(requests.send("attacker", "second", { left: client.signal })).rejects.toThrow("gone");
+  void requests.send("attacker", "third");
+  client.abort(new Error("gone"));
+  await refused;
+  await requests.end("first");
+  expect(requests.started).toEqual(["first", "third"]);
+});
+
+test("a long request whose client goes during its pause does not start", async () => {
+  const requests = new LongRequests();
+  const client = new AbortController();
+  attack(120);
+  const refused = expect(requests.send("attacker", "first", { left: client.signal })).rejects.toThrow("gone");
+  await settled();
+  client.abort(new Error("gone"));
+  void requests.send("attacker", "second");
+  for (let elapsed = 0; elapsed < 1_000; elapsed += 20) {
+    void pace.turn("neighbour");
+    loop.pass(20);
+    await settled();
+  }
+  await refused;
+  expect(requests.started).toEqual(["second"]);
+});
+
+test("a long request whose client has gone before does not wait", async () => {
+  const requests = new LongRequests();
+  const left = AbortSignal.abort(new Error("gone"));
+  await expect(requests.send("attacker", "first", { left })).rejects.toThrow("gone");
+  expect(requests.started).toEqual([]);
+});
+
 test("a long request that fails ends its turn", async () => {
   const requests = new LongRequests();
   attack(0);
-  await expect(pace.longTurn("attacker", () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
+  await expect(
+    pace.longTurn("attacker", { bodyBytes: 0, left: present }, () => Promise.reject(new Error("failed"))),
+  ).rejects.toThrow("failed");
   void requests.send("attacker", "next");
   await settled();
   expect(requests.started).toEqual(["next"]);
@@ -195,4 +275,19 @@ test("a tenant with too many waiting long requests is refused", async () => {
   void requests.send("neighbour", "neighbour's");
   await settled();
   expect(requests.started).toEqual(["0", "neighbour's"]);
+});
+
+test("bodies of waiting long requests are bounded for each tenant", async () => {
+  const requests = new LongRequests();
+  const mebibytes = (count: number) => ({ bodyBytes: count * 1_048_576 });
+  attack(0);
+  // The body of a request that runs does not count.
+  for (const name of ["first", "second", "third"]) void requests.send("attacker", name, mebibytes(32));
+  expect(() => pace.requirePlace("attacker", 1)).toThrow("64 MiB");
+  await expect(requests.send("attacker", "fourth", mebibytes(32))).rejects.toMatchObject({ code: "rate_limited" });
+  void requests.send("attacker", "export");
+  void requests.send("neighbour", "neighbour's", mebibytes(32));
+  await requests.end("first");
+  pace.requirePlace("attacker", mebibytes(32).bodyBytes);
+  expect(requests.started).toEqual(["first", "neighbour's", "second"]);
 });

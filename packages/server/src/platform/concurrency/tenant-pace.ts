@@ -25,6 +25,9 @@ const tolerance = 1.4;
 /** The number of long requests of a tenant that can wait. */
 const mostWaiting = 20;
 
+/** The total size of the bodies of a tenant's waiting long requests, in MiB. */
+const mostWaitingMebibytes = 64;
+
 /** The time between two surveys of all tenants, in milliseconds. */
 const surveyMs = 20;
 
@@ -44,10 +47,22 @@ interface Account {
   seenAt: number;
   /** Whether the last survey counted the tenant as active. */
   isActive: boolean;
-  /** The number of long requests that have started. */
+  /** The number of long requests that have started and not ended. */
   longRequests: number;
-  /** Starts the long requests that wait, in order. */
-  readonly waiting: (() => void)[];
+  /** The long requests that wait, in order. */
+  readonly waiting: Waiting[];
+}
+
+/** A request that can take seconds. */
+export interface LongRequest {
+  readonly bodyBytes: number;
+  /** Aborted when the client has gone. Its reason becomes the error of a request that has not started. */
+  readonly left: AbortSignal;
+}
+
+interface Waiting {
+  readonly bodyBytes: number;
+  readonly start: () => void;
 }
 
 /**
@@ -110,25 +125,57 @@ export class TenantPace {
   }
 
   /**
-   * Performs a request that can take seconds, in its turn.
+   * Refuses a long request that would have to wait, but cannot. Call this method also before the body is read.
    *
    * @throws AppError rate_limited
+   */
+  requirePlace(tenantId: string, bodyBytes: number): void {
+    const account = this.#seen(tenantId);
+    if (this.#canStart(tenantId, account)) return;
+    if (account.waiting.length >= mostWaiting) throw tooManyWait();
+    const waitingBytes = account.waiting.reduce((sum, waiting) => sum + waiting.bodyBytes, 0);
+    if (waitingBytes + bodyBytes > mostWaitingMebibytes * 1_048_576) throw tooMuchWaits();
+  }
+
+  /**
+   * Performs a request that can take seconds, in its turn, unless the client goes before.
+   *
+   * @throws AppError rate_limited
+   * @throws the reason for which the client has gone
    * @throws the error of the request
    */
-  async longTurn<Result>(tenantId: string, perform: () => Promise<Result>): Promise<Result> {
+  async longTurn<Result>(tenantId: string, request: LongRequest, perform: () => Promise<Result>): Promise<Result> {
+    request.left.throwIfAborted();
+    this.requirePlace(tenantId, request.bodyBytes);
     const account = this.#seen(tenantId);
-    if (account.longRequests > 0 && !this.isAlone(tenantId)) {
-      if (account.waiting.length >= mostWaiting) throw tooManyWait();
-      await new Promise<void>((resolve) => account.waiting.push(resolve));
-    } else account.longRequests += 1;
+    const started = wait(account, request);
+    this.#startNext(tenantId, account);
+    await started;
     try {
       await this.turn(tenantId);
+      request.left.throwIfAborted();
       return await perform();
     } finally {
-      const next = account.waiting.shift();
-      if (next === undefined) account.longRequests -= 1;
-      else next();
+      account.longRequests -= 1;
+      this.#startNext(tenantId, account);
     }
+  }
+
+  /** Whether another long request of the tenant can start. */
+  #canStart(tenantId: string, account: Account): boolean {
+    return account.longRequests === 0 || this.isAlone(tenantId);
+  }
+
+  /**
+   * Starts the long request that has waited longest. Starts only one for each arrival and each end, so that a tenant
+   * that is alone for a moment does not start all of them.
+   */
+  #startNext(tenantId: string, account: Account): void {
+    if (!this.#canStart(tenantId, account)) return;
+    const next = account.waiting.shift();
+    if (next === undefined) return;
+    account.longRequests += 1;
+    next.start();
   }
 
   /** The account of a tenant that sent a request. */
@@ -184,9 +231,35 @@ export class TenantPace {
   }
 }
 
+/** Waits until the request starts. Removes it from the queue if the client goes before. */
+function wait({ waiting }: Account, { bodyBytes, left }: LongRequest): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const entry: Waiting = {
+      bodyBytes,
+      start: () => {
+        left.removeEventListener("abort", leave);
+        resolve();
+      },
+    };
+    const leave = () => {
+      waiting.splice(waiting.indexOf(entry), 1);
+      reject(left.reason);
+    };
+    left.addEventListener("abort", leave, { once: true });
+    waiting.push(entry);
+  });
+}
+
 function tooManyWait(): AppError {
   return new AppError("rate_limited", {
     detail: `${mostWaiting} requests of this tenant that read or write the whole tenant are already waiting. Send them one at a time.`,
+    retryAfterSeconds: 2,
+  });
+}
+
+function tooMuchWaits(): AppError {
+  return new AppError("rate_limited", {
+    detail: `The bodies of this tenant's requests that wait can have at most ${mostWaitingMebibytes} MiB together. Send large documents one at a time.`,
     retryAfterSeconds: 2,
   });
 }
