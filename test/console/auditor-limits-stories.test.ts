@@ -24,7 +24,9 @@ describe.runIf(hasBrowser)("an auditor's limits", () => {
     await visit.open("/api-keys?q=Inventory");
     await page.getByRole("link", { name: "Inventory" }).click();
     await region(visit, "About").getByText(key.key.slice(0, 18)).waitFor();
-    await region(visit, "Permissions").getByRole("row", { name: /^Users .*Yes/ }).waitFor();
+    await region(visit, "Permissions")
+      .getByRole("row", { name: /^Users .*Yes/ })
+      .waitFor();
     await offersNothing(visit, "API key");
     await visit.open("/webhooks");
     await page.getByRole("link", { name: hook.name }).click();
