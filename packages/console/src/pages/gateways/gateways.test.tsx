@@ -126,7 +126,7 @@ describe("the page of a gateway", () => {
     mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
     const user = openConsole(`/gateways/${id}`);
     const panel = await findPanel(t("gateways.deploy.title"));
-    await panel.findByText(/no packages of agents/);
+    await panel.findByText(/no agent packages/);
     const tabs = panel.getAllByRole("tab").map(({ textContent }) => textContent);
     expect(tabs).toEqual(
       (["checkout", "debianFile", "container", "compose", "helm"] as const).map((kind) =>
