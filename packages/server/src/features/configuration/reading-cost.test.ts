@@ -4,7 +4,6 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { appendToRecord, storeEarlyEntries } from "../../platform/audit/audit.queries.ts";
 import type { Connection } from "../../platform/db/database.ts";
-import { migrate } from "../../platform/db/migrations.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { explained, indexed, misled, type PlanNode } from "../../testing/query-plans.queries.ts";
@@ -22,7 +21,6 @@ let drop: () => Promise<void>;
 beforeAll(async () => {
   const database = await createDatabase();
   ({ connection, drop } = database);
-  await migrate(connection);
   server = await startTestServer({ connection });
 });
 afterAll(async () => {

@@ -2,7 +2,6 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Connection } from "../../../platform/db/database.ts";
-import { migrate } from "../../../platform/db/migrations.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { publicKey, unique } from "../../../testing/operations/test-records.ts";
 import { explained, type PlanNode } from "../../../testing/query-plans.queries.ts";
@@ -20,7 +19,6 @@ let drop: () => Promise<void>;
 beforeAll(async () => {
   const database = await createDatabase();
   ({ connection, drop } = database);
-  await migrate(connection);
   server = await startTestServer({ connection });
 });
 afterAll(async () => {
