@@ -80,7 +80,7 @@ export function apiClient(options: ApiOptions, key: KeyOption): ApiClient {
     throw new CommandFailure(`The key is missing. ${remedy}`, { exitCode: exitCodes.usage });
   }
   if (!/^[\u0021-\u007e]+$/.test(value)) {
-    throw new CommandFailure(`${flag} contains a space or another character that no key contains.`, {
+    throw new CommandFailure(`${flag} (or ${variable}) contains a space or another character that no key contains.`, {
       exitCode: exitCodes.usage,
     });
   }

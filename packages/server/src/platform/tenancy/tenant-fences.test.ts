@@ -18,7 +18,6 @@ import { createDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { applicationRole } from "../db/database.ts";
-import { migrate } from "../db/migrations.ts";
 import { evaluationLimits } from "../evaluation/evaluation-budgets.ts";
 
 let drop: () => Promise<void>;
@@ -34,7 +33,6 @@ let theirs: TestTenant;
 beforeAll(async () => {
   const database = await createDatabase();
   drop = database.drop;
-  await migrate(database.connection);
   const clock = new TestClock();
   const audit = { checkpointSeconds: 86_400, retentionDays: 1 };
   // The effect of every command is late.

@@ -3,7 +3,6 @@ import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { waitLimitMs } from "../../../../../test/wait-limit.ts";
 import type { Connection } from "../../platform/db/database.ts";
-import { migrate } from "../../platform/db/migrations.ts";
 import { createDatabase } from "../test-database.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../test-server.ts";
 
@@ -17,7 +16,6 @@ beforeAll(async () => {
   const database = await createDatabase();
   drop = database.drop;
   connection = database.connection;
-  await migrate(database.connection);
   owner = new pg.Client(database.connection);
   await owner.connect();
   await owner.query(`CREATE FUNCTION run_out_of_space() RETURNS trigger LANGUAGE plpgsql AS
