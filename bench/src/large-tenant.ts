@@ -154,7 +154,7 @@ async function measureWrites(): Promise<void> {
   });
 }
 
-/** Writes a CPU profile of the server during the work, if that is asked for. */
+/** Performs the work. With `--profile`, also writes a CPU profile of the server during the work. */
 async function profiled(
   { blocks }: { readonly blocks: string },
   name: string,

@@ -73,7 +73,7 @@ export const settings = {
   strictTransportDays: setting(
     wholeNumber("days", 0, 3_650),
     "365",
-    "Number of days for which browsers that used HTTPS at the public address refuse plain HTTP there. With 0, a browser accepts plain HTTP again after its next HTTPS response. Has no effect if the public address has its own port.",
+    "Number of days for which browsers that used HTTPS at the public address refuse plain HTTP there. With 0, a browser accepts plain HTTP again after its next HTTPS response. Has no effect if the public address has a port other than 443.",
   ),
   dataDir: setting(folder, "./gatehouse-data", "Folder for the master key, embedded PostgreSQL and model snapshots."),
   agentsDir: setting(

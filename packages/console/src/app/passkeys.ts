@@ -5,7 +5,7 @@ import type { Session } from "./session-requests.ts";
 
 /** Facts about this server that are available without authentication. */
 export interface Installation {
-  /** The address that passkeys are bound to, and that links have. */
+  /** The address to which passkeys are bound, and with which links begin. */
   readonly publicUrl: string;
   /** Whether `/install/gateway` and `/install/device` install agents. */
   readonly hasAgentPackages: boolean;

@@ -136,7 +136,7 @@ function peekBySpace(event: KeyboardEvent<HTMLTableRowElement>, peek: () => void
   peek();
 }
 
-/** The attributes that place the cells of a column, as console.css lays them out. */
+/** The attributes by which console.css places the cells of a column. */
 function placeOf<Row>({ isBelow, visibleFrom }: Column<Row>) {
   if (isBelow === true) return { "data-below": visibleFrom ?? "" };
   return visibleFrom === undefined ? {} : { visibleFrom };

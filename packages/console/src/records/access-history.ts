@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../app/api.ts";
 
-/** @returns undefined while it loads; `begins` is absent if there is no history or it cannot be read */
+/** @returns undefined while the start loads; `begins` is absent if there is no history, or if the request fails */
 export function useAccessHistory(enabled: boolean): { readonly begins?: string } | undefined {
   const { data, isError } = useQuery({
     queryKey: ["/tenants/access/history"],

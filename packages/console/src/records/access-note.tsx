@@ -1,4 +1,4 @@
-/** The limits of a list of access: it says what policies allow, and contains resources only. */
+/** The limits of a list of access: it shows only what policies allow, and contains only resources. */
 import { Text } from "@mantine/core";
 import { t } from "../messages/i18n.ts";
 import { RichText } from "../messages/rich-text.tsx";

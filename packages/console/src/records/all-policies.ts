@@ -18,7 +18,8 @@ export function allPoliciesQuery(type: Policy["type"]) {
 }
 
 /**
- * The first page, or all policies if there are no others or if they are wanted. `isWhole` is true once all are there.
+ * The first page of policies, or all of them if one page is enough or `wantsAll` is set. `isWhole` is true once all are
+ * loaded.
  *
  * @param wantsAll whether to read all policies of a tenant that has many
  */

@@ -27,7 +27,7 @@ export function RecordLink({ to, children, inText = false }: RecordLinkProps) {
 }
 
 interface RecordLinksProps {
-  /** The path of the records that have none of their own. */
+  /** The path for records without their own `path`. */
   readonly path?: string;
   readonly records: readonly { readonly id: string; readonly name: string; readonly path?: string }[];
   readonly none?: string;

@@ -329,7 +329,7 @@ export const recordErrors = {
     status: 422,
     title: "The name contains invisible characters",
     explanation:
-      "A new name cannot contain characters that change the direction of text, line separators, or invisible characters such as zero-width spaces. It must contain a visible character. Otherwise it looks different from the name that is compared. Names that exist already stay valid, and a revert restores them.",
+      "A new name cannot contain characters that change the direction of text, line separators, or invisible characters such as zero-width spaces. It must contain a visible character. Otherwise different names could look the same. Existing names stay valid, and a revert restores them.",
     remedy:
       "Remove the characters from the name, or add visible ones. Right-to-left scripts need no direction controls.",
   },
@@ -395,7 +395,7 @@ export const recordErrors = {
     explanation:
       "The document is well-formed, but it refers to missing records, violates a rule between records, or would delete a required record. `errors` lists the first 50 problems, each with a JSON Pointer into the document. Nothing was changed.",
     remedy:
-      "Correct the problems that `errors` lists. `gatehouse plan` shows them with line and column. If an earlier export has a name with invisible characters, remove them from the name and from all references to it.",
+      "Correct the problems that `errors` lists. `gatehouse plan` shows them with line and column. If a name in an earlier export contains invisible characters, remove them there and in all references to that name.",
   },
   not_previewable: {
     status: 422,

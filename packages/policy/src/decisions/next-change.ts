@@ -4,7 +4,7 @@ import { deciding } from "./decide.ts";
 import type { Decision } from "./decision.ts";
 import type { AccessRequest } from "./request.ts";
 
-/** The most later times that are decided. Rules that read hours are certain for an hour, so this is over a week. */
+/** The maximum number of later times that are evaluated. Rules about hours hold for an hour, so this is over a week. */
 const mostTimes = 200;
 /** The units after which the search ends, about 40 ms. */
 const mostUnits = 2_000_000;

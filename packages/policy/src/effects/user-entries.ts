@@ -32,7 +32,7 @@ export class UserEntries {
   /** Positions of the entries that apply to any subject, in ascending order. */
   readonly positions = new NumberList();
   #subjectCount = 0;
-  /** The entries as they were found: the position, and the bits that tell why the entry applies. */
+  /** The entries as they were found: the position, and the bits that show why the entry applies. */
   readonly #found = new NumberList();
   /** The models in which each entry applies to the user for any device. */
   readonly #sides = new NumberList();

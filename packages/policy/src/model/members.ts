@@ -7,7 +7,7 @@ import type { Records, Table } from "./table.ts";
 /** Values by the id to which they are linked. */
 export interface Index<Value> {
   get(id: string): readonly Value[];
-  /** The ids of these values, found while they are read: the pass over a large group can be suspended. */
+  /** The ids of these values, determined lazily: a caller can suspend the iteration over a large group. */
   idsOf(id: string): Iterable<string>;
 }
 

@@ -106,7 +106,7 @@ function isDangerous({ headers }: FastifyRequest, operation: Operation | undefin
 }
 
 /**
- * Repeats the authorization of a request that waited, or of a long-lived response: the key may have been revoked.
+ * Repeats the authorization of a request that waited, or of a long-lived response. The key may have been revoked.
  *
  * @throws AppError like the original request
  */

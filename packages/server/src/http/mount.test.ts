@@ -107,7 +107,7 @@ function problemOf(request: ClientRequest): Promise<{ readonly status: number; r
   });
 }
 
-test("a long request leaves the queue when its client goes", async () => {
+test("a long request leaves the queue when its client disconnects", async () => {
   const first = await send();
   const gone = await open(2);
   gone.on("error", () => {});
@@ -137,7 +137,7 @@ test("a long request is refused before its body is sent if the body is too large
   expect(problem.detail).toContain("64 MiB");
 });
 
-test("a long request that waited has the permissions of its turn", async () => {
+test("a long request that waited uses the permissions that the caller has at its turn", async () => {
   const first = await send();
   const second = await send();
   permissions = new Set<Permission>(["users:read"]);

@@ -160,7 +160,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply);
   }
 
-  /** Calls `answer` at the turn of the request. Authorizes it again if it may have waited: the key may be revoked. */
+  /** Calls `answer` at its turn. Authorizes the request again if it may have waited: the key may be revoked. */
   async function inTurn(
     caller: Caller,
     reply: FastifyReply,
@@ -227,7 +227,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   }
 }
 
-/** Authenticates a request. Refuses a long one that cannot wait before its body takes memory. */
+/** Authenticates a request before its body is read. Also refuses a long request for which the queue has no room. */
 function onRequestOf(operation: Operation, options: MountOptions): onRequestHookHandler[] {
   const authentication = authenticationOf(operation, options);
   if (operation.wholeTenant !== true) return [authentication];

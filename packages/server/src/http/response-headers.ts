@@ -39,9 +39,9 @@ export function guardEveryResponse(app: FastifyInstance, strictTransport: Strict
 const secondsPerDay = 24 * 60 * 60;
 
 /**
- * The host that browsers are told to reach with TLS only. Not `localhost`, and not the host of a public URL with its
- * own port: browsers apply the header to all ports, where other programs can listen without TLS. For IP addresses,
- * browsers ignore the header.
+ * The host that browsers must reach only over TLS. Undefined for `localhost`, and for a public URL with a port other
+ * than 443: browsers apply the header to all ports, where other programs may listen without TLS. Undefined also for IP
+ * addresses, for which browsers ignore the header.
  */
 function strictTransportHost(publicUrl: string): string | undefined {
   const { protocol, hostname, port } = new URL(publicUrl); // the default port is empty

@@ -46,8 +46,8 @@ interface ArrayOutcome {
   readonly kind: "array";
   readonly batches: AsyncIterable<readonly unknown[]>;
   /**
-   * Reads a part of a long list of at most `batchSize` items. For a longer part, and without this function, all items
-   * are read in batches to send a part of them.
+   * Reads a part of a long list. The part has at most `batchSize` items. For a longer part, or without this function,
+   * all items are read in batches.
    */
   readonly readPart?: ReadPart;
 }

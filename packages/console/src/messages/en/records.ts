@@ -159,7 +159,7 @@ export const records = {
       devices: "Devices, their sessions and tokens, and enrolment keys.",
       "events:read":
         "The audit record and the sign-in log, with export. Reverts also need the permissions of the change.",
-      gateways: "Gateways, their site settings and keys. Tokens are a permission of their own.",
+      gateways: "Gateways, their site settings and keys. Tokens have a separate permission.",
       "gateways:token": "Secrets with which gateways connect. Anyone who has a token can pose as the gateway.",
       groups: "Groups of users.",
       "identity-providers": "Single sign-on, and verified domains.",

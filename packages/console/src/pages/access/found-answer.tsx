@@ -16,7 +16,7 @@ import { RelativeTime } from "../../records/relative-time.tsx";
 import type { AccessSearch } from "./access-search.ts";
 
 const found = paged("/tenants/access");
-/** The most rows of a page: the devices of a user are one line, unless they are on two pages. */
+/** The maximum number of rows on a page. The devices of a user are one line, unless they are on two pages. */
 const pageSize = 100;
 
 interface FoundAnswerProps {

@@ -31,7 +31,7 @@ export function ResourceOfAddress({ id }: { readonly id: string }) {
 let waiting: string[] = [];
 let next: Promise<ReadonlyMap<string, Owner>> | undefined;
 
-/** All rows of a list ask at the same time, and share one request. */
+/** The resource that has the address. The rows of a list call this at the same time, and share requests. */
 async function ownerOf(id: string): Promise<Owner | null> {
   waiting.push(id);
   if (next === undefined || waiting.length > mostAtOnce) {

@@ -159,7 +159,7 @@ describe("the list", () => {
     expect(active).not.toHaveProperty("endsAt");
   });
 
-  test("shows the latest deactivation, if no lifetime applied the earlier end", async () => {
+  test("shows the latest deactivation if the earlier end had no effect without a lifetime", async () => {
     await limit(null);
     const userId = await newUser();
     const device = await newDevice(userId);
@@ -172,7 +172,7 @@ describe("the list", () => {
     await tenant.client.must.delete(`/tenants/users/${userId}/sessions`);
     await tenant.client.must.patch(`/tenants/users/${userId}/deactivate`);
     expect(await endOf()).toEqual({ state: "ended", endReason: "user-deactivated", endedBy: keys[0].name });
-    // The session was over when the device was deactivated too.
+    // The deactivation of the user had already ended the session.
     await tenant.client.must.patch(`/tenants/devices/${device}/deactivate`);
     expect(await endOf()).toMatchObject({ endReason: "user-deactivated" });
     await tenant.client.must.post(`/tenants/users/${userId}/reactivate`);
@@ -181,7 +181,7 @@ describe("the list", () => {
     expect(await endOf()).toMatchObject({ state: "ended", endReason: "device-deactivated" });
   });
 
-  test("shows the first end, if a lifetime or a required sign-in applied it", async () => {
+  test("shows the first end if it had an effect through a lifetime or a required sign-in", async () => {
     await limit(28_800);
     const userId = await newUser();
     const [device, asked] = [await newDevice(userId), await newDevice(userId)];

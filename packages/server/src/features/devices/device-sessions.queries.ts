@@ -52,7 +52,7 @@ const isLimited = `EXISTS (${sessionLimits("item.tenant_id", "item.user_id")})`;
 /** A session that has not been ended, and that means something: it limits the device, or somebody has signed in. */
 const isOpen = `(own.ended_at IS NULL AND item.enrolment_key_id IS NULL
   AND (own.signed_in_at IS NOT NULL OR ${isLimited}))`;
-/** A session with an end that does not apply, because no lifetime is set. A deactivation ends it. */
+/** A session whose stored end has no effect, because no lifetime is set. A deactivation ends the session. */
 const isReopened = `(own.ended_at IS NOT NULL AND NOT own.sign_in_required AND item.enrolment_key_id IS NULL
   AND item.active AND NOT ${isLimited})`;
 const sessionsThat = (condition: string) => `SELECT item.id FROM devices AS item
@@ -144,7 +144,7 @@ export async function touchDevices(tx: TenantTx, ids: readonly string[], at: Dat
 /**
  * Locks the devices of a user whose sessions can be ended.
  *
- * @param isDeactivation whether the user is deactivated. This also ends sessions whose earlier end does not apply.
+ * @param isDeactivation whether the user is being deactivated, which also ends sessions whose stored end has no effect
  * @returns their ids
  */
 export async function lockOpenSessionsOfUser(

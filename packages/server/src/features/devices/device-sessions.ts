@@ -36,7 +36,7 @@ export async function endDeviceSessionsOfProvider(
   await endAll(tx, await sessions.lockOpenSessionsOfProvider(tx, begun), end);
 }
 
-/** Ends the session of a device that is deactivated, without recording it: the caller changes the device too. */
+/** Ends the session of a device that is being deactivated. The caller records the change of the device. */
 export async function endSessionWithDevice(tx: TenantTx, deviceId: string, end: sessions.SessionEnd): Promise<void> {
   if (await sessions.lockSessionToDeactivate(tx, deviceId)) await sessions.storeSessionEnds(tx, [deviceId], end);
 }

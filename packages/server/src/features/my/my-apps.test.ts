@@ -159,7 +159,7 @@ test("rules can demand the agent, and the person learns that", async () => {
   expect(await explain(enrolled.id)).toMatchObject({ missing: [{ kind: "no_gateway" }] });
 });
 
-test("a person with a WireGuard app is told once that several conditions require the agent", async () => {
+test("a person with a WireGuard app learns once that several conditions require the agent", async () => {
   const wiki = await resource("Wiki", "10.1.0.1");
   const both = await rule("device.agent && device.posture.diskEncrypted == true");
   await policy({ users: [ann.id], resources: [wiki], rule: both });
@@ -170,7 +170,7 @@ test("a person with a WireGuard app is told once that several conditions require
   expect(body.missing).toEqual([{ kind: "agent_required" }]);
 });
 
-test("a person with a WireGuard app is told that a rule on the posture requires the agent", async () => {
+test("a person with a WireGuard app learns that a rule on the posture requires the agent", async () => {
   const wiki = await resource("Wiki", "10.1.0.1");
   await policy({ users: [ann.id], resources: [wiki], rule: await rule("device.posture.diskEncrypted == true") });
   const phone = await addPhone();

@@ -187,7 +187,7 @@ test("a tenant is active while its long requests run", async () => {
   expect(requests.started).toEqual(["neighbour's", "first"]);
 });
 
-test("long requests that started while the tenant was alone do not hand on their turns", async () => {
+test("long requests that started while the tenant was alone start no others until all have ended", async () => {
   const requests = new LongRequests();
   loop.pass(200);
   for (let count = 0; count < 8; count += 1) void requests.send("attacker", `${count}`);
@@ -219,7 +219,7 @@ test("waiting long requests start before later ones once the tenant is alone", a
   expect(requests.started).toEqual(["first", "second", "third", "fourth"]);
 });
 
-test("a waiting long request whose client has gone does not start", async () => {
+test("a waiting long request whose client disconnected does not start", async () => {
   const requests = new LongRequests();
   const client = new AbortController();
   attack(0);
@@ -232,7 +232,7 @@ test("a waiting long request whose client has gone does not start", async () => 
   expect(requests.started).toEqual(["first", "third"]);
 });
 
-test("a long request whose client goes during its pause does not start", async () => {
+test("a long request whose client disconnects during its pause does not start", async () => {
   const requests = new LongRequests();
   const client = new AbortController();
   attack(120);
@@ -249,7 +249,7 @@ test("a long request whose client goes during its pause does not start", async (
   expect(requests.started).toEqual(["second"]);
 });
 
-test("a long request whose client has gone before does not wait", async () => {
+test("a long request whose client has already disconnected does not wait", async () => {
   const requests = new LongRequests();
   const left = AbortSignal.abort(new Error("gone"));
   await expect(requests.send("attacker", "first", { left })).rejects.toThrow("gone");
@@ -281,7 +281,7 @@ test("bodies of waiting long requests are bounded for each tenant", async () => 
   const requests = new LongRequests();
   const mebibytes = (count: number) => ({ bodyBytes: count * 1_048_576 });
   attack(0);
-  // The body of a request that runs does not count.
+  // The bodies of running requests do not count.
   for (const name of ["first", "second", "third"]) void requests.send("attacker", name, mebibytes(32));
   expect(() => pace.requirePlace("attacker", 1)).toThrow("64 MiB");
   await expect(requests.send("attacker", "fourth", mebibytes(32))).rejects.toMatchObject({ code: "rate_limited" });

@@ -56,7 +56,7 @@ interface Account {
 /** A request that can take seconds. */
 export interface LongRequest {
   readonly bodyBytes: number;
-  /** Aborted when the client has gone. Its reason becomes the error of a request that has not started. */
+  /** Aborted when the client disconnects. Its reason becomes the error of a request that has not started. */
   readonly left: AbortSignal;
 }
 
@@ -125,7 +125,7 @@ export class TenantPace {
   }
 
   /**
-   * Refuses a long request that would have to wait, but cannot. Call this method also before the body is read.
+   * Refuses a long request that would have to wait if the queue has no room. Also call this before the body is read.
    *
    * @throws AppError rate_limited
    */
@@ -138,10 +138,10 @@ export class TenantPace {
   }
 
   /**
-   * Performs a request that can take seconds, in its turn, unless the client goes before.
+   * Performs a request that can take seconds, when its turn comes, unless the client disconnects first.
    *
    * @throws AppError rate_limited
-   * @throws the reason for which the client has gone
+   * @throws the reason of `request.left` if the client disconnected before the start
    * @throws the error of the request
    */
   async longTurn<Result>(tenantId: string, request: LongRequest, perform: () => Promise<Result>): Promise<Result> {
@@ -167,8 +167,8 @@ export class TenantPace {
   }
 
   /**
-   * Starts the long request that has waited longest. Starts only one for each arrival and each end, so that a tenant
-   * that is alone for a moment does not start all of them.
+   * Starts the long request that has waited longest. Each arrival and each completion starts only one: otherwise a
+   * tenant that is alone for a moment would start all of them.
    */
   #startNext(tenantId: string, account: Account): void {
     if (!this.#canStart(tenantId, account)) return;
@@ -231,7 +231,7 @@ export class TenantPace {
   }
 }
 
-/** Waits until the request starts. Removes it from the queue if the client goes before. */
+/** Waits until the request starts. Removes it from the queue if the client disconnects first. */
 function wait({ waiting }: Account, { bodyBytes, left }: LongRequest): Promise<void> {
   return new Promise((resolve, reject) => {
     const entry: Waiting = {
@@ -259,7 +259,7 @@ function tooManyWait(): AppError {
 
 function tooMuchWaits(): AppError {
   return new AppError("rate_limited", {
-    detail: `The bodies of this tenant's requests that wait can have at most ${mostWaitingMebibytes} MiB together. Send large documents one at a time.`,
+    detail: `The bodies of this tenant's waiting requests would exceed ${mostWaitingMebibytes} MiB in total. Send large documents one at a time.`,
     retryAfterSeconds: 2,
   });
 }

@@ -47,7 +47,7 @@ export async function storeLateEffect(
   return stored.length > 0;
 }
 
-/** Pending effects of all tenants: the oldest of each tenant, then the next of each. */
+/** Pending effects of all tenants: first the oldest of each tenant, then the second oldest of each, and so on. */
 export function readPendingEffects(tx: Transaction, before: Date, limit: number): Promise<readonly PendingEffect[]> {
   return tx.query(selectPending, before, limit);
 }

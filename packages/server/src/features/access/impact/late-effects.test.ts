@@ -132,7 +132,7 @@ describe("the effect of an expensive write", () => {
     }
   });
 
-  test("is computed in turn with the tenant's commands if many others are due, and from the history if too many", () => {
+  test("shares time with commands if many effects are pending, and comes from the history if too many are", () => {
     const { database } = usual.runner;
     const evaluator = new Evaluator(systemClock);
     const never = new Promise<never>(() => undefined);

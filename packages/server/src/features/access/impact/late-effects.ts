@@ -28,13 +28,16 @@ const lateEffectOperation = "computeAccessEffect";
 const effectsInARun = 20;
 
 /**
- * Effects of a tenant that this replica computes in the background. Each keeps two models. Further ones share the
- * tenant's time equally with its commands, so that effects cannot become due faster than they are computed.
+ * The maximum number of a tenant's effects that this replica computes in the background. Further effects share the
+ * tenant's time equally with its commands. This slows down the commands, so that the backlog grows more slowly.
  */
 const mostInBackground = 20;
 
-/** Effects of a tenant that this replica keeps. Further ones are completed from the history, like abandoned ones. */
-const mostKept = 100;
+/**
+ * The maximum number of a tenant's effects that this replica retains, each with two models. Further effects are
+ * computed from the history, like abandoned ones.
+ */
+const mostRetained = 100;
 
 export interface LateEffectsOptions {
   /** Stores effects; the runner is created after this object. */
@@ -60,10 +63,10 @@ export class LateEffects {
     return { name: "late-effects", intervalMs: 60_000, run: () => this.completeAbandoned() };
   }
 
-  /** Continues the computation of a committed command's effect, unless too many of the tenant are due. */
+  /** Continues the computation of a committed command's effect, unless too many effects of the tenant are pending. */
   complete(tenantId: string, generation: number, work: Work<EffectSummary>): void {
     const running = this.#running.get(tenantId) ?? new Map<number, Promise<void>>();
-    if (running.size >= mostKept) return;
+    if (running.size >= mostRetained) return;
     this.#running.set(tenantId, running);
     const { evaluator } = this.#options;
     const summary =
@@ -82,7 +85,7 @@ export class LateEffects {
     await Promise.all([...this.#running.values()].flatMap((running) => [...running.values()]));
   }
 
-  /** Completes effects whose replica stopped before they were complete, or had too many of the tenant. */
+  /** Completes effects whose replica stopped, or had too many pending effects of the tenant. */
   async completeAbandoned(olderThanMs = abandonedAfterMs): Promise<void> {
     const { database, clock } = this.#options;
     const before = new Date(clock.now().getTime() - olderThanMs);
