@@ -38,7 +38,7 @@ import { cutOutcome } from "./array-cut.ts";
 import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
 import { type LargeBody, noTenant } from "./bodies.ts";
 import type { Caller } from "./caller.ts";
-import { leftSignal } from "./client-left.ts";
+import { disconnectSignal } from "./client-disconnect.ts";
 import { within } from "./observation.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import { replyWithOutcome, replyWithPrepared } from "./replies.ts";
@@ -216,7 +216,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   async function proveApplied({ tenantId }: Caller, waitMs: number, reply: FastifyReply): Promise<void> {
     if (tenantId === undefined || options.awaitApplied === undefined) return;
     try {
-      describeProof(reply, await options.awaitApplied(tenantId, reply.request.id, waitMs, leftSignal(reply)));
+      describeProof(reply, await options.awaitApplied(tenantId, reply.request.id, waitMs, disconnectSignal(reply)));
     } catch (error) {
       reply.log.warn(
         { requestId: reply.request.id, err: error },
@@ -243,7 +243,7 @@ function onRequestOf(operation: Operation, options: MountOptions): onRequestHook
 
 function longRequestOf(reply: FastifyReply): LongRequest {
   const { largeBody, bodyText = "" } = reply.request;
-  return { bodyBytes: largeBody?.bytes.length ?? Buffer.byteLength(bodyText), left: leftSignal(reply) };
+  return { bodyBytes: largeBody?.bytes.length ?? Buffer.byteLength(bodyText), left: disconnectSignal(reply) };
 }
 
 /** Reads `wait` and `timeout`. Returns the wait in milliseconds and the other parameters. */
