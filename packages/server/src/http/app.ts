@@ -35,7 +35,7 @@ import { plannedRequests } from "./planned-requests.ts";
 import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
 import type { ProviderSignIn } from "./provider-sign-in.ts";
 import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
-import { guardEveryResponse } from "./response-headers.ts";
+import { forbidGuessing, guardEveryResponse } from "./response-headers.ts";
 import type { Route } from "./route.ts";
 import { createTlsServer, replaceCertificate } from "./tls-server.ts";
 
@@ -102,6 +102,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     // URLs that cannot be decoded never reach a route or a hook.
     frameworkErrors: (error, request, reply) => {
       observe(request, reply);
+      forbidGuessing(reply);
       replyWithProblem(error, request, reply);
     },
   });

@@ -28,6 +28,7 @@ const workOnTenant = operation({
   wholeTenant: true,
   body: Type.Object({}),
   bodyOptional: true,
+  bodyLimitBytes: 33_554_432,
   success: { status: 204, kind: "empty" },
 });
 
@@ -130,11 +131,31 @@ test("a long request is refused before its body is sent if too many wait", async
   expect(problem.detail).toContain("20 requests of this tenant");
 });
 
-test("a long request is refused before its body is sent if the body is too large to wait", async () => {
+test("bodies that are being received take room in the queue until their clients disconnect", async () => {
   await send();
-  const problem = await problemOf(await open(67_108_865));
+  const reserve = vi.spyOn(pace, "reserve");
+  const arriving = [await open(33_554_432), await open(33_554_432)];
+  for (const request of arriving) request.on("error", () => {});
+  await until("both requests have arrived", () => reserve.mock.calls.length === 2);
+  const problem = await problemOf(await open(2));
   expect(problem).toMatchObject({ status: 429, code: "rate_limited" });
   expect(problem.detail).toContain("64 MiB");
+  arriving[0]?.destroy();
+  const hasRoom = () => {
+    try {
+      pace.reserve(tenantId, 33_554_432)();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  await until("there is room again", hasRoom);
+});
+
+test("a body over the limit of its operation gets 413, even if long requests wait", async () => {
+  await send();
+  await send();
+  expect(await problemOf(await open(67_108_865))).toMatchObject({ status: 413 });
 });
 
 test("a long request that waited uses the permissions that the caller has at its turn", async () => {

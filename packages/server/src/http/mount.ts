@@ -87,7 +87,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     // HEAD would open the stream and produce it without a reader.
     exposeHeadRoute: operation.success.kind !== "stream",
     url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
-    bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimitBytes,
+    bodyLimit: bodyLimitOf(operation),
     // 401, 403 and 429 are sent before the body is read.
     onRequest: onRequestOf(operation, options),
     handler: (request, reply) => within(request, () => perform(request, reply)),
@@ -227,22 +227,37 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   }
 }
 
+/** The ends of reservations of requests whose bodies are being received. */
+const reservations = new WeakMap<FastifyRequest, () => void>();
+
 /** Authenticates a request before its body is read. Also refuses a long request for which the queue has no room. */
 function onRequestOf(operation: Operation, options: MountOptions): onRequestHookHandler[] {
   const authentication = authenticationOf(operation, options);
   if (operation.wholeTenant !== true) return [authentication];
+  const limit = bodyLimitOf(operation);
   return [
     authentication,
-    ({ caller, headers }, _reply, done) => {
-      const length = Number(headers["content-length"] ?? 0);
-      if (caller?.tenantId !== undefined) options.runner.pace.requirePlace(caller.tenantId, length);
+    (request, reply, done) => {
+      const { caller, headers } = request;
+      // The length of a chunked body is unknown.
+      const length = headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : limit;
+      // A longer body is refused before it is read.
+      if (caller?.tenantId !== undefined && length <= limit) {
+        const release = options.runner.pace.reserve(caller.tenantId, length);
+        reservations.set(request, release);
+        reply.raw.once("close", release);
+      }
       done();
     },
   ];
 }
 
+const bodyLimitOf = (operation: Operation) => operation.bodyLimitBytes ?? defaultBodyLimitBytes;
+
+/** Describes a request that is about to join the queue, which takes the place of its reservation. */
 function longRequestOf(reply: FastifyReply): LongRequest {
   const { largeBody, bodyText = "" } = reply.request;
+  reservations.get(reply.request)?.();
   return { bodyBytes: largeBody?.bytes.length ?? Buffer.byteLength(bodyText), left: disconnectSignal(reply) };
 }
 

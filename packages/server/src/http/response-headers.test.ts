@@ -43,6 +43,7 @@ describe("caches", () => {
     const replies = [
       await tenant.client.post("/tenants/api-keys", { name: "Key", permissions: ["users:read"] }),
       await tenant.client.get("/tenants/users/no-id"),
+      await tenant.client.get("/tenants/users/%ff"),
       await tenant.client.get("/tenants/nothing"),
       await server.client(undefined).get("/tenants/users"),
       await tenant.client.post("/tenants/admission-rules/check", { rule: "true" }),

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import type { Operation } from "@gatehouse/contract/operation";
 import { componentKeyword } from "@gatehouse/contract/schema";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 
 /** Request headers that select the response of an operation. The tenant is the one of the credential. */
@@ -26,7 +26,7 @@ export function guardEveryResponse(app: FastifyInstance, strictTransport: Strict
   };
   const lifetime = `max-age=${strictTransport.strictTransportDays * secondsPerDay}`;
   app.addHook("onRequest", (request, reply, done) => {
-    reply.header("x-content-type-options", "nosniff");
+    forbidGuessing(reply);
     // Other names of this machine can have services without TLS.
     if (request.protocol === "https" && isStrictHost(request.hostname)) {
       reply.header("strict-transport-security", lifetime);
@@ -34,6 +34,11 @@ export function guardEveryResponse(app: FastifyInstance, strictTransport: Strict
     requireOneHost(request);
     done();
   });
+}
+
+/** Forbids browsers to guess the type of a response. */
+export function forbidGuessing(reply: FastifyReply): void {
+  reply.header("x-content-type-options", "nosniff");
 }
 
 const secondsPerDay = 24 * 60 * 60;

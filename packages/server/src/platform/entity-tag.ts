@@ -18,6 +18,6 @@ export function requireTag(ifMatch: string | undefined, version: number, what: s
   // Strong comparison (RFC 9110, section 13.1.1): a weak tag matches nothing.
   if (ifMatch.split(",").some((tag) => tag.trim() === current)) return;
   throw new AppError("precondition_failed", {
-    detail: `If-Match is ${ifMatch.slice(0, 200)}, but ${what} is now ${current}.`,
+    detail: `If-Match is ${ifMatch.slice(0, 200) || "empty"}, but ${what} is now ${current}.`,
   });
 }

@@ -35,7 +35,7 @@ describe("planOrder", () => {
   test("accepts ids in either letter case, and reports unknown, repeated and missing ones", () => {
     expect(planOrder(policiesOf("a", "b", "c"), ["A", "x", "a"])).toEqual({
       ok: false,
-      detail: "The list is missing 2 policies of this type and has 2 invalid entries.",
+      detail: "Missing policies of this type: 2. Invalid entries: 2.",
       errors: [
         { pointer: "/policies/1", message: 'no policy of this type has the id "x"' },
         { pointer: "/policies/2", message: "A is already in the list" },

@@ -44,7 +44,7 @@ export function planOrder(current: readonly PlacedPolicy[], requested: readonly 
   if (wrong.length + missing.length > 0) {
     return {
       ok: false,
-      detail: `The list is missing ${missing.length} policies of this type and has ${wrong.length} invalid entries.`,
+      detail: `Missing policies of this type: ${missing.length}. Invalid entries: ${wrong.length}.`,
       errors: [
         // Each kind of problem gets half of the room, so that neither hides the other.
         ...wrong.slice(0, Math.max(reportedFields / 2, reportedFields - missing.length)),

@@ -51,6 +51,8 @@ interface Account {
   longRequests: number;
   /** The long requests that wait, in order. */
   readonly waiting: Waiting[];
+  /** The sizes of bodies that are being received for long requests that cannot start yet. */
+  readonly arriving: Set<{ readonly bodyBytes: number }>;
 }
 
 /** A request that can take seconds. */
@@ -125,16 +127,18 @@ export class TenantPace {
   }
 
   /**
-   * Refuses a long request that would have to wait if the queue has no room. Also call this before the body is read.
+   * Reserves room for a long request before its body is read, if it cannot start at once.
    *
+   * @returns ends the reservation; call it when the request calls `longTurn`, or ends without that
    * @throws AppError rate_limited
    */
-  requirePlace(tenantId: string, bodyBytes: number): void {
+  reserve(tenantId: string, bodyBytes: number): () => void {
     const account = this.#seen(tenantId);
-    if (this.#canStart(tenantId, account)) return;
-    if (account.waiting.length >= mostWaiting) throw tooManyWait();
-    const waitingBytes = account.waiting.reduce((sum, waiting) => sum + waiting.bodyBytes, 0);
-    if (waitingBytes + bodyBytes > mostWaitingMebibytes * 1_048_576) throw tooMuchWaits();
+    if (this.#canStart(tenantId, account)) return () => undefined;
+    requireRoom(account, bodyBytes);
+    const reservation = { bodyBytes };
+    account.arriving.add(reservation);
+    return () => account.arriving.delete(reservation);
   }
 
   /**
@@ -146,8 +150,8 @@ export class TenantPace {
    */
   async longTurn<Result>(tenantId: string, request: LongRequest, perform: () => Promise<Result>): Promise<Result> {
     request.left.throwIfAborted();
-    this.requirePlace(tenantId, request.bodyBytes);
     const account = this.#seen(tenantId);
+    if (!this.#canStart(tenantId, account)) requireRoom(account, request.bodyBytes);
     const started = wait(account, request);
     this.#startNext(tenantId, account);
     await started;
@@ -200,6 +204,7 @@ export class TenantPace {
         isActive: false,
         longRequests: 0,
         waiting: [],
+        arriving: new Set(),
       };
       this.#accounts.set(tenantId, account);
     } else update(account, now);
@@ -248,6 +253,13 @@ function wait({ waiting }: Account, { bodyBytes, left }: LongRequest): Promise<v
     left.addEventListener("abort", leave, { once: true });
     waiting.push(entry);
   });
+}
+
+/** @throws AppError rate_limited if the queue has no room */
+function requireRoom({ waiting, arriving }: Account, bodyBytes: number): void {
+  if (waiting.length + arriving.size >= mostWaiting) throw tooManyWait();
+  const bytes = [...waiting, ...arriving].reduce((sum, each) => sum + each.bodyBytes, bodyBytes);
+  if (bytes > mostWaitingMebibytes * 1_048_576) throw tooMuchWaits();
 }
 
 function tooManyWait(): AppError {
