@@ -193,7 +193,7 @@ function usePart<Row extends { readonly id: string }>(definition: ListDefinition
   const isAsSent = state.text === "" && state.sort === "" && Object.keys(state.filters).length === 0;
   const page = useMemo((): PageOf<Row> | undefined => {
     if (data === undefined) return undefined;
-    if (data.total <= mostInPart) return pageOf(data.data, definition, state);
+    if (data.total <= mostInPart && offset === 0) return pageOf(data.data, definition, state);
     return isAsSent
       ? { data: data.data.slice(first - offset, first - offset + state.size), total: data.total }
       : undefined;

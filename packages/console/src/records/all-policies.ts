@@ -31,7 +31,8 @@ export function usePolicies(type: Policy["type"], wantsAll: boolean) {
   const isShort = first.data !== undefined && first.data.total <= pageLimit;
   const isNeeded = wantsAll && first.data !== undefined && !isShort;
   const all = useQuery({ ...allPoliciesQuery(type), enabled: isNeeded });
-  const whole = isShort ? first.data?.data : all.data;
+  // Policies that are no longer wanted are no longer refetched.
+  const whole = isShort ? first.data?.data : isNeeded ? all.data : undefined;
   return {
     policies: whole ?? first.data?.data,
     total: whole?.length ?? first.data?.total,

@@ -17,21 +17,25 @@ interface DateTimeFieldProps extends Omit<TextInputProps, "value" | "onChange" |
 export function DateTimeField({ value, onChange, earliest, error, ...input }: DateTimeFieldProps) {
   const [typed, setTyped] = useState(format(value));
   const [isInvalid, setInvalid] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   useEffect(() => {
     setTyped(format(value));
     setInvalid(false);
   }, [value]);
+  // The browser does not submit a form with an invalid field. The value is still the one before the invalid text.
+  useEffect(() => field.current?.setCustomValidity(isInvalid ? t("common.timeInvalid") : ""), [isInvalid]);
   const apply = () => {
-    if (typed.trim() === format(value)) return;
-    const read = typed.trim() === "" ? "" : readTypedTime(typed);
+    const isSame = typed.trim() === format(value);
+    const read = isSame ? value : typed.trim() === "" ? "" : readTypedTime(typed);
     setInvalid(read === undefined);
-    if (read !== undefined) onChange(read);
+    if (read !== undefined && !isSame) onChange(read);
   };
   return (
     <TextInput
       placeholder={t("common.timePlaceholder")}
       {...input}
+      ref={field}
       error={isInvalid ? t("common.timeInvalid") : error}
       value={typed}
       maxLength={40}

@@ -39,7 +39,7 @@ class MockApi {
   #providers: readonly OfferedProvider[] | Response = [];
   /** The answer to the next recovery code. Undefined if every code is refused. */
   #nextRecoveryCode: string | undefined;
-  #installation: Partial<Installation> = {};
+  #installation: Partial<Installation> | Response = {};
   #requests: ReceivedRequest[] = [];
   #violations: string[] = [];
   readonly #pending = new Set<Promise<Response>>();
@@ -80,8 +80,8 @@ class MockApi {
     };
   }
 
-  /** Changes the server's facts about itself. By default, it has agent packages and sends mail. */
-  install(changed: Partial<Installation>): void {
+  /** Changes the server's facts about itself, or their response. By default, it has agent packages and sends mail. */
+  install(changed: Partial<Installation> | Response): void {
     this.#installation = changed;
   }
 
@@ -145,6 +145,7 @@ class MockApi {
     const url = new URL(request.url);
     if (url.pathname === "/console/session") return this.#handleSession(request);
     if (url.pathname === "/console/sign-in") {
+      if (this.#installation instanceof Response) return this.#installation.clone();
       const installation: Installation = { publicUrl: url.origin, hasAgentPackages: true, sendsMail: true };
       return HttpResponse.json({ ...installation, ...this.#installation });
     }

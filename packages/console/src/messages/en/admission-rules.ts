@@ -100,7 +100,6 @@ export const admissionRules = {
     dayRange: "{{first}} to {{last}}",
     days: "it is {{days}} in {{zone}}",
     daysAndHours: "{{days}}, {{from}}–{{to}} ({{zone}})",
-    daysAndHoursOvernight: "{{days}}, {{from}}–{{to}} of the next day ({{zone}})",
     group: "the user is in the group {{group}}",
     groupNot: "the user is not in the group {{group}}",
     hourFrom: "it is {{hour}} or later in {{zone}}",

@@ -1,6 +1,5 @@
 export const roles = {
   assign: {
-    done: "Role assigned",
     label: "Assign to a user",
     submit: "Assign",
     title: "Assign the role {{name}}",

@@ -60,7 +60,6 @@ export const signIn = {
   },
   fields: {
     address: "Address",
-    browser: "Browser",
     lastUsed: "Last used",
     method: "Method",
     outcome: "Outcome",

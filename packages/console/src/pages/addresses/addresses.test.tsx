@@ -62,6 +62,15 @@ test("a long list is read in parts, and completely only to search it", async () 
   expect(mockApi.received("listAddresses").filter(({ query }) => query.limit === undefined)).toHaveLength(1);
 });
 
+test("a page beyond the end of a short list does not look like an empty list", async () => {
+  mockApi.answer("get", "/tenants/addresses", ({ query }) =>
+    HttpResponse.json([name].slice(Number(query.offset ?? 0)), { headers: { "X-Total-Count": "1" } }),
+  );
+  openConsole("/addresses?page=5");
+  await screen.findByText(t("lists.noMoreResults"));
+  expect(screen.queryByText(t("addresses.empty.title"))).toBeNull();
+});
+
 test("the page of a private name without blocks shows the default", async () => {
   await openAddress(name);
   const about = await findPanel(t("common.about"));

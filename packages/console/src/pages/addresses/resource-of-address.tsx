@@ -27,22 +27,21 @@ export function ResourceOfAddress({ id }: { readonly id: string }) {
   );
 }
 
-/** Addresses whose owners the next request reads. */
-let waiting: string[] = [];
-let next: Promise<ReadonlyMap<string, Owner>> | undefined;
+/** The request that waits for more addresses. */
+let next: { readonly ids: string[]; readonly owners: Promise<ReadonlyMap<string, Owner>> } | undefined;
 
 /** The resource that has the address. The rows of a list call this at the same time, and share requests. */
 async function ownerOf(id: string): Promise<Owner | null> {
-  waiting.push(id);
-  if (next === undefined || waiting.length > mostAtOnce) {
-    waiting = [id];
-    const ids = waiting;
-    next = new Promise((resolve) => setTimeout(resolve)).then(() => {
-      if (waiting === ids) next = undefined;
+  if (next === undefined || next.ids.length === mostAtOnce) {
+    const ids: string[] = [];
+    const owners = new Promise((resolve) => setTimeout(resolve)).then(() => {
+      if (next?.ids === ids) next = undefined;
       return ownersOf(ids);
     });
+    next = { ids, owners };
   }
-  return (await next).get(id) ?? null;
+  next.ids.push(id);
+  return (await next.owners).get(id) ?? null;
 }
 
 async function ownersOf(ids: readonly string[]): Promise<ReadonlyMap<string, Owner>> {

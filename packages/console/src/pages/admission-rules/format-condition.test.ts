@@ -54,5 +54,9 @@ test("a rule reads as its conditions, of which all or any must be met", () => {
     match: "all",
     conditions: ["it is Monday to Friday in UTC", "it is between 07:00 and 20:00 in Europe/Berlin"],
   });
+  expect(formatRule(`${office} && (now.getHours("UTC") >= 22 || now.getHours("UTC") < 6)`)).toEqual({
+    match: "all",
+    conditions: ["it is Monday to Friday in UTC", "it is between 22:00 and 06:00 on the next day in UTC"],
+  });
   expect(formatRule('user.name.startsWith("a") && user.level >= 3')).toBeUndefined();
 });

@@ -38,11 +38,13 @@ function formatAll({ match, conditions }: BuiltRule): readonly string[] {
     days !== undefined &&
     hours !== undefined &&
     days.zone === hours.zone &&
+    // Hours that end on the next day would read as if that day need not be one of the days.
+    hours.from < hours.to &&
     conditions.filter((condition) => isDays(condition) || isHours(condition)).length === 2;
   if (!isJoint) return conditions.map(formatOne);
   const { from, to, zone } = hours;
   const values = { days: formatDays(days.days), from: formatTimeOfDay(from), to: formatTimeOfDay(to), zone };
-  const joint = t(`admissionRules.conditions.${from > to ? "daysAndHoursOvernight" : "daysAndHours"}`, values);
+  const joint = t("admissionRules.conditions.daysAndHours", values);
   const first = conditions.find((condition) => isDays(condition) || isHours(condition));
   return conditions.flatMap((condition) =>
     condition === first ? [joint] : isDays(condition) || isHours(condition) ? [] : [formatOne(condition)],

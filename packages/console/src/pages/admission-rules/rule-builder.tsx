@@ -16,6 +16,7 @@ import {
   TextInput,
 } from "@mantine/core";
 import { Plus, X } from "lucide-react";
+import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
 import {
@@ -39,7 +40,7 @@ interface RuleBuilderProps {
   readonly showsProblems: boolean;
 }
 
-const ownTimeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const ownTimeZone = formatOwnZone();
 
 const kinds: readonly { readonly label: string; readonly condition: Condition }[] = [
   { label: t("admissionRules.builder.kinds.country"), condition: { kind: "country", not: false, countries: [] } },

@@ -37,3 +37,23 @@ test("a key can expire after a number of days", async () => {
   );
   vi.restoreAllMocks();
 });
+
+test("a form with an invalid time is not sent, and can be sent after the correction", async () => {
+  mockApi.answer("post", "/tenants/api-keys", sample("NewApiKey", { id: newId(), name: "Terraform" }));
+  const user = openConsole("/api-keys?new=1");
+  await fill(user, t("common.name"), "Terraform");
+  await click(user, t("apiKeys.presets.infrastructure"));
+  const expiry = screen.getByLabelText<HTMLInputElement>(t("apiKeys.fields.expires"));
+  await user.type(expiry, "next year");
+  await click(user, t("common.create"));
+  await screen.findByText(t("common.timeInvalid"));
+  await user.clear(expiry);
+  await user.tab();
+  await waitFor(() => expect(screen.queryByText(t("common.timeInvalid"))).toBeNull());
+  expect(mockApi.bodies("createApiKey")).toEqual([]);
+  await user.type(expiry, "3 Mar 2099, 09:30");
+  await click(user, t("common.create"));
+  await waitFor(() =>
+    expect(mockApi.bodies("createApiKey")).toMatchObject([{ expiresAt: new Date(2099, 2, 3, 9, 30).toISOString() }]),
+  );
+});

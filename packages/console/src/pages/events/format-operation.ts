@@ -1,3 +1,4 @@
+import { capitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import type { Event } from "./event.ts";
 
@@ -7,7 +8,7 @@ export function formatOperation(operation: string): string {
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
     .toLowerCase()
     .replaceAll(/\b(api|url|ips?)\b/g, asWritten);
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalize(words);
 }
 
 /** Operations that create a tenant with its first records, each of which has an event. */

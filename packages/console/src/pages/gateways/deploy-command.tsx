@@ -6,9 +6,11 @@ import {
   snippetKinds,
 } from "@gatehouse/contract/deployment-snippets";
 import { Alert, Button, Code, Group, Loader, Skeleton, Stack, Tabs, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
-import { isLoopback, useInstallation } from "../../app/installation.ts";
+import { installationQuery, isLoopback } from "../../app/installation.ts";
+import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { GuideLink, type GuidePart } from "../../records/guide-link.tsx";
@@ -36,7 +38,7 @@ function offeredKinds(hasAgentPackages: boolean): readonly SnippetKind[] {
 export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
   const [isRevealed, setRevealed] = useState(false);
   const [chosen, setChosen] = useState<SnippetKind>();
-  const installation = useInstallation();
+  const { data: installation, error, refetch } = useQuery(installationQuery);
   if (gateway.token === hidden) {
     return (
       <Text c="dimmed">
@@ -44,6 +46,7 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
       </Text>
     );
   }
+  if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (installation === undefined) return <Skeleton height={120} aria-busy />;
   const { publicUrl: url, hasAgentPackages } = installation;
   const kinds = offeredKinds(hasAgentPackages);

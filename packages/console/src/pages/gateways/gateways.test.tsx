@@ -162,6 +162,15 @@ describe("the page of a gateway", () => {
     expect(panel.getByRole("tabpanel").textContent).toContain("http://gatehouse.example.net/install/gateway");
   });
 
+  test("shows the error if the server does not say what it offers", async () => {
+    mockApi.install(problem("permission_denied"));
+    mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
+    openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.deploy.title"));
+    await panel.findByRole("alert");
+    panel.getByRole("button", { name: t("app.problem.retry") });
+  });
+
   test("says who can read the token if the key cannot", async () => {
     mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, token: "<redacted>" });
     openConsole(`/gateways/${id}`);

@@ -20,9 +20,10 @@ export function PoliciesListPage() {
   const text = search.q ?? "";
   const change = (next: Record<string, string | undefined>, replace = false) =>
     void navigate({ to: ".", search: { ...search, ...next }, replace, resetScroll: false });
-  // A tenant can have thousands of policies, so load all of them only on demand.
+  // A tenant can have thousands of policies, so load all of them only on demand. They stay after a search.
   const [typeOfAll, setTypeOfAll] = useState<PolicyType>();
-  const wantsAll = text !== "" || typeOfAll === value;
+  if (text !== "" && typeOfAll !== value) setTypeOfAll(value);
+  const wantsAll = typeOfAll === value;
   const { policies: data, total, isWhole, error, refetch } = usePolicies(value, wantsAll);
   useEffect(() => {
     document.title = t("common.documentTitle", { title: t("policies.title") });

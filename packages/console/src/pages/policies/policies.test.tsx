@@ -123,6 +123,32 @@ describe("the list of policies", () => {
   });
 });
 
+describe("a long list of policies", () => {
+  test("is read again before a review, also after a look at another type", async () => {
+    const all = Array.from({ length: 120 }, (_, index) => sample("Policy", { name: `Policy ${index}`, active: true }));
+    mockApi.answer("get", "/tenants/policies", ({ query }) => {
+      const offset = Number(query.offset);
+      return pageOf(all.slice(offset, offset + Number(query.limit)), all.length);
+    });
+    const user = openConsole("/policies");
+    await screen.findByRole("link", { name: "Policy 110" });
+    for (const type of ["SaaS", "Private"]) {
+      await user.click(screen.getByRole("radio", { name: type }));
+      await waitFor(() => expect(screen.getByRole<HTMLInputElement>("radio", { name: type }).checked).toBe(true));
+      await screen.findByRole("link", { name: "Policy 110" });
+    }
+    const read = mockApi.received("listPolicies").length;
+    await user.click(screen.getByRole("button", { name: t("policies.order.moveDown", { name: "Policy 110" }) }));
+    await click(user, t("policies.order.review"));
+    // So that it does not overwrite a change of someone else.
+    await waitFor(() =>
+      expect(mockApi.received("listPolicies").slice(read)).toContainEqual(
+        expect.objectContaining({ query: expect.objectContaining({ offset: "100" }) }),
+      ),
+    );
+  });
+});
+
 describe("the form of a policy", () => {
   test("sends a new policy", async () => {
     answerWithRecords();

@@ -1,6 +1,7 @@
 /** The fields that define who reaches a resource, and under which conditions. */
 import { Checkbox, Group, Paper, Stack, Switch, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
+import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordPicker } from "../../records/record-picker.tsx";
 import { TimeOfDay, Zone } from "../../records/time-fields.tsx";
@@ -11,7 +12,7 @@ export const noAccess: Access = {
   groups: [],
   needsEncryptedDisk: false,
   needsOfficeHours: false,
-  hours: { from: 8 * 60, to: 18 * 60, zone: Intl.DateTimeFormat().resolvedOptions().timeZone },
+  hours: { from: 8 * 60, to: 18 * 60, zone: formatOwnZone() },
 };
 
 interface AccessFieldsProps {

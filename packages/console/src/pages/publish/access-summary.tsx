@@ -1,7 +1,7 @@
 /** The policy and the admission rule that are about to be created, in words. */
 import { Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { formatList } from "../../messages/format.ts";
+import { capitalize, formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { nameChosen } from "../../records/record-picker.tsx";
 import { formatRule } from "../admission-rules/format-condition.ts";
@@ -32,7 +32,7 @@ export function AccessSummary({ access, name }: { readonly access: Access; reado
           <Text>{t("publish.summary.rule", { rule: t("publish.ruleName", { name }) })}</Text>
           <ul className="rule-reading">
             {conditions.map((condition) => (
-              <li key={condition}>{condition}</li>
+              <li key={condition}>{capitalize(condition)}</li>
             ))}
           </ul>
         </>

@@ -1,6 +1,6 @@
 /** Enrolment links as a link, as a QR code, as a code to type, and as a CSV file for many people. */
 import { errorDefinitions } from "@gatehouse/contract/errors";
-import { screen, waitFor } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
 import { encode } from "uqr";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { t } from "../../messages/i18n.ts";
@@ -52,7 +52,10 @@ test("links for many people are one CSV file, and links that were made before a 
   const emails = ["ann@example.com", "bob@example.com"];
   const ids = new Map(emails.map((email) => [email, newId()]));
   let fails = true;
+  const closable: boolean[] = [];
   mockApi.answer("post", path, ({ path: at }) => {
+    const dialog = within(screen.getByRole("dialog"));
+    closable.push(dialog.queryByRole("button", { name: t("common.close") }) !== null);
     const email = emails.find((each) => at.includes(ids.get(each) ?? "")) ?? "";
     if (email.startsWith("bob") && fails) return problem("permission_denied");
     return { ...sample("NewEnrolmentLink"), ...link, url: `${url}-${email}`, code: `CODE-${email}` };
@@ -84,7 +87,8 @@ test("links for many people are one CSV file, and links that were made before a 
   await screen.findByText(t("enrolmentLinks.many.progress", { done: 2, count: 2 }));
   screen.getByText(t("enrolmentLinks.many.warning"));
   screen.getByText(/^Each person can sign in with a separate link once, until/);
-  // The links cannot be shown again, so Escape does not close the dialog.
+  // The links cannot be shown again, so Escape does not close the dialog, even while the first one is created.
+  expect(closable).toEqual([false, false, false]);
   const dialog = await findDialog(t("users.invite.title"));
   expect(dialog.queryByRole("button", { name: t("common.close") })).toBeNull();
   await user.keyboard("{Escape}");

@@ -11,17 +11,18 @@ import { csvOf, type LinkOfPerson } from "./links-csv.ts";
 
 interface InvitationLinksProps {
   readonly emails: readonly string[];
-  /** Called when links are shown. */
-  readonly created: () => void;
+  /** Called before links are created, which continues after the list of links is closed. */
+  readonly begun: () => void;
   readonly close: () => void;
 }
 
-export function InvitationLinks({ emails, created, close }: InvitationLinksProps) {
+export function InvitationLinks({ emails, begun, close }: InvitationLinksProps) {
   const [links, setLinks] = useState<readonly LinkOfPerson[]>([]);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const id = useId();
   const create = async () => {
+    begun();
     setBusy(true);
     setError(undefined);
     const made = [...links];
@@ -30,7 +31,6 @@ export function InvitationLinks({ emails, created, close }: InvitationLinksProps
       for (const email of emails.slice(made.length)) {
         made.push(await createLink(email));
         setLinks([...made]);
-        created();
       }
     } catch (problem) {
       setError(problem);

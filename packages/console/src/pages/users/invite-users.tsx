@@ -46,7 +46,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
 
 interface InviteFormProps {
   readonly close: () => void;
-  /** The frame of the form, such as a dialog. `leave` is undefined while links are shown, which is only once. */
+  /** The frame of the form, such as a dialog. `leave` is undefined once links are created, which are shown only once. */
   readonly children?: (content: ReactNode, leave: (() => void) | undefined) => ReactNode;
 }
 
@@ -139,7 +139,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
         </Stack>
       )}
       {invitedEmails.length > 0 ? (
-        <InvitationLinks emails={invitedEmails} created={() => setHasLinks(true)} close={close} />
+        <InvitationLinks emails={invitedEmails} begun={() => setHasLinks(true)} close={close} />
       ) : reviewed !== undefined ? (
         <Stack>
           {reviewed.refused.length > 0 && (
