@@ -1,4 +1,4 @@
-/** Records that changed without an entry, which `audit verify --live` finds. The edits use the rights of a superuser. */
+/** Edits by a superuser, without audit entries. `audit verify --live` must find the changed records. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

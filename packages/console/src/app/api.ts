@@ -2,10 +2,11 @@
 import type { ItemAt, ListPath, PathOfArray } from "@gatehouse/client/calls";
 import { GatehouseError } from "@gatehouse/client/errors";
 import { createGatehouse, type Gatehouse } from "@gatehouse/client/gatehouse";
+import { sendNoting } from "./own-requests.ts";
 import { nextSignIn } from "./session-end.ts";
 import { withConfirmation } from "./step-up.ts";
 
-const gatehouse = createGatehouse({ url: globalThis.location.origin });
+const gatehouse = createGatehouse({ url: globalThis.location.origin, fetch: sendNoting });
 
 type Method = "get" | "post" | "postMany" | "put" | "patch" | "delete" | "read" | "part";
 const methods: readonly Method[] = ["get", "post", "postMany", "put", "patch", "delete", "read", "part"];

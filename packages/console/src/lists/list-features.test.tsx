@@ -52,7 +52,10 @@ describe("selected rows", () => {
     const user = openConsole("/devices");
     mockApi.answer("get", "/tenants/events", ({ query }) => {
       const target = { type: "device", id: query["filter[target.id]"] ?? "" };
-      return pageOf([sample("Event", { id: newId(), operation: "deactivateDevice", target })]);
+      const set = mockApi.received("applyChanges").find(({ body }) => JSON.stringify(body).includes(target.id));
+      return pageOf([
+        sample("Event", { id: newId(), operation: "deactivateDevice", target, requestId: set?.id ?? "" }),
+      ]);
     });
     await select(user, "Laptop 1");
     await click(user, t("lists.select.all", { count: 250, noun: t("devices.noun") }));

@@ -4,6 +4,7 @@ import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQueryClient } from "@tanstack/react-query";
 import { api, paged } from "../app/api.ts";
+import { takeOwnRequest } from "../app/own-requests.ts";
 import { usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
 import type { PlannedChange } from "./planned-change.ts";
@@ -70,10 +71,14 @@ export function useSavedNotice(): (message: string, ...requests: readonly SentRe
   };
 }
 
-/** The id of the last event of a record, if the event can be reverted. */
+/**
+ * The id of the last event of a record, if this page caused it and it can be reverted. A request that changed nothing
+ * has no event, and somebody else may have changed the record since.
+ */
 async function latestEvent(target: string): Promise<string | undefined> {
   const [event] = (await events.read({ "filter[target.id]": target, sort: "-position", limit: 1 })).data;
-  if (event === undefined || event.operation in irrevertibleOperations) return undefined;
+  if (event === undefined || !takeOwnRequest(event.requestId)) return undefined;
+  if (event.operation in irrevertibleOperations) return undefined;
   return event.target.type in irrevertibleTargets ? undefined : event.id;
 }
 

@@ -15,6 +15,8 @@ import { type ApiOperation, findOperation, schemaViolations } from "./openapi-do
 import { sampleOf } from "./sample.ts";
 
 export interface ReceivedRequest {
+  /** The header X-Request-Id of the response. */
+  readonly id: string;
   readonly operation: string;
   readonly method: string;
   readonly path: string;
@@ -158,6 +160,7 @@ class MockApi {
     if (this.#session === undefined) return problem("session_ended");
     const text = await request.text();
     const received: ReceivedRequest = {
+      id: `request-${this.#requests.length + 1}`,
       operation: operation.id,
       method: request.method,
       path: url.pathname,
@@ -177,11 +180,12 @@ class MockApi {
     const responder = this.#responders.get(`${operation.method} ${operation.path}`);
     const given = typeof responder === "function" ? await responder(request) : responder;
     if (given instanceof Response) return given;
-    if (schema === undefined) return new HttpResponse(null, { status });
+    const headers = { "x-request-id": request.id, ...(hasEtag ? { etag } : {}) };
+    if (schema === undefined) return new HttpResponse(null, { status, headers });
     const body = given ?? sampleOf(schema);
     const invalid = schemaViolations(schema, body);
     if (invalid.length > 0) this.#violation(`The answer to ${operation.id}: ${invalid.join("; ")}`);
-    return HttpResponse.json(body as object, { status, headers: hasEtag ? { etag } : {} });
+    return HttpResponse.json(body as object, { status, headers });
   }
 
   #recover(): Response {
@@ -192,7 +196,8 @@ class MockApi {
 
   async #findProviders(request: Request): Promise<Response> {
     const body = await request.json();
-    const received = { operation: "findProviders", method: "POST", path: "/console/sign-in/providers", query: {} };
+    const id = `request-${this.#requests.length + 1}`;
+    const received = { id, operation: "findProviders", method: "POST", path: "/console/sign-in/providers", query: {} };
     this.#requests.push({ ...received, body, ifMatch: null, overrideReason: null });
     return this.#providers instanceof Response ? this.#providers : HttpResponse.json({ providers: this.#providers });
   }

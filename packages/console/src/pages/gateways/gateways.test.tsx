@@ -216,14 +216,28 @@ describe("the page of a gateway", () => {
     ["rotateToken", "rotateGatewayToken", false],
   ] as const)("after %s, a revert is offered only if the API can do it", async (step, operation, isOffered) => {
     mockApi.answer("get", "/tenants/gateways/{id}", gateway);
-    const event = sample("Event", { id: newId(), operation, target: { type: "gateway", id } });
-    mockApi.answer("get", "/tenants/events", pageOf([event]));
+    mockApi.answer("get", "/tenants/events", () => {
+      const requestId = mockApi.received(operation)[0]?.id ?? "";
+      return pageOf([sample("Event", { id: newId(), operation, target: { type: "gateway", id }, requestId })]);
+    });
     const user = openConsole(`/gateways/${id}`);
     const label = t(`gateways.steps.${step}.label`);
     await chooseAction(user, t("common.more"), label);
     await click(user, label);
     await screen.findByText(t(`gateways.steps.${step}.done`));
     expect(screen.queryByRole("button", { name: t("records.undo.label") }) !== null).toBe(isOffered);
+  });
+
+  test("an action that changed nothing offers no revert of the last change, which somebody else made", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    const target = { type: "gateway", id } as const;
+    const event = sample("Event", { id: newId(), operation: "enterGatewayMaintenance", target, requestId: "another" });
+    mockApi.answer("get", "/tenants/events", pageOf([event]));
+    const user = openConsole(`/gateways/${id}`);
+    await chooseAction(user, t("common.more"), t("gateways.steps.enterMaintenance.label"));
+    await click(user, t("gateways.steps.enterMaintenance.label"));
+    await screen.findByText(t("gateways.steps.enterMaintenance.done"));
+    expect(screen.queryByRole("button", { name: t("records.undo.label") })).toBeNull();
   });
 
   test("deletes the gateway after its review, and returns to the list", async () => {

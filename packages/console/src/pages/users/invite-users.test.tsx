@@ -50,13 +50,12 @@ test("an invitation is undone as a whole, with the group that was created for it
     }),
   );
   const event = newId();
-  mockApi.answer("get", "/tenants/events", ({ query }) =>
-    pageOf(
-      query["filter[target.id]"] === invited.id
-        ? [sample("Event", { id: event, operation: "createUser", target: { type: "user", id: invited.id } })]
-        : [],
-    ),
-  );
+  mockApi.answer("get", "/tenants/events", ({ query }) => {
+    const requestId = mockApi.received("applyChanges")[0]?.id ?? "";
+    const target = { type: "user", id: invited.id };
+    const made = sample("Event", { id: event, operation: "createUser", target, requestId });
+    return pageOf(query["filter[target.id]"] === invited.id ? [made] : []);
+  });
   const user = await openForm();
   await user.paste("ann@example.com");
   await user.click(await screen.findByRole("combobox", { name: t("users.fields.groups") }));

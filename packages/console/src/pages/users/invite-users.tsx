@@ -46,7 +46,7 @@ export function InviteUsers({ close }: { readonly close: () => void }) {
 
 interface InviteFormProps {
   readonly close: () => void;
-  /** The frame of the form, such as a dialog. `leave` is undefined once links are created, which are shown only once. */
+  /** The frame of the form, such as a dialog. `leave` is undefined while links are shown, which are shown only once. */
   readonly children?: (content: ReactNode, leave: (() => void) | undefined) => ReactNode;
 }
 
