@@ -1,11 +1,5 @@
 /** The rules for comments that a machine can check; docs/architecture.md has all of them. */
 
-export interface Finding {
-  /** 1 for the first line. */
-  readonly line: number;
-  readonly problem: "opening" | "length";
-}
-
 export const longestLine = 120;
 
 /** Words that begin a fragment. A docstring is a noun phrase, or a sentence in the present tense. */
@@ -13,9 +7,13 @@ const openings = "What|Who|Whoever|Of|Those|Where|As|By|In|For|Which";
 const opening = new RegExp(`^(?:${openings})\\b`);
 const comment = /^\s*(?:\/\*\*?|\*(?!\/)|\/\/)\s?(.*)$/;
 
-/** @returns the comments of a TypeScript source that begin with a fragment, or are too long for a line */
-export function findings(source: string): readonly Finding[] {
-  const found: Finding[] = [];
+/**
+ * @param {string} source TypeScript or JavaScript
+ * @returns {{ line: number, problem: "opening" | "length" }[]} the comments that begin with a fragment, or are too
+ *   long for a line; the first line is 1
+ */
+export function findings(source) {
+  const found = [];
   let inside = false;
   for (const [index, text] of source.split("\n").entries()) {
     const content = comment.exec(text)?.[1];
