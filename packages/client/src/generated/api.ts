@@ -3733,6 +3733,8 @@ export interface components {
         readonly CreateUser: {
             /** Format: email */
             readonly email: string;
+            readonly firstName?: string;
+            readonly lastName?: string;
             /** @description Facts about the user for admission rules, such as department, title or country. At most 64 entries. Names have 1 to 64 characters without control characters, strings at most 256 characters. */
             readonly attributes?: {
                 readonly [key: string]: boolean | number | string;

@@ -39,6 +39,8 @@ export const listUsers = operation({
 
 export const CreateUser = component("CreateUser", "A user to invite.", {
   email: Email,
+  firstName: Type.Optional(shortText(120)),
+  lastName: Type.Optional(shortText(120)),
   attributes: Type.Optional(Attributes),
   groups: Type.Optional(idList("The user's groups; the tenant's default group if omitted or empty.", maxGroupsOfUser)),
   roles: Type.Optional(idList("Roles to assign to the user directly; none if omitted.", 20)),

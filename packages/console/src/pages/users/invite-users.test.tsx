@@ -17,13 +17,32 @@ test("asks before a pasted list is dropped", async () => {
   await findDialog(t("users.invite.title"));
   const field = await screen.findByRole<HTMLTextAreaElement>("textbox", { name: t("users.invite.emails") });
   await user.click(field);
-  await user.paste("ann@example.com, Ann");
-  await screen.findByText(t("users.invite.ignoredText", { line: 1, text: "Ann" }));
+  await user.paste("ann@example.com, 4711");
+  await screen.findByText(t("users.invite.ignoredText", { line: 1, text: "4711" }));
   await user.keyboard("{Escape}");
   await screen.findByText(t("records.form.discardTitle"));
-  expect(field.value).toBe("ann@example.com, Ann");
+  expect(field.value).toBe("ann@example.com, 4711");
   await click(user, t("records.form.discard"));
   await waitForDialogToClose();
+});
+
+test("invites people with their names, which the review shows, and keeps them for a correction", async () => {
+  const user = await openForm();
+  mockApi.answer("post", "/tenants/users", () =>
+    problem("email_taken", { errors: [{ pointer: "/0/email", message: "is taken" }] }),
+  );
+  await user.paste("Ann Example <ann@example.com>\nbob@example.com");
+  await click(user, t("common.review"));
+  const names = "Ann Example <ann@example.com>, bob@example.com";
+  await screen.findByText(t("users.invite.summary", { names }));
+  await click(user, t("users.invite.submit", { count: 2 }));
+  await waitFor(() => expect(mockApi.received("createUsers")).not.toEqual([]));
+  expect(mockApi.bodies("createUsers")[0]).toEqual([
+    { email: "ann@example.com", firstName: "Ann", lastName: "Example", groups: [], roles: [] },
+    { email: "bob@example.com", groups: [], roles: [] },
+  ]);
+  const field = await screen.findByRole<HTMLTextAreaElement>("textbox", { name: t("users.invite.emails") });
+  expect(field.value).toBe("Ann Example <ann@example.com>\nbob@example.com");
 });
 
 test("shows what is skipped above the groups, whose list would cover it", async () => {

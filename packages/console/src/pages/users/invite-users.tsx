@@ -16,14 +16,14 @@ import { type SentRequest, useSavedNotice } from "../../records/saved-notice.tsx
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { InvitationLinks } from "./invitation-links.tsx";
 import { NoMail } from "./no-mail.tsx";
-import { readInvitations } from "./read-invitations.ts";
+import { formatInvitee, type Invitee, readInvitations } from "./read-invitations.ts";
 
 /** The limit of one request. */
 const batchSize = 100;
 const mostShown = 20;
 
 interface Refused {
-  readonly email: string;
+  readonly invitee: Invitee;
   readonly reason: string;
 }
 
@@ -66,10 +66,10 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
   const [refused, setRefused] = useState<readonly Refused[]>([]);
   const [removedGroups, setRemovedGroups] = useState<readonly string[]>([]);
   const [reviewed, setReviewed] = useState<{
-    readonly emails: readonly string[];
+    readonly invitees: readonly Invitee[];
     readonly refused: readonly Refused[];
   }>();
-  const { emails, invalid, ignored } = useMemo(() => readInvitations(text), [text]);
+  const { invitees, invalid, ignored } = useMemo(() => readInvitations(text), [text]);
   const unsaved = useUnsaved(text.trim() !== "", close);
 
   const submit = (event: FormEvent) => {
@@ -77,10 +77,10 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
     setError(undefined);
     setRefused([]);
     setRemovedGroups([]);
-    setReviewed({ emails, refused: [] });
+    setReviewed({ invitees, refused: [] });
   };
   const send = async (overrideReason: string | undefined) => {
-    const { emails: left, refused: previous } = reviewed ?? { emails: [], refused: [] };
+    const { invitees: left, refused: previous } = reviewed ?? { invitees: [], refused: [] };
     const rejected = [...previous];
     const { refused: result, sent } = await invite(left, { groups, roles, notify }, overrideReason);
     rejected.push(...result);
@@ -88,8 +88,8 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
     if (sent !== undefined) notifySaved(t("users.invite.done", { count: invited }), sent);
     // New groups exist now. A second attempt, with corrected addresses, uses them.
     if (invited > 0 && (rejected.length > 0 || invalid.length > 0)) await selectCreated();
-    const refusedEmails = new Set(rejected.map(({ email }) => email));
-    const done = left.filter((email) => !refusedEmails.has(email));
+    const refusedInvitees = new Set(rejected.map(({ invitee }) => invitee));
+    const done = left.filter((invitee) => !refusedInvitees.has(invitee)).map(({ email }) => email);
     // Without mail, people need their links in another way.
     if (!notify && done.length > 0 && rejected.length === 0 && invalid.length === 0) {
       unsaved.release();
@@ -113,24 +113,27 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
       close();
     }
     // Keeps only the lines that need a correction.
-    else setText([...rejected.map(({ email }) => email), ...invalid.map((line) => line.text)].join("\n"));
+    else
+      setText(
+        [...rejected.map(({ invitee }) => formatInvitee(invitee)), ...invalid.map((line) => line.text)].join("\n"),
+      );
   };
   /** Skips addresses that the preview rejects, and previews the others. */
   const skipRefused = (problem: unknown): boolean => {
     if (reviewed === undefined || isBlocked(problem)) return false;
-    const found = refusedOf(problem, reviewed.emails, newGroupsOf({ groups }).length);
+    const found = refusedOf(problem, reviewed.invitees, newGroupsOf({ groups }).length);
     if (found.size === 0) {
       setReviewed(undefined);
       setError(problem);
       return true;
     }
-    const left = reviewed.emails.filter((_, index) => !found.has(index));
-    const more = [...found].map(([index, reason]) => ({ email: reviewed.emails[index] ?? "", reason }));
+    const left = reviewed.invitees.filter((_, index) => !found.has(index));
+    const more = refusedWith(reviewed.invitees, found);
     if (left.length === 0) goBack([...reviewed.refused, ...more]);
-    else setReviewed({ emails: left, refused: [...reviewed.refused, ...more] });
+    else setReviewed({ invitees: left, refused: [...reviewed.refused, ...more] });
     return true;
   };
-  const addresses = t("users.invite.addresses", { count: emails.length });
+  const addresses = t("users.invite.addresses", { count: invitees.length });
   return children(
     <>
       {reviewed !== undefined && unsaved.asks && (
@@ -143,15 +146,12 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
       ) : reviewed !== undefined ? (
         <Stack>
           {reviewed.refused.length > 0 && (
-            <Listed
-              title={t("users.invite.cannotInvite")}
-              lines={reviewed.refused.map(({ email, reason }) => t("users.invite.refused", { email, reason }))}
-            />
+            <Listed title={t("users.invite.cannotInvite")} lines={formatRefused(reviewed.refused)} />
           )}
           <ReviewedChange
-            note={<Summary emails={reviewed.emails} newGroups={newGroupsOf({ groups })} />}
-            changes={changesOf(reviewed.emails, { groups, roles, notify })}
-            label={t("users.invite.submit", { count: reviewed.emails.length })}
+            note={<Summary invitees={reviewed.invitees} newGroups={newGroupsOf({ groups })} />}
+            changes={changesOf(reviewed.invitees, { groups, roles, notify })}
+            label={t("users.invite.submit", { count: reviewed.invitees.length })}
             backLabel={t("records.form.back")}
             back={() => setReviewed(undefined)}
             run={send}
@@ -190,12 +190,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
                 lines={invalid.map(({ line, reason }) => t("users.invite.line", { line, reason }))}
               />
             )}
-            {refused.length > 0 && (
-              <Listed
-                title={t("users.invite.notInvited")}
-                lines={refused.map(({ email, reason }) => t("users.invite.refused", { email, reason }))}
-              />
-            )}
+            {refused.length > 0 && <Listed title={t("users.invite.notInvited")} lines={formatRefused(refused)} />}
             {removedGroups.length > 0 && <Listed title={t("users.invite.groupsRemoved")} lines={removedGroups} />}
             {ignored.length > 0 && <Listed title={t("users.invite.ignored")} lines={ignored} />}
             {canReadGroups && (
@@ -231,7 +226,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
               <Button variant="default" onClick={unsaved.leave}>
                 {t("common.cancel")}
               </Button>
-              <Button type="submit" disabled={emails.length === 0}>
+              <Button type="submit" disabled={invitees.length === 0}>
                 {t("common.review")}
               </Button>
             </Group>
@@ -243,10 +238,15 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
   );
 }
 
+interface SummaryProps {
+  readonly invitees: readonly Invitee[];
+  readonly newGroups: readonly string[];
+}
+
 /** The users and the groups that are created. The effect on access does not name them. */
-function Summary({ emails, newGroups }: { readonly emails: readonly string[]; readonly newGroups: readonly string[] }) {
-  const shown = emails.slice(0, mostShown);
-  const rest = emails.length - shown.length;
+function Summary({ invitees, newGroups }: SummaryProps) {
+  const shown = invitees.slice(0, mostShown).map(formatInvitee);
+  const rest = invitees.length - shown.length;
   const names = [...shown, ...(rest > 0 ? [t("common.andMore", { count: rest })] : [])].join(", ");
   return (
     <Stack gap={2}>
@@ -271,9 +271,13 @@ function Listed({ title, lines }: { readonly title: string; readonly lines: read
   );
 }
 
-function batchesOf(emails: readonly string[]): readonly (readonly string[])[] {
-  return Array.from({ length: Math.ceil(emails.length / batchSize) }, (_, index) =>
-    emails.slice(index * batchSize, (index + 1) * batchSize),
+function formatRefused(refused: readonly Refused[]): readonly string[] {
+  return refused.map(({ invitee: { email }, reason }) => t("users.invite.refused", { email, reason }));
+}
+
+function batchesOf(invitees: readonly Invitee[]): readonly (readonly Invitee[])[] {
+  return Array.from({ length: Math.ceil(invitees.length / batchSize) }, (_, index) =>
+    invitees.slice(index * batchSize, (index + 1) * batchSize),
   );
 }
 
@@ -303,7 +307,7 @@ async function findCreated(groups: readonly string[]): Promise<readonly string[]
   return Promise.all(found);
 }
 
-function changesOf(emails: readonly string[], { groups, roles, notify }: Grants): readonly PlannedChange[] {
+function changesOf(invitees: readonly Invitee[], { groups, roles, notify }: Grants): readonly PlannedChange[] {
   const created = newGroupsOf({ groups });
   const ids = groups.map((group) => {
     const name = nameOfNew(group);
@@ -318,11 +322,11 @@ function changesOf(emails: readonly string[], { groups, roles, notify }: Grants)
         body: { name },
       }),
     ),
-    ...batchesOf(emails).map(
+    ...batchesOf(invitees).map(
       (batch): PlannedChange => ({
         method: "POST",
         path: "/tenants/users",
-        body: batch.map((email) => ({ email, groups: ids, roles, ...(notify ? { notify } : {}) })),
+        body: batch.map((invitee) => ({ ...invitee, groups: ids, roles, ...(notify ? { notify } : {}) })),
       }),
     ),
   ];
@@ -336,12 +340,12 @@ interface Invitation {
 
 /** Invites all users or none. Repeats the request without rejected addresses, and returns those. */
 async function invite(
-  emails: readonly string[],
+  invitees: readonly Invitee[],
   grants: Grants,
   overrideReason: string | undefined,
 ): Promise<Invitation> {
   const refused: Refused[] = [];
-  let left = emails;
+  let left = invitees;
   while (left.length > 0) {
     const changes = changesOf(left, grants);
     try {
@@ -349,11 +353,19 @@ async function invite(
     } catch (error) {
       const found = refusedOf(error, left, newGroupsOf(grants).length);
       if (found.size === 0) throw error;
-      for (const [index, reason] of found) refused.push({ email: left[index] ?? "", reason });
+      refused.push(...refusedWith(left, found));
       left = left.filter((_, index) => !found.has(index));
     }
   }
   return { refused };
+}
+
+/** @param reasons by the index of the invitee */
+function refusedWith(invitees: readonly Invitee[], reasons: ReadonlyMap<number, string>): readonly Refused[] {
+  return invitees.flatMap((invitee, index) => {
+    const reason = reasons.get(index);
+    return reason === undefined ? [] : [{ invitee, reason }];
+  });
 }
 
 /**
@@ -361,17 +373,17 @@ async function invite(
  *
  * @param preceding number of changes in the set before those with addresses
  */
-function refusedOf(error: unknown, emails: readonly string[], preceding: number): ReadonlyMap<number, string> {
+function refusedOf(error: unknown, invitees: readonly Invitee[], preceding: number): ReadonlyMap<number, string> {
   const found = new Map<number, string>();
   if (!(error instanceof GatehouseError)) return found;
   for (const { pointer, message } of error.errors) {
     const [, change = `${preceding}`, item] = /^(?:\/changes\/(\d+)\/body)?\/(\d+)(?:\/email)?$/.exec(pointer) ?? [];
     const index = (Number(change) - preceding) * batchSize + Number(item);
-    if (item === undefined || index < 0 || index >= emails.length) continue;
+    if (item === undefined || index < 0 || index >= invitees.length) continue;
     found.set(index, error.code === "email_taken" ? t("users.invite.problems.taken") : message);
   }
   if (found.size === 0 && error.code === "email_taken") {
-    const index = emails.length === 1 ? 0 : emails.findIndex((email) => error.problem.detail.includes(email));
+    const index = invitees.length === 1 ? 0 : invitees.findIndex(({ email }) => error.problem.detail.includes(email));
     if (index >= 0) found.set(index, t("users.invite.problems.taken"));
   }
   return found;

@@ -1,22 +1,49 @@
 import { expect, test } from "vitest";
 import { readInvitations } from "./read-invitations.ts";
 
+const people = (...emails: readonly string[]) => emails.map((email) => ({ email }));
+const ann = { email: "ann@example.com", firstName: "Ann", lastName: "Example" };
+
 test.each([
-  ["one address per line", "ann@example.com\n\nbob@example.com\r\n", ["ann@example.com", "bob@example.com"]],
+  ["one address per line", "ann@example.com\n\nbob@example.com\r\n", people("ann@example.com", "bob@example.com")],
   [
     "several addresses per line",
     "ann@example.com; bob@example.com,cy@example.com",
-    ["ann@example.com", "bob@example.com", "cy@example.com"],
+    people("ann@example.com", "bob@example.com", "cy@example.com"),
   ],
-  ["a CSV file with a header", 'First name,E-mail\nAnn,"ann@example.com"\n', ["ann@example.com"]],
-  ["addresses in angle brackets", "<ann@example.com>", ["ann@example.com"]],
-])("reads %s", (_what, text, emails) => {
-  expect(readInvitations(text)).toEqual({ emails, invalid: [], ignored: [] });
+  ["addresses in angle brackets", "<ann@example.com>", people("ann@example.com")],
+  ["a name before an address", "Ann Example <ann@example.com>", [ann]],
+  ["a quoted name with a comma", '"Example, Ann" <ann@example.com>', [ann]],
+  [
+    "several names before addresses",
+    '"Ann Example" <ann@example.com>; Bob <bob@example.com>',
+    [ann, { email: "bob@example.com", firstName: "Bob" }],
+  ],
+  ["a name beside an address", "Ann Example, ann@example.com", [ann]],
+  ["columns of a spreadsheet", "Ann\tExample\tann@example.com", [ann]],
+  [
+    "a name of several words",
+    "ann@example.com\tAnn Maria O’Example",
+    [{ email: "ann@example.com", firstName: "Ann Maria", lastName: "O’Example" }],
+  ],
+  [
+    "a CSV file with a header",
+    'First name,E-mail,Office\nAnn,"ann@example.com",Berlin\n',
+    [{ ...people(ann.email)[0], firstName: "Ann" }],
+  ],
+  [
+    "empty cells under a header",
+    "Given name;Surname;Email\n;Example;ann@example.com",
+    [{ email: ann.email, lastName: "Example" }],
+  ],
+  ["a column of full names", "Email,Name\nann@example.com,Ann Example", [ann]],
+])("reads %s", (_what, text, invitees) => {
+  expect(readInvitations(text)).toEqual({ invitees, invalid: [], ignored: [] });
 });
 
 test("reports every invalid line and reads the others", () => {
-  const { emails, invalid } = readInvitations("ann@example.com\nnobody\nbob@\nANN@example.com\ncy@example.com");
-  expect(emails).toEqual(["ann@example.com", "cy@example.com"]);
+  const { invitees, invalid } = readInvitations("ann@example.com\nnobody\nbob@\nANN@example.com\ncy@example.com");
+  expect(invitees).toEqual(people("ann@example.com", "cy@example.com"));
   expect(invalid.map(({ line, reason }) => `${line}: ${reason}`)).toEqual([
     "2: no email address",
     "3: bob@ is not an email address",
@@ -24,15 +51,10 @@ test("reports every invalid line and reads the others", () => {
   ]);
 });
 
-test("reports names, because an invitation does not contain them", () => {
-  const { emails, ignored } = readInvitations('"Ann Other" <ann@example.com>; Bob <bob@example.com>');
-  expect([emails, ignored]).toEqual([
-    ["ann@example.com", "bob@example.com"],
-    ["Line 1: Ann Other", "Line 1: Bob"],
-  ]);
-});
-
-test("reports text beside an address, except under a heading", () => {
-  const { emails, ignored } = readInvitations("carla@example.com, not-an-email");
-  expect([emails, ignored]).toEqual([["carla@example.com"], ["Line 1: not-an-email"]]);
+test.each([
+  ["a number", "carla@example.com, 4711", ["4711"]],
+  ["more cells than a name has", "carla@example.com, Carla, Example, Sales", ["Carla", "Example", "Sales"]],
+  ["text beside several addresses", "carla@example.com, Carla, cy@example.com", ["Carla"]],
+])("reports text that is not a name: %s", (_what, text, ignored) => {
+  expect(readInvitations(text).ignored).toEqual(ignored.map((each) => `Line 1: ${each}`));
 });

@@ -1,4 +1,4 @@
-/** Parses pasted email addresses, or a CSV file with a column of them. */
+/** Parses pasted email addresses and names, or a CSV file with columns of them. */
 import { t } from "../../messages/i18n.ts";
 
 export interface InvalidLine {
@@ -8,59 +8,86 @@ export interface InvalidLine {
   readonly reason: string;
 }
 
+export interface Invitee {
+  readonly email: string;
+  /** Absent if unknown. */
+  readonly firstName?: string;
+  readonly lastName?: string;
+}
+
 export interface Invitations {
-  readonly emails: readonly string[];
+  readonly invitees: readonly Invitee[];
   readonly invalid: readonly InvalidLine[];
-  /** Other text on lines with an address, such as names. A CSV file with a heading has such columns on purpose. */
+  /** Text on lines with an address that is not taken for a name. */
   readonly ignored: readonly string[];
 }
 
-const addressPattern = /^[^\s@,;"<>()]{1,64}@[^\s@,;"<>()]+\.[^\s@,;"<>().]+$/;
+type Name = Pick<Invitee, "firstName" | "lastName">;
+type ColumnKind = "email" | "first" | "last" | "full";
 
-/** Accepts several addresses per line, separated by commas, semicolons or tabs. Ignores cells without an address. */
+const addressPattern = /^[^\s@,;"<>()]{1,64}@[^\s@,;"<>()]+\.[^\s@,;"<>().]+$/;
+/** A word of a name begins with a letter, and has no characters of codes, numbers or addresses. */
+const namePattern = /^\p{L}[\p{L}\p{M}.'’-]*(?: \p{L}[\p{L}\p{M}.'’-]*)*$/u;
+const mostNameLength = 120;
+
+/**
+ * Accepts several addresses per line, separated by commas, semicolons or tabs. Names stand before their address, as in
+ * `Ann Example <ann@example.com>`, in other cells of a line with one address, or in columns under a heading.
+ */
 export function readInvitations(text: string): Invitations {
-  const emails: string[] = [];
+  const invitees: Invitee[] = [];
   const invalid: InvalidLine[] = [];
   const ignored: string[] = [];
   const seen = new Set<string>();
-  let hasHeading = false;
+  let columns: readonly (ColumnKind | undefined)[] | undefined;
   for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
-    const cells = raw
-      .split(/[,;\t]/)
-      .map((cell) => unquoted(cell))
-      .filter((cell) => cell !== "");
-    const isHeading = index === 0 && !raw.includes("@") && cells.some((cell) => /^e-?mail/i.test(cell));
-    hasHeading ||= isHeading;
-    if (cells.length === 0 || isHeading) continue;
+    const cells = cellsOf(raw);
+    if (cells.every((cell) => cell === "")) continue;
+    const heading = index === 0 && !raw.includes("@") ? cells.map(columnOf) : [];
+    if (heading.includes("email")) {
+      columns = heading;
+      continue;
+    }
     const report = (reason: string) => invalid.push({ line: index + 1, text: raw.trim().slice(0, 120), reason });
-    const candidates = cells.filter((cell) => cell.includes("@"));
+    const candidates = cells.filter((cell) => cell.includes("@")).map(readCell);
     if (candidates.length === 0) report(t("users.invite.problems.missing"));
-    else if (!hasHeading) {
-      const others = [
-        ...cells.filter((cell) => !cell.includes("@")),
-        ...candidates.flatMap((cell) => readCell(cell).name ?? []),
-      ];
+    const others = cells.filter((cell) => cell !== "" && !cell.includes("@"));
+    const name = candidates.length !== 1 ? undefined : columns === undefined ? nameIn(others) : nameBy(columns, cells);
+    // A file with a heading has other columns on purpose.
+    if (candidates.length > 0 && name === undefined && columns === undefined) {
       ignored.push(
         ...others.map((cell) => t("users.invite.ignoredText", { line: index + 1, text: cell.slice(0, 80) })),
       );
     }
-    for (const email of candidates.map((cell) => readCell(cell).address)) {
+    for (const { address: email, ...own } of candidates) {
       if (!addressPattern.test(email) || email.length > 254)
         report(t("users.invite.problems.invalid", { email: email.slice(0, 80) }));
       else if (seen.has(email.toLowerCase())) report(t("users.invite.problems.duplicate", { email }));
       else {
         seen.add(email.toLowerCase());
-        emails.push(email);
+        invitees.push({ email, ...(own.name === undefined ? name : splitName(own.name)) });
       }
     }
   }
-  return { emails, invalid, ignored };
+  return { invitees, invalid, ignored };
+}
+
+/** Such as `Ann Example <ann@example.com>`, which `readInvitations` reads again. */
+export function formatInvitee({ email, firstName = "", lastName = "" }: Invitee): string {
+  const name = `${firstName} ${lastName}`.trim();
+  return name === "" ? email : `${name} <${email}>`;
+}
+
+/** The cells of a line. Separators inside quotation marks separate nothing, as in `"Example, Ann" <ann@example.com>`. */
+function cellsOf(line: string): readonly string[] {
+  const cells = line.match(/(?:"[^"]*"|[^,;\t"]|")+|(?<=^|[,;\t])(?=[,;\t]|$)/g) ?? [];
+  return cells.map(unquoted);
 }
 
 function unquoted(text: string): string {
   return text
     .trim()
-    .replace(/^"(.*)"$/, "$1")
+    .replace(/^"([^"]*)"$/, "$1")
     .trim();
 }
 
@@ -70,4 +97,43 @@ function readCell(cell: string): { readonly address: string; readonly name?: str
   if (address === undefined) return { address: cell };
   const name = unquoted(before);
   return { address: address.trim(), ...(name === "" ? {} : { name }) };
+}
+
+function columnOf(title: string): ColumnKind | undefined {
+  if (/^e-?mail/i.test(title)) return "email";
+  if (/^(?:first|given)[ _-]?name$/i.test(title)) return "first";
+  if (/^(?:last|family|sur)[ _-]?name$/i.test(title)) return "last";
+  return /^(?:full[ _-]?)?name$/i.test(title) ? "full" : undefined;
+}
+
+/** The name in the columns of a file with a heading. */
+function nameBy(columns: readonly (ColumnKind | undefined)[], cells: readonly string[]): Name {
+  const cell = (kind: ColumnKind) => cells[columns.indexOf(kind)] ?? "";
+  const full = splitName(cell("full"));
+  const [first, last] = [cell("first"), cell("last")].map((part) => part.slice(0, mostNameLength));
+  return {
+    ...full,
+    ...(first === undefined || first === "" ? {} : { firstName: first }),
+    ...(last === undefined || last === "" ? {} : { lastName: last }),
+  };
+}
+
+/** The name in the cells beside the only address of a line: one cell, or the first and the last name. */
+function nameIn(cells: readonly string[]): Name | undefined {
+  if (!cells.every((cell) => namePattern.test(cell) && cell.length <= mostNameLength)) return undefined;
+  const [first, last, more] = cells;
+  if (first === undefined || more !== undefined) return undefined;
+  return last === undefined ? splitName(first) : { firstName: first, lastName: last };
+}
+
+/** Splits before the last word, or at the comma of "Example, Ann". */
+function splitName(name: string): Name {
+  const [, family, given] = /^([^,]+),\s*([^,]+)$/.exec(name) ?? [];
+  const words = name.split(/\s+/);
+  const [firstName = "", lastName = ""] =
+    given === undefined ? (words.length === 1 ? words : [words.slice(0, -1).join(" "), words.at(-1)]) : [given, family];
+  return {
+    ...(firstName === "" ? {} : { firstName: firstName.trim().slice(0, mostNameLength) }),
+    ...(lastName === "" ? {} : { lastName: lastName.trim().slice(0, mostNameLength) }),
+  };
 }

@@ -37,12 +37,14 @@ export async function createUsers(call: Call<typeof operations.createUsers>): Pr
   const { body } = call;
   const single = !Array.isArray(body);
   const invitations: Invitation[] = (single ? [body] : body).map(
-    ({ email, groups = [], roles = [], attributes = {}, notify: wanted = false }, index) => ({
+    ({ groups = [], roles = [], attributes = {}, firstName = "", lastName = "", email, notify = false }, index) => ({
       email,
+      firstName,
+      lastName,
       groupIds: groups,
       roleIds: roles,
       attributes,
-      notify: wanted,
+      notify,
       pointer: single ? "" : `/${index}`,
     }),
   );

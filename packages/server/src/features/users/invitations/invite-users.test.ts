@@ -43,6 +43,13 @@ describe("a single invitation", () => {
     expect(read.body).toEqual(made.body);
   });
 
+  test("stores the name that it gives", async () => {
+    const name = { firstName: "Ann", lastName: "Example" };
+    const { body } = await client.post("/tenants/users", { email: "ann@example.com", ...name });
+    expect(body).toMatchObject(name);
+    expect((await client.get(`/tenants/users/${body.id}`)).body).toMatchObject(name);
+  });
+
   test("puts the user into the groups that it names, and into no other", async () => {
     const groups = [];
     for (const name of ["Engineering", "Berlin"]) {

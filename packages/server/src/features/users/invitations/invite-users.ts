@@ -14,6 +14,8 @@ import * as queries from "../users.queries.ts";
 
 export interface Invitation {
   readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
   /** Empty for the tenant's default group. */
   readonly groupIds: readonly string[];
   readonly roleIds: readonly string[];
@@ -55,11 +57,11 @@ export async function inviteUsers(
     present: new Set<string>(),
   }));
   await requireAssignable(tx, asked, call.permissions);
-  const users = invitations.map(({ email, groupIds, roleIds, attributes }) => ({
+  const users = invitations.map(({ email, firstName, lastName, groupIds, roleIds, attributes }) => ({
     id: newId(),
     email,
-    firstName: "",
-    lastName: "",
+    firstName,
+    lastName,
     maxDevices: null,
     attributes,
     groupIds: groupIds.length === 0 ? [defaultGroup] : canonicalIds(groupIds),
