@@ -1,10 +1,51 @@
-/** The fields for a time of day and for a time zone. */
-import { Select } from "@mantine/core";
+/** The fields for daily hours in a time zone. */
+import { Select, Text } from "@mantine/core";
 import { useState } from "react";
 import { t } from "../messages/i18n.ts";
 import { choosesFound } from "./choose-found.ts";
 import { formatTimeOfDay } from "./format-time-of-day.ts";
 import { minutesPerDay } from "./rule-conditions.ts";
+
+export interface Hours {
+  /** Minutes since midnight. */
+  readonly from: number;
+  /** Minutes since midnight; before `from` if the hours end on the next day. */
+  readonly to: number;
+  readonly zone: string;
+}
+
+interface HoursFieldsProps {
+  readonly hours: Hours;
+  readonly set: (changed: Partial<Hours>) => void;
+}
+
+export function HoursFields({ hours: { from, to, zone }, set }: HoursFieldsProps) {
+  const times = { from: formatTimeOfDay(from), to: formatTimeOfDay(to) };
+  return (
+    <>
+      <TimeOfDay
+        label={t("admissionRules.builder.from")}
+        value={from}
+        first={0}
+        other={to}
+        set={(next) => set({ from: next })}
+      />
+      <TimeOfDay
+        label={t("admissionRules.builder.until")}
+        value={to}
+        first={1}
+        other={from}
+        set={(next) => set({ to: next })}
+      />
+      <Zone zone={zone} set={(next) => set({ zone: next })} />
+      {from > to && (
+        <Text size="sm" c="dimmed" w="100%" aria-live="polite">
+          {t("admissionRules.builder.nextDay", times)}
+        </Text>
+      )}
+    </>
+  );
+}
 
 interface TimeOfDayProps {
   readonly label: string;
@@ -15,7 +56,6 @@ interface TimeOfDayProps {
   /** The other end of the window, which cannot be chosen. */
   readonly other: number;
   readonly set: (minutes: number) => void;
-  readonly note?: string;
 }
 
 const halfHours = Array.from({ length: 49 }, (_, index) => index * 30);
@@ -24,7 +64,7 @@ const halfHours = Array.from({ length: 49 }, (_, index) => index * 30);
  * A list of choices. A field that corrects a time while a person types would produce a time that the person did not
  * mean. A complete time that is typed becomes a choice.
  */
-export function TimeOfDay({ label, value, first, other, set, note }: TimeOfDayProps) {
+function TimeOfDay({ label, value, first, other, set }: TimeOfDayProps) {
   const [typed, setTyped] = useState("");
   const minutes = [...halfHours, value, ...minutesOf(typed)].filter(
     (minute) => minute >= first && minute < minutesPerDay + first && minute !== other,
@@ -42,7 +82,6 @@ export function TimeOfDay({ label, value, first, other, set, note }: TimeOfDayPr
       {...choosesFound}
       maxDropdownHeight={240}
       w={104}
-      {...(note === undefined ? {} : { description: note, inputWrapperOrder: ["label", "input", "description"] })}
     />
   );
 }

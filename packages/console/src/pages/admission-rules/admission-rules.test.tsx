@@ -41,6 +41,7 @@ describe("the builder of conditions", () => {
     await addCondition(user, kinds("hours"));
     await choose(user, t("admissionRules.builder.from"), "22:00");
     await choose(user, t("admissionRules.builder.until"), "06:00");
+    await screen.findByText("22:00 to 06:00 the next day");
     await create(user);
     await waitFor(() => expect(mockApi.received("createAdmissionRule")).toHaveLength(1));
     const [body] = mockApi.bodies("createAdmissionRule") as { readonly rule: string }[];

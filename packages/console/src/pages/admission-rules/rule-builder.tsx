@@ -26,7 +26,7 @@ import {
   type Plain,
   writeRule,
 } from "../../records/rule-conditions.ts";
-import { TimeOfDay, Zone } from "../../records/time-fields.tsx";
+import { HoursFields, Zone } from "../../records/time-fields.tsx";
 import { FactName, FactValue, GroupName, MetNow } from "./condition-pickers.tsx";
 import { countries } from "./countries.ts";
 import { conditionProblem } from "./rule-problems.ts";
@@ -202,26 +202,7 @@ function ConditionFields({ condition, set }: ConditionFieldsProps<Condition>) {
         </>
       );
     case "hours":
-      return (
-        <>
-          <TimeOfDay
-            label={t("admissionRules.builder.from")}
-            value={condition.from}
-            first={0}
-            other={condition.to}
-            set={(from) => set({ ...condition, from })}
-          />
-          <TimeOfDay
-            label={t("admissionRules.builder.until")}
-            value={condition.to}
-            first={1}
-            other={condition.from}
-            set={(to) => set({ ...condition, to })}
-            {...(condition.from > condition.to ? { note: t("admissionRules.builder.nextDay") } : {})}
-          />
-          <Zone zone={condition.zone} set={(zone) => set({ ...condition, zone })} />
-        </>
-      );
+      return <HoursFields hours={condition} set={(changed) => set({ ...condition, ...changed })} />;
     case "group":
       return (
         <>

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordPicker } from "../../records/record-picker.tsx";
-import { TimeOfDay, Zone } from "../../records/time-fields.tsx";
+import { HoursFields } from "../../records/time-fields.tsx";
 import type { Access } from "./publish-changes.ts";
 
 export const noAccess: Access = {
@@ -60,22 +60,7 @@ export function AccessFields({ access, change, problem, Part }: AccessFieldsProp
         />
         {access.needsOfficeHours && (
           <Group align="flex-start" gap="sm">
-            <TimeOfDay
-              label={t("admissionRules.builder.from")}
-              value={hours.from}
-              first={0}
-              other={hours.to}
-              set={(from) => changeHours({ from })}
-            />
-            <TimeOfDay
-              label={t("admissionRules.builder.until")}
-              value={hours.to}
-              first={1}
-              other={hours.from}
-              set={(to) => changeHours({ to })}
-              {...(hours.from > hours.to ? { note: t("admissionRules.builder.nextDay") } : {})}
-            />
-            <Zone zone={hours.zone} set={(zone) => changeHours({ zone })} />
+            <HoursFields hours={hours} set={changeHours} />
           </Group>
         )}
       </Part>

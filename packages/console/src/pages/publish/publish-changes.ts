@@ -4,14 +4,8 @@ import { paged, whole } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { type Condition, writeRule } from "../../records/rule-conditions.ts";
+import type { Hours } from "../../records/time-fields.tsx";
 import { readDestination } from "./read-destination.ts";
-
-export interface OfficeHours {
-  /** Minutes since midnight: `from` is included, `to` is not. */
-  readonly from: number;
-  readonly to: number;
-  readonly zone: string;
-}
 
 export interface Publication {
   /** The address as a person wrote it. */
@@ -25,7 +19,7 @@ export interface Publication {
   readonly needsEncryptedDisk: boolean;
   readonly needsOfficeHours: boolean;
   /** The office hours, from Monday to Friday. */
-  readonly hours: OfficeHours;
+  readonly hours: Hours;
 }
 
 type Protocol = ItemAt<"/tenants/protocols">;
