@@ -2,11 +2,14 @@
 import { ActionIcon, TextInput, type TextInputProps } from "@mantine/core";
 import { CalendarClock } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { formatShortTime } from "../messages/format.ts";
+import { formatOwnZone, formatShortTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { fromLocalTime, readTypedTime, toLocalTime } from "./local-time.ts";
+import { usePendingText } from "./unsaved.tsx";
 
-interface DateTimeFieldProps extends Omit<TextInputProps, "value" | "onChange" | "type" | "rightSection"> {
+interface DateTimeFieldProps extends Omit<TextInputProps, "label" | "value" | "onChange" | "type" | "rightSection"> {
+  /** Absent for a field that only has an `aria-label`, such as a filter. */
+  readonly label?: string;
   /** An RFC 3339 time; empty for none. */
   readonly value: string;
   readonly onChange: (value: string) => void;
@@ -15,6 +18,7 @@ interface DateTimeFieldProps extends Omit<TextInputProps, "value" | "onChange" |
 }
 
 export function DateTimeField({ value, onChange, earliest, error, ...input }: DateTimeFieldProps) {
+  const { label = input["aria-label"] ?? "" } = input;
   const [typed, setTyped] = useState(format(value));
   const [isInvalid, setInvalid] = useState(false);
   const field = useRef<HTMLInputElement>(null);
@@ -23,6 +27,7 @@ export function DateTimeField({ value, onChange, earliest, error, ...input }: Da
     setTyped(format(value));
     setInvalid(false);
   }, [value]);
+  usePendingText(typed.trim() !== format(value));
   // The browser does not submit a form with an invalid field. The value is still the one before the invalid text.
   useEffect(() => field.current?.setCustomValidity(isInvalid ? t("common.timeInvalid") : ""), [isInvalid]);
   const apply = () => {
@@ -30,6 +35,12 @@ export function DateTimeField({ value, onChange, earliest, error, ...input }: Da
     const read = isSame ? value : typed.trim() === "" ? "" : readTypedTime(typed);
     setInvalid(read === undefined);
     if (read !== undefined && !isSame) onChange(read);
+  };
+  const choose = (at: string) => {
+    // The value may be the one before the invalid text.
+    setTyped(format(at));
+    setInvalid(false);
+    onChange(at);
   };
   return (
     <TextInput
@@ -49,9 +60,13 @@ export function DateTimeField({ value, onChange, earliest, error, ...input }: Da
           <ActionIcon
             variant="subtle"
             color="gray"
-            aria-label={t("common.chooseTime")}
+            aria-label={t("common.chooseTime", { field: label })}
             data-reads
-            onClick={() => picker.current?.showPicker()}
+            onClick={() => {
+              // The focus is in the field after the calendar is closed.
+              field.current?.focus();
+              picker.current?.showPicker();
+            }}
           >
             <CalendarClock size={16} aria-hidden />
           </ActionIcon>
@@ -65,12 +80,17 @@ export function DateTimeField({ value, onChange, earliest, error, ...input }: Da
             // The calendar has no seconds.
             min={earliest === undefined ? undefined : toLocalTime(nextMinute(earliest))}
             value={toLocalTime(value)}
-            onChange={({ currentTarget }) => onChange(fromLocalTime(currentTarget.value))}
+            onChange={({ currentTarget }) => choose(fromLocalTime(currentTarget.value))}
           />
         </>
       }
     />
   );
+}
+
+/** The description of a field, with the time zone of its times. */
+export function describeInOwnZone(description = ""): string {
+  return `${description} ${t("common.timesIn", { zone: formatOwnZone() })}`.trim();
 }
 
 function format(at: string): string {

@@ -1,9 +1,9 @@
 /** Form fields as data, so that a form, its errors and a conflict between two versions use the same labels. */
 import { NumberInput, Select, Switch, TagsInput, Textarea, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
-import { formatDuration, formatOwnZone, formatShortTime } from "../messages/format.ts";
+import { formatDuration, formatShortTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
-import { DateTimeField } from "./date-time-field.tsx";
+import { DateTimeField, describeInOwnZone } from "./date-time-field.tsx";
 import { DurationField, type DurationLimits } from "./duration-field.tsx";
 import { type PickablePath, RecordPicker } from "./record-picker.tsx";
 
@@ -135,7 +135,7 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
       return (
         <DateTimeField
           {...common}
-          description={[description, t("common.timesIn", { zone: formatOwnZone() })].filter(Boolean).join(" ")}
+          description={describeInOwnZone(description)}
           value={value as string}
           onChange={onChange}
         />

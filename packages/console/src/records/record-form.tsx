@@ -14,7 +14,7 @@ import { mergeValues } from "./merge-values.ts";
 import { type PlannedChange, sendChanges } from "./planned-change.ts";
 import { isBlocked, ReviewedChange } from "./reviewed-change.tsx";
 import { useSavedNotice } from "./saved-notice.tsx";
-import { DiscardNotice, useUnsaved } from "./unsaved.tsx";
+import { DiscardNotice, PendingTextsProvider, usePendingTexts, useUnsaved } from "./unsaved.tsx";
 
 /** The stored version of an edited record. */
 export interface Stored {
@@ -74,7 +74,8 @@ export function RecordForm(props: RecordFormProps & Saving) {
   /** Problems that the form itself found, by field. */
   const [invalid, setInvalid] = useState<ReadonlyMap<string, string>>(new Map());
   const isChanged = !isSame(values, start.values);
-  const unsaved = useUnsaved(isChanged, close);
+  const [hasPending, reportPending] = usePendingTexts();
+  const unsaved = useUnsaved(isChanged || hasPending, close);
   const end = () => {
     unsaved.release();
     close();
@@ -190,15 +191,17 @@ export function RecordForm(props: RecordFormProps & Saving) {
       ) : (
         <form onSubmit={onSubmit}>
           <Stack ref={fieldsRef}>
-            {fields.map((field) => (
-              <FormField
-                key={field.name}
-                field={field}
-                value={values[field.name]}
-                onChange={(value) => change(field.name, value)}
-                error={atFields.get(field.name)}
-              />
-            ))}
+            <PendingTextsProvider value={reportPending}>
+              {fields.map((field) => (
+                <FormField
+                  key={field.name}
+                  field={field}
+                  value={values[field.name]}
+                  onChange={(value) => change(field.name, value)}
+                  error={atFields.get(field.name)}
+                />
+              ))}
+            </PendingTextsProvider>
             <Stack className="form-actions" gap="sm">
               {isAtFields || invalid.size > 0 ? (
                 <Alert color="red" variant="outline" role="alert">
@@ -212,7 +215,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
                 <Button variant="default" onClick={unsaved.leave}>
                   {t("common.cancel")}
                 </Button>
-                <Button type="submit" loading={busy} disabled={edits !== undefined && !isChanged}>
+                <Button type="submit" loading={busy} disabled={edits !== undefined && !isChanged && !hasPending}>
                   {plan === undefined || !changesAccess ? submitLabel : t("common.review")}
                 </Button>
               </Group>

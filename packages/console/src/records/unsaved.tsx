@@ -1,7 +1,7 @@
 /** Guards unsaved input against links, the Back button of the browser, and the end of the page. */
 import { Alert, Button, Group } from "@mantine/core";
 import { useBlocker } from "@tanstack/react-router";
-import { useState } from "react";
+import { createContext, useCallback, useContext, useEffect, useId, useState } from "react";
 import { flushSync } from "react-dom";
 import { t } from "../messages/i18n.ts";
 
@@ -55,6 +55,32 @@ export function useUnsaved(isChanged: boolean, close: () => void = () => undefin
     },
   };
 }
+
+type ReportPending = (id: string, isPending: boolean) => void;
+
+const PendingTexts = createContext<ReportPending>(() => undefined);
+
+/** Guards the text of a field that is not part of the form's values yet, such as a time that is still being typed. */
+export function usePendingText(isPending: boolean): void {
+  const id = useId();
+  const report = useContext(PendingTexts);
+  useEffect(() => {
+    if (!isPending) return;
+    report(id, true);
+    return () => report(id, false);
+  }, [id, isPending, report]);
+}
+
+/** Whether fields of a form have such text. The form renders its fields inside `PendingTextsProvider`. */
+export function usePendingTexts(): readonly [hasPending: boolean, report: ReportPending] {
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const report = useCallback<ReportPending>((id, isPending) => {
+    setIds((before) => new Set([...before].filter((other) => other !== id).concat(isPending ? [id] : [])));
+  }, []);
+  return [ids.size > 0, report];
+}
+
+export const PendingTextsProvider = PendingTexts.Provider;
 
 export function DiscardNotice({ unsaved: { asks, keep, discard } }: { readonly unsaved: Unsaved }) {
   if (!asks) return null;

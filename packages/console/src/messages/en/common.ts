@@ -21,7 +21,7 @@ export const common = {
   status: "Status",
   type: "Type",
 
-  chooseTime: "Choose a time",
+  chooseTime: "{{field}}: choose a time",
   timeInvalid: "Enter a time such as 3 Mar 2026, 09:30.",
   timePlaceholder: "Such as 3 Mar 2026, 09:30",
   timesIn: "Times are in {{zone}}.",

@@ -1,8 +1,9 @@
 import { permissions, rolePermissions } from "@gatehouse/contract/permissions";
 import { screen, waitFor } from "@testing-library/dom";
 import { expect, test, vi } from "vitest";
+import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
-import { click, fill, findDialog, openConsole } from "../../testing/console-page.tsx";
+import { click, fill, findDialog, openConsole, waitForDialogToClose } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
 import { newId, sample } from "../../testing/sample.ts";
 
@@ -56,4 +57,29 @@ test("a form with an invalid time is not sent, and can be sent after the correct
   await waitFor(() =>
     expect(mockApi.bodies("createApiKey")).toMatchObject([{ expiresAt: new Date(2099, 2, 3, 9, 30).toISOString() }]),
   );
+});
+
+test("the expiry names the time zone, and its calendar returns the focus to the field", async () => {
+  const showPicker = vi.fn();
+  // The window of the test has no calendar.
+  Object.defineProperty(HTMLInputElement.prototype, "showPicker", { configurable: true, value: showPicker });
+  const user = openConsole("/api-keys?new=1");
+  const dialog = await findDialog(t("apiKeys.create"));
+  dialog.getByText(new RegExp(t("common.timesIn", { zone: formatOwnZone() })));
+  await user.click(
+    dialog.getByRole("button", { name: t("common.chooseTime", { field: t("apiKeys.fields.expires") }) }),
+  );
+  expect(showPicker).toHaveBeenCalledTimes(1);
+  expect(document.activeElement).toBe(screen.getByLabelText(t("apiKeys.fields.expires")));
+  Reflect.deleteProperty(HTMLInputElement.prototype, "showPicker");
+});
+
+test("a time that is still being typed is not lost without a question", async () => {
+  const user = openConsole("/api-keys?new=1");
+  await findDialog(t("apiKeys.create"));
+  await user.type(screen.getByLabelText(t("apiKeys.fields.expires")), "3 Ma");
+  await user.keyboard("{Escape}");
+  await screen.findByText(t("records.form.discardTitle"));
+  await click(user, t("records.form.discard"));
+  await waitForDialogToClose();
 });

@@ -3,7 +3,7 @@ import { Button, Group } from "@mantine/core";
 import { useSession } from "../../app/session.ts";
 import { formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
-import { DateTimeField } from "../../records/date-time-field.tsx";
+import { DateTimeField, describeInOwnZone } from "../../records/date-time-field.tsx";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 import { PermissionTable } from "../../records/permission-table.tsx";
 
@@ -77,7 +77,7 @@ function ExpiryField({ value, onChange, error }: CustomFieldProps) {
     <div>
       <DateTimeField
         label={t("apiKeys.fields.expires")}
-        description={t("apiKeys.fields.expiresHelp")}
+        description={describeInOwnZone(t("apiKeys.fields.expiresHelp"))}
         value={expiresAt}
         onChange={onChange}
         error={error}
