@@ -24,7 +24,8 @@ const previewOnlyErrors = ["preview_too_long", "not_previewable"];
 export interface Remedy {
   /** The label of the button. */
   readonly label: string;
-  readonly changes: () => Promise<readonly PlannedChange[]>;
+  /** @returns the changes, or the reason why there are none */
+  readonly changes: () => Promise<readonly PlannedChange[] | string>;
 }
 
 interface ReviewedChangeProps {
@@ -52,7 +53,7 @@ interface ReviewedChangeProps {
   readonly blockedBy?: GatehouseError;
   /** Receives the error of the preview or of the change. Returns true if it shows the error itself. */
   readonly refused?: (error: unknown) => boolean;
-  /** A button below the error of the preview. */
+  /** A button below the error of the preview or of the change. */
   readonly remedy?: ((error: GatehouseError) => ReactNode) | undefined;
 }
 
@@ -179,7 +180,12 @@ export function ReviewedChange(props: ReviewedChangeProps) {
           </Stack>
         </Alert>
       ) : (
-        problem !== undefined && <ProblemNotice error={problem} />
+        problem !== undefined && (
+          <Stack gap="sm" align="flex-start">
+            <ProblemNotice error={problem} />
+            {problem instanceof GatehouseError && remedy?.(problem)}
+          </Stack>
+        )
       )}
       <Group justify="flex-end">
         <Button variant="default" onClick={back} data-autofocus>
@@ -271,15 +277,19 @@ interface RemedyButtonProps {
 
 function RemedyButton({ remedy: { label, changes }, apply }: RemedyButtonProps) {
   const [busy, setBusy] = useState(false);
+  const [reason, setReason] = useState<string>();
   const find = async () => {
     setBusy(true);
     try {
-      apply(await changes());
+      const found = await changes();
+      if (typeof found !== "string") return apply(found);
+      setReason(found);
     } catch (error) {
       notifyProblem(error);
-      setBusy(false);
     }
+    setBusy(false);
   };
+  if (reason !== undefined) return <Text role="status">{reason}</Text>;
   return (
     <Button variant="default" loading={busy} onClick={() => void find()}>
       {label}

@@ -5,6 +5,8 @@ export const gateways = {
       "{{count}} resource is no longer reachable through this gateway, and the gateway's token stops working. If you revert the deletion, the gateway gets a new ID.",
     effect_other:
       "{{count}} resources are no longer reachable through this gateway, and the gateway's token stops working. If you revert the deletion, the gateway gets a new ID.",
+    onlyGateway:
+      "These policies name no other gateway, and would then allow all gateways: {{names}}. Change or delete them first.",
     title: "Delete gateway {{name}}?",
   },
   deploy: {

@@ -212,6 +212,8 @@ export const records = {
     groupEmpty: "No policy names this group. Its members reach nothing through it.",
     subjects: "Applies to",
   },
+  removeFromPolicies_one: "Remove it from {{count, number}} policy and delete it",
+  removeFromPolicies_other: "Remove it from {{count, number}} policies and delete it",
   reorder: {
     grip: "Reorder {{name}}: drag, or use the arrow keys",
     moved: "{{name}} is now number {{position, number}} of {{total, number}}.",
@@ -268,5 +270,6 @@ export const records = {
     done: "Change undone",
     label: "Undo",
     saved: "Changes saved",
+    stopped: "{{undone, number}} of {{total, number}} changes undone. The others are still in effect.",
   },
 } as const;

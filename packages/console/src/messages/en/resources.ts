@@ -24,8 +24,6 @@ export const resources = {
       "{{count}} address is deleted with the resource, which becomes unreachable. You cannot delete a resource that an active policy refers to. If you revert the deletion, the resource gets a new ID.",
     effect_other:
       "{{count}} addresses are deleted with the resource, which becomes unreachable. You cannot delete a resource that an active policy refers to. If you revert the deletion, the resource gets a new ID.",
-    fromPolicies_one: "Remove it from {{count, number}} policy and delete it",
-    fromPolicies_other: "Remove it from {{count, number}} policies and delete it",
     title: "Delete resource {{name}}?",
   },
   edit: "Edit {{name}}",

@@ -12,6 +12,7 @@ import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
+import { removeGateway } from "../../records/remove-from-policies.ts";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
@@ -178,6 +179,7 @@ const steps = {
 
 function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: string }) {
   const canWrite = usePermission("gateways:write");
+  const canWritePolicies = usePermission("policies:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/gateways/${gateway.id}`;
@@ -210,6 +212,7 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
           effect={t("gateways.delete.effect", { count: gateway.resources?.length ?? 0 })}
           path={at}
           etag={etag}
+          remedy={(error) => (canWritePolicies ? removeGateway({ record: gateway, etag }, error) : undefined)}
           done={() => void navigate({ to: "/gateways" })}
         />
       </MoreActions>

@@ -262,4 +262,60 @@ describe("the page of a gateway", () => {
     const dialog = await findDialog();
     expect(dialog.getByRole<HTMLButtonElement>("button", { name: t("common.delete") }).disabled).toBe(true);
   });
+
+  describe("that a policy names", () => {
+    const other = newId();
+    const named = (gateways: readonly string[]) =>
+      sample("Policy", {
+        id: newId(),
+        name: "Engineers build",
+        gateways: gateways.map((each) => sample("Gateway", { id: each })),
+      });
+
+    function answer(policy: ReturnType<typeof named>): void {
+      mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+      mockApi.answer("get", "/tenants/policies/{id}", policy);
+      mockApi.answer("delete", "/tenants/gateways/{id}", () =>
+        problem("gateway_in_use", {
+          errors: [{ pointer: `/tenants/policies/${policy.id}`, message: "Engineers build" }],
+        }),
+      );
+    }
+
+    async function removeFromPolicy() {
+      const user = openConsole(`/gateways/${id}`);
+      await chooseAction(user, t("common.more"), t("common.delete"));
+      await findDialog(t("gateways.delete.title", { name: "Berlin" }));
+      await click(user, t("common.delete"));
+      await click(user, t("records.removeFromPolicies", { count: 1 }));
+      return user;
+    }
+
+    test("is removed from the policy and deleted in one change set", async () => {
+      const policy = named([id, other]);
+      answer(policy);
+      const user = await removeFromPolicy();
+      await waitFor(() => {
+        const { changes } = mockApi.bodies("previewAccess").at(-1) as { readonly changes: readonly unknown[] };
+        expect(changes).toHaveLength(2);
+      });
+      await click(user, t("common.delete"));
+      await waitFor(() => expect(currentPath()).toBe("/gateways"));
+      expect(mockApi.bodies("applyChanges")).toEqual([
+        {
+          changes: [
+            { method: "PATCH", path: `/tenants/policies/${policy.id}`, body: { gateways: [other] }, ifMatch: etag },
+            { method: "DELETE", path: `/tenants/gateways/${id}`, ifMatch: etag },
+          ],
+        },
+      ]);
+    });
+
+    test("stays in a policy that would otherwise allow all gateways", async () => {
+      answer(named([id]));
+      await removeFromPolicy();
+      await screen.findByText(t("gateways.delete.onlyGateway", { names: "Engineers build" }));
+      expect(mockApi.bodies("applyChanges")).toEqual([]);
+    });
+  });
 });

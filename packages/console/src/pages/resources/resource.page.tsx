@@ -9,9 +9,9 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
+import { removeResource } from "../../records/remove-from-policies.ts";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatResourceType } from "./format-resource-type.ts";
-import { removeFromPolicies } from "./remove-from-policies.ts";
 import { ResourceAddresses } from "./resource-addresses.tsx";
 import { editedFields, type Resource, resourceValues } from "./resource-fields.tsx";
 import { ResourceGateways } from "./resource-gateways.tsx";
@@ -67,7 +67,7 @@ function Actions({ resource, etag }: { readonly resource: Resource; readonly eta
         effect={t("resources.delete.effect", { count: resource.addresses.length })}
         path={at}
         etag={etag}
-        remedy={(error) => (canWritePolicies ? removeFromPolicies({ record: resource, etag }, error) : undefined)}
+        remedy={(error) => (canWritePolicies ? removeResource({ record: resource, etag }, error) : undefined)}
         done={() => void navigate({ to: "/resources" })}
       />
       <Button onClick={open}>{t("common.edit")}</Button>

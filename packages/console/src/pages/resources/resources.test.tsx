@@ -1,5 +1,6 @@
 import { screen, waitFor } from "@testing-library/dom";
-import { describe, expect, test } from "vitest";
+import type { UserEvent } from "@testing-library/user-event";
+import { beforeEach, describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
   choose,
@@ -217,7 +218,7 @@ test("deletes a resource after its review, and returns to the list", async () =>
   expect(mockApi.received("deleteResource")).toMatchObject([{ ifMatch: etag }]);
 });
 
-test("deletes a resource that a policy names, after removing it from the policy in the same change set", async () => {
+describe("a resource that a policy names", () => {
   const kept = newId();
   const policy = sample("Policy", {
     id: newId(),
@@ -227,30 +228,49 @@ test("deletes a resource that a policy names, after removing it from the policy 
       sample("PolicyResource", { id: kept, name: "File shares" }),
     ],
   });
-  mockApi.answer("get", "/tenants/policies", pageOf([policy]));
-  mockApi.answer("get", "/tenants/policies/{id}", policy);
-  mockApi.answer("post", "/tenants/policies/preview", ({ body }) =>
-    (body as { changes: readonly unknown[] }).changes.length === 1
-      ? problem("resource_in_use", {
-          errors: [
-            { pointer: "/changes/0", message: "is refused" },
-            { pointer: `/tenants/policies/${policy.id}`, message: "Intranet" },
-          ],
-        })
-      : sample("AccessPreview"),
-  );
-  const user = openResource();
-  await click(user, t("common.delete"));
-  await click(user, t("resources.delete.fromPolicies", { count: 1 }));
-  await click(user, t("common.delete"));
-  await waitFor(() => expect(currentPath()).toBe("/resources"));
-  expect(mockApi.bodies("applyChanges")).toEqual([
-    {
-      changes: [
-        { method: "PATCH", path: `/tenants/policies/${policy.id}`, body: { resources: [kept] }, ifMatch: etag },
-        { method: "DELETE", path: `/tenants/resources/${id}`, ifMatch: etag },
-      ],
-    },
-  ]);
-  expect(mockApi.received("listPolicies").at(-1)?.query).toMatchObject({ "filter[resources.id]": id });
+  const inUse = { pointer: `/tenants/policies/${policy.id}`, message: "Intranet" };
+
+  beforeEach(() => {
+    mockApi.answer("get", "/tenants/policies", pageOf([policy]));
+    mockApi.answer("get", "/tenants/policies/{id}", policy);
+  });
+
+  async function removeAndDelete(user: UserEvent): Promise<void> {
+    await click(user, t("records.removeFromPolicies", { count: 1 }));
+    await waitFor(() => {
+      const { changes } = mockApi.bodies("previewAccess").at(-1) as { readonly changes: readonly unknown[] };
+      expect(changes).toHaveLength(2);
+    });
+    await click(user, t("common.delete"));
+    await waitFor(() => expect(currentPath()).toBe("/resources"));
+    expect(mockApi.bodies("applyChanges")).toEqual([
+      {
+        changes: [
+          { method: "PATCH", path: `/tenants/policies/${policy.id}`, body: { resources: [kept] }, ifMatch: etag },
+          { method: "DELETE", path: `/tenants/resources/${id}`, ifMatch: etag },
+        ],
+      },
+    ]);
+  }
+
+  test("is removed from the policy and deleted in one change set", async () => {
+    mockApi.answer("post", "/tenants/policies/preview", ({ body }) =>
+      (body as { changes: readonly unknown[] }).changes.length === 1
+        ? problem("resource_in_use", { errors: [{ pointer: "/changes/0", message: "is refused" }, inUse] })
+        : sample("AccessPreview"),
+    );
+    const user = openResource();
+    await click(user, t("common.delete"));
+    await removeAndDelete(user);
+    expect(mockApi.received("listPolicies").at(-1)?.query).toMatchObject({ "filter[resources.id]": id });
+  });
+
+  test("is removed from the policy also if the deletion was refused, not its preview", async () => {
+    mockApi.answer("delete", "/tenants/resources/{id}", () => problem("resource_in_use", { errors: [inUse] }));
+    const user = openResource();
+    await click(user, t("common.delete"));
+    await findDialog(t("resources.delete.title", { name: "Wiki" }));
+    await click(user, t("common.delete"));
+    await removeAndDelete(user);
+  });
 });
