@@ -345,8 +345,8 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     const { page } = visit;
     const before = (await given.client.get("/tenants/devices?filter[active]=true&limit=1")).body.total;
     await toPage(visit, "Devices").click();
-    await page.getByText("Not seen for 30 days").click();
-    await page.waitForURL(/notSeen=1/);
+    await page.getByText("30 days", { exact: true }).click();
+    await page.waitForURL(/notSeen=30/);
     await page
       .getByRole("checkbox", { name: /^Select \w+-\d+-/ })
       .first()

@@ -2,7 +2,7 @@
 import type { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Group, Paper, Progress, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { usePermissions } from "../app/session.ts";
 import { formatList } from "../messages/format.ts";
@@ -41,6 +41,11 @@ export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps
   const [isSelecting, setSelecting] = useState(false);
   const { rows } = selection;
   const matching = Math.min(total, maxSelected);
+  const clear = () => {
+    selection.clear();
+    // The button that had the focus disappears.
+    document.querySelector<HTMLElement>(".record-list thead input")?.focus();
+  };
   const selectMatching = async () => {
     setSelecting(true);
     try {
@@ -78,7 +83,7 @@ export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps
                 {offered.label}
               </Button>
             ))}
-            <Button size="xs" variant="subtle" ml="auto" onClick={selection.clear}>
+            <Button size="xs" variant="subtle" ml="auto" onClick={clear}>
               {t("lists.select.clear")}
             </Button>
           </Group>
@@ -114,13 +119,34 @@ function BulkDialog<Row extends { readonly id: string }>({ action, rows, noun, c
   const [changes, setChanges] = useState<readonly BulkChange[] | undefined>(() =>
     choose === undefined ? planned(action, selected, "") : undefined,
   );
+  const notifySaved = useSavedNotice();
+  const isOpen = useRef(true);
+  /** Requests of an action that stopped. */
+  const applied = useRef<readonly SentRequest[]>([]);
+  const offerUndo = () => {
+    if (applied.current.length === 0) return;
+    const message = t("lists.bulk.stopped", { made: countOf(applied.current), total: changes?.length ?? 0 });
+    notifySaved(message, ...applied.current);
+  };
+  const leave = () => {
+    isOpen.current = false;
+    offerUndo();
+    close();
+  };
+  const stop = (sent: readonly SentRequest[], error: unknown) => {
+    applied.current = sent;
+    // A dialog that was closed earlier cannot show the error.
+    if (isOpen.current) return;
+    offerUndo();
+    notifyProblem(error);
+  };
   const [first] = selected;
   const title =
     selected.length === 1 && first !== undefined
       ? t("lists.bulk.titleOne", { action: label, name: labelOf(first) })
       : t("lists.bulk.title", { action: label, count: selected.length, noun });
   return (
-    <Dialog onClose={close} title={title} size="xl">
+    <Dialog onClose={leave} title={title} size="xl">
       {changes === undefined ? (
         <Stack>
           <RecordSelect
@@ -144,6 +170,11 @@ function BulkDialog<Row extends { readonly id: string }>({ action, rows, noun, c
           action={action}
           changes={changes}
           unchanged={selected.length - changes.length}
+          started={() => {
+            applied.current = [];
+          }}
+          stopped={stop}
+          leave={leave}
           close={close}
           done={done}
         />
@@ -168,11 +199,22 @@ interface BulkReviewProps<Row> {
   readonly changes: readonly BulkChange[];
   /** Number of selected rows that need no change. */
   readonly unchanged: number;
+  readonly started: () => void;
+  /** @param sent the requests that were applied before the error */
+  readonly stopped: (sent: readonly SentRequest[], error: unknown) => void;
+  /** Closes the dialog, and offers to undo what a stopped action applied. */
+  readonly leave: () => void;
+  /** Closes the dialog after all changes were made. */
   readonly close: () => void;
   readonly done: () => void;
 }
 
-function BulkReview<Row>({ action, changes, unchanged, close, done }: BulkReviewProps<Row>) {
+function countOf(requests: readonly SentRequest[]): number {
+  return requests.reduce((sum, { changes }) => sum + changes.length, 0);
+}
+
+function BulkReview<Row>(props: BulkReviewProps<Row>) {
+  const { action, changes, unchanged, started, stopped, leave, close, done } = props;
   const { label, danger = false, changesAccess = true, note } = action;
   const queryClient = useQueryClient();
   const notifySaved = useSavedNotice();
@@ -181,17 +223,18 @@ function BulkReview<Row>({ action, changes, unchanged, close, done }: BulkReview
   /** Requests of earlier attempts. */
   const [sentBefore, setSentBefore] = useState<readonly SentRequest[]>([]);
   const [blockedBy, setBlockedBy] = useState<GatehouseError>();
-  const made = sentBefore.reduce((sum, request) => sum + request.changes.length, progress.made);
+  const made = countOf(sentBefore) + progress.made;
   const run = async (overrideReason: string | undefined) => {
+    started();
     const result = await runBulk(attempt, overrideReason, setProgress);
     setProgress(result);
     const sent = [...sentBefore, ...result.sent];
     if (result.error === undefined) {
-      const all = sent.reduce((sum, request) => sum + request.changes.length, 0);
-      notifySaved(t("lists.bulk.made", { count: all }), ...sent);
+      notifySaved(t("lists.bulk.made", { count: countOf(sent) }), ...sent);
       done();
       return;
     }
+    stopped(sent, result.error);
     await queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "preview" });
     if (isBlocked(result.error)) {
       // The override must apply to the changes that are left, not to those that were made.
@@ -208,7 +251,7 @@ function BulkReview<Row>({ action, changes, unchanged, close, done }: BulkReview
   const goOn = (rest: readonly BulkChange[]) => startOver(rest, [...sentBefore, ...progress.sent]);
   const { refused, error, left } = progress;
   const isStopped = error !== undefined && made > 0;
-  if (changes.length === 0) return <Nothing close={close} />;
+  if (changes.length === 0) return <Nothing close={leave} />;
   if (!isBlocked(error) && (isStopped || refused !== undefined)) {
     return (
       <Stack>
@@ -224,7 +267,7 @@ function BulkReview<Row>({ action, changes, unchanged, close, done }: BulkReview
         </Alert>
         <ProblemNotice error={error} />
         <Group justify="flex-end">
-          <Button variant="default" onClick={close}>
+          <Button variant="default" onClick={leave}>
             {t("common.close")}
           </Button>
           {refused !== undefined && left.length > 1 && (
@@ -269,7 +312,7 @@ function BulkReview<Row>({ action, changes, unchanged, close, done }: BulkReview
       label={label}
       danger={danger}
       backLabel={t("common.cancel")}
-      back={close}
+      back={leave}
       run={run}
       done={close}
     />

@@ -5,14 +5,20 @@ import type { Filter } from "./list-definition.ts";
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** Records that did not connect for 30 days. Records that never connected count from their creation. */
+const notSeenDays = [7, 30, 90] as const;
+
+/** Records that did not connect for some days. Records that never connected count from their creation. */
 export const notSeenFilter: Filter<unknown> = {
   field: "notSeen",
-  title: t("lists.presets.notSeen"),
-  kind: "switch",
+  title: t("lists.notSeen.label"),
+  kind: "chips",
+  options: notSeenDays.map((days) => ({ value: String(days), label: t("lists.notSeen.days", { days }) })),
   parameter: "filter[inactiveSince][lt]",
   // The start of the day, so that the query stays the same while the list is shown.
-  toStored: () => new Date(Math.floor(Date.now() / dayMs - 30) * dayMs).toISOString(),
+  toStored: (value) => {
+    const days = notSeenDays.find((each) => String(each) === value) ?? 30;
+    return new Date(Math.floor(Date.now() / dayMs - days) * dayMs).toISOString();
+  },
 };
 
 export const unnamedFilter: Filter<unknown> = {

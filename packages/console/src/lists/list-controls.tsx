@@ -81,6 +81,7 @@ interface FilterInputProps<Row> {
 
 function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
   const { kind = "choice", title, help, options = [] } = filter;
+  const explained = help === undefined ? {} : { title: help, "aria-description": help };
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   if (kind === "switch") {
@@ -92,10 +93,34 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
         variant="outline"
         checked={value !== ""}
         onChange={(on) => apply(on ? "1" : "")}
-        {...(help === undefined ? {} : { title: help, "aria-description": help })}
+        {...explained}
       >
         {title}
       </Chip>
+    );
+  }
+  if (kind === "chips") {
+    return (
+      <Group gap={6} role="group" aria-label={title}>
+        <Text size="sm" c="dimmed" aria-hidden>
+          {title}
+        </Text>
+        {options.map((option) => (
+          <Chip
+            key={option.value}
+            data-reads
+            size="sm"
+            radius="xl"
+            variant="outline"
+            checked={value === option.value}
+            onChange={(on) => apply(on ? option.value : "")}
+            aria-label={t("lists.chip", { filter: title, option: option.label })}
+            {...explained}
+          >
+            {option.label}
+          </Chip>
+        ))}
+      </Group>
     );
   }
   if (kind === "choice") {

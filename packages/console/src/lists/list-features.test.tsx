@@ -30,6 +30,25 @@ beforeEach(() => {
   answerDevices();
 });
 
+/** Every device was last changed by the change set that names it. */
+function answerEvents(): void {
+  mockApi.answer("get", "/tenants/events", ({ query }) => {
+    const target = { type: "device", id: query["filter[target.id]"] ?? "" };
+    const set = mockApi.received("applyChanges").findLast(({ body }) => JSON.stringify(body).includes(target.id));
+    return pageOf([sample("Event", { id: newId(), operation: "deactivateDevice", target, requestId: set?.id ?? "" })]);
+  });
+}
+
+/** Deactivates all devices, after the review. */
+async function deactivateAll(user: UserEvent): Promise<void> {
+  await select(user, "Laptop 1");
+  await click(user, t("lists.select.all", { count: 250, noun: t("devices.noun") }));
+  await screen.findByText(t("lists.select.count", { count: 250 }));
+  await click(user, t("devices.deactivate.label"));
+  await findDialog(/250/);
+  await click(user, t("devices.deactivate.label"));
+}
+
 describe("selected rows", () => {
   test("are changed together, after one preview, in sets of 100", async () => {
     const user = openConsole("/devices");
@@ -50,19 +69,8 @@ describe("selected rows", () => {
 
   test("are reverted by Undo in the notice, request by request and the last one first", async () => {
     const user = openConsole("/devices");
-    mockApi.answer("get", "/tenants/events", ({ query }) => {
-      const target = { type: "device", id: query["filter[target.id]"] ?? "" };
-      const set = mockApi.received("applyChanges").find(({ body }) => JSON.stringify(body).includes(target.id));
-      return pageOf([
-        sample("Event", { id: newId(), operation: "deactivateDevice", target, requestId: set?.id ?? "" }),
-      ]);
-    });
-    await select(user, "Laptop 1");
-    await click(user, t("lists.select.all", { count: 250, noun: t("devices.noun") }));
-    await screen.findByText(t("lists.select.count", { count: 250 }));
-    await click(user, t("devices.deactivate.label"));
-    await findDialog(/250/);
-    await click(user, t("devices.deactivate.label"));
+    answerEvents();
+    await deactivateAll(user);
     await screen.findByText(t("lists.bulk.made", { count: 250 }));
     await waitForDialogToClose();
     await click(user, t("records.undo.label"));
@@ -71,6 +79,38 @@ describe("selected rows", () => {
     // The last change of each set.
     expect(targets.slice(-3)).toEqual([devices[99]?.id, devices[199]?.id, devices[249]?.id]);
     expect(mockApi.received("revertEvent").map(({ query }) => query.scope)).toEqual(["request", "request", "request"]);
+  });
+
+  test("show how many changes were undone if Undo stops", async () => {
+    const user = openConsole("/devices");
+    answerEvents();
+    mockApi.answer("post", "/tenants/events/{id}/revert", () =>
+      mockApi.received("revertEvent").length === 3 ? problem("not_revertible") : sample("Revert"),
+    );
+    await deactivateAll(user);
+    await waitForDialogToClose();
+    await click(user, t("records.undo.label"));
+    // The sets of 50 and of 100 devices.
+    await screen.findByText(t("records.undo.stopped", { undone: 150, total: 250 }));
+    expect(screen.queryByText(t("records.undo.done"))).toBeNull();
+  });
+
+  test("can be reverted if only the first sets were changed", async () => {
+    const result = sample("ChangeSetResult", { generation: 1, changes: [] });
+    const refusal = problem("invalid_body", { errors: [{ pointer: "/changes/2", message: "x" }] });
+    mockApi.answer("post", "/tenants/changes", () =>
+      mockApi.received("applyChanges").length === 3 ? refusal : result,
+    );
+    const user = openConsole("/devices");
+    answerEvents();
+    await deactivateAll(user);
+    await screen.findByText(t("lists.bulk.stopped", { made: 200, total: 250 }));
+    expect(mockApi.received("revertEvent")).toEqual([]);
+    await user.keyboard("{Escape}");
+    await waitForDialogToClose();
+    await click(user, t("records.undo.label"));
+    await screen.findByText(t("records.undo.done"));
+    expect(mockApi.received("revertEvent")).toHaveLength(2);
   });
 
   test("are named in the title if there is only one", async () => {
@@ -128,6 +168,16 @@ describe("selected rows", () => {
     expect(overridden.map(({ overrideReason }) => overrideReason)).toEqual(["Migration", "Migration"]);
   });
 
+  test("have their actions after the table, and clearing them keeps the focus in it", async () => {
+    const user = openConsole("/devices");
+    await select(user, "Laptop 1");
+    const bar = await screen.findByRole("region", { name: t("lists.select.bar") });
+    const table = screen.getByRole("table");
+    expect(table.compareDocumentPosition(bar) & Node.DOCUMENT_POSITION_FOLLOWING).not.toBe(0);
+    await click(user, t("lists.select.clear"));
+    expect(document.activeElement).toBe(screen.getByRole("checkbox", { name: t("lists.select.page") }));
+  });
+
   test("are not offered without the permission to change them", async () => {
     mockApi.signIn(["devices:read"]);
     openConsole("/devices");
@@ -136,17 +186,18 @@ describe("selected rows", () => {
   });
 });
 
-test("the filter for records that were not seen is a chip, and a date for the server", async () => {
-  const user = openConsole("/devices");
-  await user.click(await screen.findByRole("checkbox", { name: t("lists.presets.notSeen") }));
-  await waitFor(() => expect(currentPath()).toBe("/devices?notSeen=1"));
-  await waitFor(() => {
-    const since = mockApi.received("listDevices").at(-1)?.query["filter[inactiveSince][lt]"] ?? "";
-    const days = (Date.now() - Date.parse(since)) / 86_400_000;
-    expect(days).toBeGreaterThanOrEqual(30);
-    expect(days).toBeLessThan(31);
-  });
-});
+test.each([7, 30, 90])(
+  "the filter for records that were not seen for %d days is a date for the server",
+  async (days) => {
+    const user = openConsole("/devices");
+    await user.click(await screen.findByRole("checkbox", { name: `Not seen for ${days} days` }));
+    await waitFor(() => expect(currentPath()).toBe(`/devices?notSeen=${days}`));
+    await waitFor(() => {
+      const since = mockApi.received("listDevices").at(-1)?.query["filter[inactiveSince][lt]"] ?? "";
+      expect(Math.floor((Date.now() - Date.parse(since)) / 86_400_000)).toBe(days);
+    });
+  },
+);
 
 test("the filter for records that no policy names", async () => {
   openConsole("/users?unnamed=1");

@@ -24,6 +24,8 @@ interface RecordListProps<Row extends { readonly id: string }> {
   readonly actions?: ReactNode;
   /** Present if the list is a page. */
   readonly title?: string;
+  /** The way back to another page. */
+  readonly trail?: ReactNode;
   /** The accessible name of a list inside a page. */
   readonly label?: string;
 }
@@ -34,7 +36,7 @@ interface EmptyListProps<Row extends { readonly id: string }> {
 }
 
 export function RecordList<Row extends { readonly id: string }>(props: RecordListProps<Row>) {
-  const { definition, actions, title, label = title ?? "" } = props;
+  const { definition, actions, title, trail, label = title ?? "" } = props;
   const fields = useMemo(() => definition.filters?.map(({ field }) => field) ?? [], [definition]);
   const [preferences, changePreferences] = useListPreferences(listKey(definition.source.path));
   const { state, change } = useListState(fields, definition.defaultSort, preferences.size);
@@ -52,9 +54,12 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
   const isEmpty = page !== undefined && page.total === 0;
   return (
     <Stack>
+      {trail}
       {title !== undefined && (
         <Group justify="space-between" className="page-head">
-          <Title order={1}>{title}</Title>
+          <Title order={1} style={{ overflowWrap: "anywhere" }}>
+            <bdi>{title}</bdi>
+          </Title>
           <Group gap="xs" className="actions" {...(isEmpty && !isFiltered ? { "data-empty": true } : {})}>
             {actions}
           </Group>
@@ -83,14 +88,6 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
           />
         </ListControls>
       )}
-      <BulkBar
-        definition={definition}
-        actions={bulk}
-        state={state}
-        selection={selection}
-        total={page?.total ?? 0}
-        isFiltered={isFiltered}
-      />
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
       ) : isEmpty ? (
@@ -130,6 +127,15 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
           </Group>
         </>
       )}
+      {/* After the rows, in the order in which it appears on the screen. */}
+      <BulkBar
+        definition={definition}
+        actions={bulk}
+        state={state}
+        selection={selection}
+        total={page?.total ?? 0}
+        isFiltered={isFiltered}
+      />
       {peeked !== undefined && (
         <PeekPanel columns={definition.columns} rows={page?.data ?? []} row={peeked} show={setPeeked} />
       )}

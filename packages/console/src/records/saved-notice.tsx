@@ -30,16 +30,20 @@ export function useSavedNotice(): (message: string, ...requests: readonly SentRe
       notifications.show({ message, color: "green" });
       return;
     }
+    const sizes = requests.map(({ changes }) => changes.length);
     const undo = async (id: string, found: readonly string[]) => {
       notifications.hide(id);
+      let undone = 0;
       try {
         // The last request first. All changes of a request are undone, or none.
-        for (const event of found.toReversed()) {
+        for (const [index, event] of [...found.entries()].toReversed()) {
           await api.post("/tenants/events/{id}/revert", { path: { id: event }, query: { scope: "request" } });
+          undone += sizes[index] ?? 0;
         }
         notifications.show({ message: t("records.undo.done"), color: "green" });
       } catch (error) {
-        notifyProblem(error);
+        const total = sizes.reduce((sum, size) => sum + size, 0);
+        notifyProblem(error, undone === 0 ? undefined : t("records.undo.stopped", { undone, total }));
       } finally {
         await queryClient.invalidateQueries();
       }

@@ -47,13 +47,14 @@ export function useAction<T = void>({ run, done, then }: Action<T>) {
       then?.();
       await queryClient.invalidateQueries();
     },
-    onError: notifyProblem,
+    onError: (error) => notifyProblem(error),
   });
 }
 
-export function notifyProblem(error: unknown): void {
+/** @param heading replaces the title of the error */
+export function notifyProblem(error: unknown, heading?: string): void {
   const { title, detail } = describeProblem(error);
   const message = error instanceof GatehouseError ? t("app.problem.request", { detail, id: error.requestId }) : detail;
   // Not at the bottom right, where forms have the buttons that a person needs next.
-  notifications.show({ title, message, color: "red", autoClose: 15_000, position: "top-center" });
+  notifications.show({ title: heading ?? title, message, color: "red", autoClose: 15_000, position: "top-center" });
 }

@@ -52,7 +52,7 @@ export const devices = {
     user: "User",
   },
   noUser: "No user",
-  notSeenHelp: "Includes devices that were enrolled more than 30 days ago and never connected.",
+  notSeenHelp: "Includes devices that were enrolled before this period and never connected.",
   noun: "devices",
   otherApp: "None: another WireGuard app",
   posture: "Posture",

@@ -73,6 +73,7 @@ export const events = {
   },
   named: "{{operation}}: {{name}}",
   notFound: "The event does not exist.",
+  historyOf: "History of {{name}}",
   noun: "events",
   revert: {
     all: "Revert all {{count, number}} events of the request",

@@ -21,6 +21,7 @@ export const lists = {
     unchanged_other: "{{count, number}} selected records need no change.",
   },
   anyTime: "Any time",
+  chip: "{{filter}} {{option}}",
   clearFilter: "Clear {{filter}}",
   export: {
     csv: "CSV",
@@ -35,6 +36,10 @@ export const lists = {
     title: "No {{noun}} match",
   },
   noMoreResults: "No more results",
+  notSeen: {
+    days: "{{days, number}} days",
+    label: "Not seen for",
+  },
   options: {
     columns: "Columns",
     comfortable: "Comfortable",
@@ -66,7 +71,6 @@ export const lists = {
     week: "Last 7 days",
   },
   presets: {
-    notSeen: "Not seen for 30 days",
     unnamed: "Not used in any policy",
   },
   range: "{{first, number}}–{{last, number}} of {{total, number}} {{noun}}",

@@ -39,7 +39,7 @@ describe("the list of devices", () => {
 
   test("the filter of stale devices says that it includes devices that never connected", async () => {
     openConsole("/devices");
-    const filter = await screen.findByRole("checkbox", { name: t("lists.presets.notSeen") });
+    const filter = await screen.findByRole("checkbox", { name: "Not seen for 30 days" });
     expect(filter.getAttribute("aria-description")).toBe(t("devices.notSeenHelp"));
   });
 
