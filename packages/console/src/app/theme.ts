@@ -66,6 +66,13 @@ export const theme = createTheme({
       // Render the menu inside the landmark of its button, and focus its first item. A menu may contain only items.
       defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } satisfies Partial<MenuProps>,
     },
+    // On a narrow screen, tables are shown as blocks (console.css). In browsers they would lose the roles of their elements.
+    Table: { defaultProps: { role: "table" } },
+    TableThead: { defaultProps: { role: "rowgroup" } },
+    TableTbody: { defaultProps: { role: "rowgroup" } },
+    TableTr: { defaultProps: { role: "row" } },
+    TableTh: { defaultProps: { role: "columnheader" } },
+    TableTd: { defaultProps: { role: "cell" } },
     // Alerts that a screen reader must announce at once set their own role.
     Alert: Alert.extend({
       defaultProps: { role: "note" },

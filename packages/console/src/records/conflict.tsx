@@ -50,7 +50,9 @@ export function Conflict({
               .filter(({ name }) => contested.includes(name))
               .map((field) => (
                 <Table.Tr key={field.name}>
-                  <Table.Th scope="row">{field.label}</Table.Th>
+                  <Table.Th scope="row" role="rowheader">
+                    {field.label}
+                  </Table.Th>
                   {(["mine", "stored"] as const).map((side) => (
                     <Table.Td key={side}>
                       <Radio

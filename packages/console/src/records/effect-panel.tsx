@@ -59,8 +59,9 @@ export function EffectPanel({ effect, planned, changes }: EffectPanelProps) {
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {groups.map((group) => (
-                <Table.Tr key={keyOf(group)}>
+              {groups.map((group, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: a group has no identity but its index
+                <Table.Tr key={index}>
                   <Table.Td>
                     <Lines of={formatSubjects(group.subjects, group.subjectCount)} />
                   </Table.Td>
@@ -126,10 +127,6 @@ function isAbridged({ groups, groupCount }: Effect): boolean {
   );
 }
 
-function keyOf({ change, before, after, subjects, resources }: EffectGroup): string {
-  return [change, before, after, ...subjects.map(({ id }) => id), ...resources.map(({ id }) => id)].join();
-}
-
 function formatCounts(change: "gained" | "lost", counts: Counts, tense: "planned" | "made"): string {
   const { users, devices, sites, resources, internet, pairs } = counts;
   if (pairs === 0) return t(`records.effect.${tense}.${change}Nothing`);
@@ -159,8 +156,9 @@ function formatResources({ resources, resourceCount, internet }: EffectGroup): r
 }
 
 function Lines({ of }: { readonly of: readonly string[] }) {
-  return of.map((line) => (
-    <div key={line}>
+  return of.map((line, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: two subjects can have the same name
+    <div key={index}>
       <bdi>{line}</bdi>
     </div>
   ));

@@ -107,7 +107,7 @@ export function PermissionTable(props: PermissionTableProps) {
             const noun = t(`records.permissions.nouns.${key}`);
             return (
               <Table.Tr key={key}>
-                <Table.Th scope="row" fw={400}>
+                <Table.Th scope="row" role="rowheader" fw={400}>
                   {noun}
                   <Help of={key} />
                 </Table.Th>
@@ -118,7 +118,7 @@ export function PermissionTable(props: PermissionTableProps) {
           })}
           {special.map(([permission, name]) => (
             <Table.Tr key={permission}>
-              <Table.Th scope="row" fw={400}>
+              <Table.Th scope="row" role="rowheader" fw={400}>
                 {name}
                 <Help of={permission} />
               </Table.Th>

@@ -32,7 +32,9 @@ export function ChangedFields({
       <Table.Tbody>
         {changes.map((change) => (
           <Table.Tr key={change.field}>
-            <Table.Th scope="row">{formatOperation(change.field)}</Table.Th>
+            <Table.Th scope="row" role="rowheader">
+              {formatOperation(change.field)}
+            </Table.Th>
             {change.isList === true ? (
               <Table.Td colSpan={2}>
                 <Items sign="−" label={t("events.changes.removed")} items={change.before} className="removed" />

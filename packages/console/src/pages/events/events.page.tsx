@@ -1,5 +1,7 @@
 import { targetTypes } from "@gatehouse/contract/event-types";
-import { Text } from "@mantine/core";
+import { Anchor, Breadcrumbs, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useSearch } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
 import { periodFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
@@ -13,9 +15,12 @@ import { FollowLive } from "./follow-live.tsx";
 import { formatActor } from "./format-actor.ts";
 import { formatEvent } from "./format-operation.ts";
 import { formatTarget } from "./format-target.ts";
+import { pageOf } from "./record-pages.ts";
+
+const source = paged("/tenants/events");
 
 const definition: ListDefinition<Event> = {
-  source: paged("/tenants/events"),
+  source,
   noun: t("events.noun"),
   search: { label: t("events.searchLabel"), by: "target.name" },
   defaultSort: "-position",
@@ -118,10 +123,26 @@ const definition: ListDefinition<Event> = {
   },
 };
 
+/** The latest event of the record whose history the list shows. */
+function useRecordOfHistory(): Event | undefined {
+  const search = useSearch({ strict: false }) as Readonly<Record<string, string>>; // the router parses every value as a string
+  // The first id is that of the record. Others are those of records that belong to it.
+  const [id = ""] = (search["target.id"] ?? "").split(",");
+  const { data } = useQuery({
+    queryKey: [source.path, "record of history", id],
+    enabled: id !== "",
+    queryFn: ({ signal }) => source.read({ "filter[target.id]": id, sort: "-position", limit: 1 }, signal),
+  });
+  return id === "" ? undefined : data?.data[0];
+}
+
 export function EventsListPage() {
+  const latest = useRecordOfHistory();
+  const name = latest && (latest.target.name ?? formatTarget(latest.target.type));
   return (
     <RecordList
-      title={t("events.title")}
+      title={name === undefined ? t("events.title") : t("events.historyOf", { name })}
+      trail={latest && <Trail event={latest} />}
       definition={definition}
       actions={
         <>
@@ -130,5 +151,19 @@ export function EventsListPage() {
         </>
       }
     />
+  );
+}
+
+/** The way back to the record, unless it was deleted. */
+function Trail({ event: { target, after } }: { readonly event: Event }) {
+  const page = after === undefined ? undefined : pageOf(target.type, target.id);
+  if (page === undefined) return null;
+  return (
+    <Breadcrumbs className="trail">
+      <Anchor component={Link} to={page}>
+        <bdi>{target.name ?? formatTarget(target.type)}</bdi>
+      </Anchor>
+      <Text c="dimmed">{t("records.links.history")}</Text>
+    </Breadcrumbs>
   );
 }
