@@ -66,7 +66,7 @@ export const theme = createTheme({
       // Render the menu inside the landmark of its button, and focus its first item. A menu may contain only items.
       defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } satisfies Partial<MenuProps>,
     },
-    // On a narrow screen, tables are shown as blocks (console.css). In browsers they would lose the roles of their elements.
+    // Narrow screens show tables as blocks (console.css). Browsers can then drop the roles of their elements.
     Table: { defaultProps: { role: "table" } },
     TableThead: { defaultProps: { role: "rowgroup" } },
     TableTbody: { defaultProps: { role: "rowgroup" } },

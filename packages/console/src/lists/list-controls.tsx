@@ -14,12 +14,14 @@ interface ListControlsProps<Row extends { readonly id: string }> {
   readonly definition: ListDefinition<Row>;
   readonly state: ListState;
   readonly change: ChangeList;
+  /** A filter that the title of the page states. Its use alone does not show the advanced filters. */
+  readonly stated?: string | undefined;
   /** At the end of the line. */
   readonly children: ReactNode;
 }
 
 export function ListControls<Row extends { readonly id: string }>(props: ListControlsProps<Row>) {
-  const { definition, state, change, children } = props;
+  const { definition, state, change, stated, children } = props;
   const { search, filters = [] } = definition;
   const [text, setText] = useState(state.text);
   const applyText = useDebouncedCallback((next: string) => change({ q: next === "" ? undefined : next }, true), 250);
@@ -27,7 +29,7 @@ export function ListControls<Row extends { readonly id: string }>(props: ListCon
   useEffect(() => setText(state.text), [state.text]);
   const advanced = filters.filter(({ isAdvanced }) => isAdvanced === true);
   const [showsAdvanced, setShowsAdvanced] = useState(false);
-  const isAdvancedUsed = advanced.some(({ field }) => state.filters[field] !== undefined);
+  const isAdvancedUsed = advanced.some(({ field }) => field !== stated && state.filters[field] !== undefined);
   const shown = showsAdvanced || isAdvancedUsed ? filters : filters.filter(({ isAdvanced }) => isAdvanced !== true);
   return (
     <Group align="flex-end" justify="space-between" gap="sm" wrap="nowrap">
@@ -101,7 +103,7 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
   }
   if (kind === "chips") {
     return (
-      <Group gap={6} role="group" aria-label={title}>
+      <Group gap={6} role="group" aria-label={title} className="chips">
         <Text size="sm" c="dimmed" aria-hidden>
           {title}
         </Text>

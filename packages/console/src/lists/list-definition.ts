@@ -25,13 +25,14 @@ export interface Filter<Row> {
   /** The name in the address. Paged lists filter by this field, unless `parameter` names another. */
   readonly field: string;
   readonly title: string;
-  /** A sentence that says more than the title. Shown for filters of the kinds `chips` and `switch`. */
+  /** A sentence that says more than the title. Only for filters of the kinds `chips` and `switch`. */
   readonly help?: string;
   /** The options of a choice, or of chips. */
   readonly options?: readonly { readonly value: string; readonly label: string }[];
   /**
-   * Default: `choice`. `chips` are a choice of few options, each of them one click. `text` matches the whole field, `part` any part of it; `date-time` is an RFC 3339 time. `switch`
-   * is on or off; `toStored` gives the value that it filters by.
+   * Default: `choice`. `chips` are a choice of few options, each of them one click. `text` matches the whole field,
+   * `part` any part of it; `date-time` is an RFC 3339 time. `switch` is on or off; `toStored` gives the value that it
+   * filters by.
    */
   readonly kind?: "choice" | "chips" | "text" | "part" | "date-time" | "switch";
   /** The query parameter, such as `filter[createdAt][gte]`. */

@@ -26,6 +26,8 @@ interface RecordListProps<Row extends { readonly id: string }> {
   readonly title?: string;
   /** The way back to another page. */
   readonly trail?: ReactNode;
+  /** The field of a filter that the title states. */
+  readonly stated?: string | undefined;
   /** The accessible name of a list inside a page. */
   readonly label?: string;
 }
@@ -36,7 +38,7 @@ interface EmptyListProps<Row extends { readonly id: string }> {
 }
 
 export function RecordList<Row extends { readonly id: string }>(props: RecordListProps<Row>) {
-  const { definition, actions, title, trail, label = title ?? "" } = props;
+  const { definition, actions, title, trail, stated, label = title ?? "" } = props;
   const fields = useMemo(() => definition.filters?.map(({ field }) => field) ?? [], [definition]);
   const [preferences, changePreferences] = useListPreferences(listKey(definition.source.path));
   const { state, change } = useListState(fields, definition.defaultSort, preferences.size);
@@ -66,7 +68,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
         </Group>
       )}
       {!(isEmpty && !isFiltered) && (
-        <ListControls definition={definition} state={state} change={change}>
+        <ListControls definition={definition} state={state} change={change} stated={stated}>
           <ListViews
             path={definition.source.path}
             fields={fields}

@@ -236,11 +236,17 @@ export function ReviewDialog({
   doneMessage = t("records.undo.saved"),
   done,
   changes,
+  note,
   remedy,
   ...change
 }: ReviewDialogProps) {
   // Sends the changes that were reviewed, even if the page behind the dialog rerenders with others.
-  const [{ all, version }, replace] = useState({ all: changes, version: etag });
+  const [{ all, version, remedied }, replace] = useState<{
+    readonly all: readonly PlannedChange[];
+    readonly version: string | undefined;
+    /** The label of the remedy that replaced the changes. */
+    readonly remedied?: string;
+  }>({ all: changes, version: etag });
   const run = async (overrideReason: string | undefined) => {
     const last = await sendChanges(all, { overrideReason, etag: version });
     close();
@@ -253,11 +259,28 @@ export function ReviewDialog({
         {...change}
         key={all.length}
         changes={all}
+        note={
+          remedied === undefined ? (
+            note
+          ) : (
+            <>
+              {note}
+              <Text fw={600} mt="xs">
+                {remedied}
+              </Text>
+            </>
+          )
+        }
         remedy={(error) => {
           const found = remedy?.(error);
           // Each of the other changes names its own version.
           return (
-            found && <RemedyButton remedy={found} apply={(others) => replace({ all: others, version: undefined })} />
+            found && (
+              <RemedyButton
+                remedy={found}
+                apply={(others) => replace({ all: others, version: undefined, remedied: found.label })}
+              />
+            )
           );
         }}
         backLabel={backLabel}

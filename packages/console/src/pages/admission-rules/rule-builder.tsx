@@ -98,7 +98,7 @@ export function RuleBuilder({ rule: { match, conditions }, onChange, showsProble
             role="group"
             aria-label={t("admissionRules.builder.condition", { number: index + 1 })}
           >
-            <Group wrap="nowrap" align="flex-end" justify="space-between">
+            <Group wrap="nowrap" align="flex-start" justify="space-between">
               <Group gap="xs" align="flex-end" style={{ flex: 1 }}>
                 <ConditionFields condition={condition} set={set} />
               </Group>
@@ -106,6 +106,8 @@ export function RuleBuilder({ rule: { match, conditions }, onChange, showsProble
                 variant="subtle"
                 color="gray"
                 size="lg"
+                // Beside the fields, below their labels.
+                mt={22}
                 aria-label={t("admissionRules.builder.remove", { number: index + 1 })}
                 onClick={() => write(conditions.filter((_, other) => other !== index))}
               >

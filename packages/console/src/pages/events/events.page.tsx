@@ -143,6 +143,7 @@ export function EventsListPage() {
     <RecordList
       title={name === undefined ? t("events.title") : t("events.historyOf", { name })}
       trail={latest && <Trail event={latest} />}
+      stated={latest && "target.id"}
       definition={definition}
       actions={
         <>

@@ -100,6 +100,8 @@ describe("the history of a record", () => {
     openConsole(`/events?target.id=${target.id},${newId()}`);
     await findTitle(t("events.historyOf", { name: "Sales" }));
     const link = await screen.findByRole("link", { name: "Sales" });
+    // The title states the only filter.
+    await screen.findByRole("button", { name: t("lists.moreFilters") });
     expect(link.getAttribute("href")).toBe(`/console/groups/${target.id}`);
     expect(mockApi.received("listEvents").map(({ query }) => query["filter[target.id]"])).toContain(target.id);
   });

@@ -78,7 +78,7 @@ export function formatInvitee({ email, firstName = "", lastName = "" }: Invitee)
   return name === "" ? email : `${name} <${email}>`;
 }
 
-/** The cells of a line. Separators inside quotation marks separate nothing, as in `"Example, Ann" <ann@example.com>`. */
+/** The cells of a line. Quotation marks keep separators, as in `"Example, Ann" <ann@example.com>`. */
 function cellsOf(line: string): readonly string[] {
   const cells = line.match(/(?:"[^"]*"|[^,;\t"]|")+|(?<=^|[,;\t])(?=[,;\t]|$)/g) ?? [];
   return cells.map(unquoted);
