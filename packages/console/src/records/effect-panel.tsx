@@ -25,21 +25,20 @@ interface EffectPanelProps {
   readonly planned: boolean;
   /** The previewed changes. The panel can then list each subject and resource. */
   readonly changes?: readonly PlannedChange[] | undefined;
+  /** Whether the times and conditions of access can change although nobody gains or loses it entirely. */
+  readonly isConditional?: boolean;
 }
 
-export function EffectPanel({ effect, planned, changes }: EffectPanelProps) {
+export function EffectPanel({ effect, planned, changes, isConditional = false }: EffectPanelProps) {
   const [showsAll, setShowsAll] = useState(false);
   const { gained, lost, groups, groupCount, brokenTests } = effect;
   const tense = planned ? "planned" : "made";
   return (
     <Stack gap="sm" className="effect">
       {gained.pairs === 0 && lost.pairs === 0 ? (
-        <Text fw={600}>{t(`records.effect.${tense}.none`)}</Text>
+        <Text fw={600}>{t(`records.effect.${tense}.${isConditional ? "noneEntirely" : "none"}`)}</Text>
       ) : (
-        <Group gap="xs">
-          <Status tone={gained.pairs > 0 ? "good" : "idle"}>{formatCounts("gained", gained, tense)}</Status>
-          <Status tone={lost.pairs > 0 ? "bad" : "idle"}>{formatCounts("lost", lost, tense)}</Status>
-        </Group>
+        <EffectCounts effect={effect} tense={tense} />
       )}
       {groups.length > 0 && (
         <Table.ScrollContainer
@@ -116,6 +115,21 @@ export function EffectPanel({ effect, planned, changes }: EffectPanelProps) {
         </Alert>
       )}
     </Stack>
+  );
+}
+
+interface EffectCountsProps {
+  readonly effect: Pick<Effect, "gained" | "lost">;
+  readonly tense: "planned" | "made";
+}
+
+/** Who gains and who loses access, in numbers. */
+export function EffectCounts({ effect: { gained, lost }, tense }: EffectCountsProps) {
+  return (
+    <Group gap="xs">
+      <Status tone={gained.pairs > 0 ? "good" : "idle"}>{formatCounts("gained", gained, tense)}</Status>
+      <Status tone={lost.pairs > 0 ? "bad" : "idle"}>{formatCounts("lost", lost, tense)}</Status>
+    </Group>
   );
 }
 

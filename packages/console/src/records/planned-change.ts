@@ -13,6 +13,13 @@ export interface PlannedChange {
   readonly ifMatch?: string;
 }
 
+const conditional = /^\/tenants\/(?:admission-rules|policies)\/[^/]+$/;
+
+/** Whether the changes can affect when, and under which conditions, somebody has access who keeps it. */
+export function changesConditions(changes: readonly PlannedChange[]): boolean {
+  return changes.some(({ method, path }) => (method === "PUT" || method === "PATCH") && conditional.test(path));
+}
+
 interface SendOptions {
   /** The version that the first change applies to. If empty or absent, the change applies to any version. */
   readonly etag?: string | undefined;

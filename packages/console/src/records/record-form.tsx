@@ -2,7 +2,7 @@
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Group, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useCallback, useState } from "react";
+import { type FormEvent, type ReactNode, useCallback, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { Conflict } from "./conflict.tsx";
@@ -40,6 +40,7 @@ type Saving =
       readonly plan?: never;
       readonly changesAccess?: never;
       readonly saved?: never;
+      readonly reviewNote?: never;
     }
   | {
       readonly submit?: never;
@@ -53,6 +54,8 @@ type Saving =
       readonly changesAccess?: boolean;
       /** @param answer the response to the last request */
       readonly saved?: (answer: unknown) => void;
+      /** What the review shows above the effect, such as a comparison of the stored values with the new ones. */
+      readonly reviewNote?: (values: Values, before: Values) => ReactNode;
     };
 
 /** The id in the response to a request that created a record. */
@@ -62,7 +65,19 @@ export function idIn(answer: unknown): string {
 
 /** An open dialog. Unmount it to close it. */
 export function RecordForm(props: RecordFormProps & Saving) {
-  const { title, fields, initial, submitLabel, submit, plan, changesAccess = true, saved, close, edits } = props;
+  const {
+    title,
+    fields,
+    initial,
+    submitLabel,
+    submit,
+    plan,
+    changesAccess = true,
+    saved,
+    reviewNote,
+    close,
+    edits,
+  } = props;
   const queryClient = useQueryClient();
   const notifySaved = useSavedNotice();
   const [values, setValues] = useState(initial);
@@ -173,6 +188,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
       ) : planned !== undefined ? (
         <ReviewedChange
           changes={planned}
+          note={reviewNote?.(values, start.values)}
           label={submitLabel}
           backLabel={t("records.form.back")}
           back={() => setPlanned(undefined)}

@@ -9,10 +9,11 @@ import { ProblemNotice } from "../app/problem-notice.tsx";
 import { usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
 import { Dialog } from "./dialog.tsx";
+import { EffectNow } from "./effect-now.tsx";
 import { type Effect, EffectPanel } from "./effect-panel.tsx";
 import { EmptyEffect } from "./empty-effect.tsx";
 import { useActionMenu } from "./more-actions.tsx";
-import { type PlannedChange, sendChanges } from "./planned-change.ts";
+import { changesConditions, type PlannedChange, sendChanges } from "./planned-change.ts";
 import { useSavedNotice } from "./saved-notice.tsx";
 import { useEditing } from "./use-editing.ts";
 import { notifyProblem } from "./use-record.ts";
@@ -139,7 +140,13 @@ export function ReviewedChange(props: ReviewedChangeProps) {
         <section aria-label={t("records.review.region")}>
           {shown !== undefined ? (
             <>
-              <EffectPanel effect={shown} planned changes={effect === undefined ? changes : undefined} />
+              <EffectPanel
+                effect={shown}
+                planned
+                changes={effect === undefined ? changes : undefined}
+                isConditional={changesConditions(changes)}
+              />
+              {changesConditions(changes) && canPreview && <EffectNow changes={changes} effect={shown} />}
               {shown.gained.pairs + shown.lost.pairs === 0 && <EmptyEffect changes={changes} />}
             </>
           ) : !canPreview ? (

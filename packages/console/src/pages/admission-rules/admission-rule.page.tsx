@@ -10,13 +10,13 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
-import { readRule } from "../../records/rule-conditions.ts";
 import { RuleReading } from "../../records/rule-reading.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatBuiltIn, formatRule } from "./format-condition.ts";
+import { RuleDifference } from "./rule-difference.tsx";
 import { bodyOf, type Rule, ruleFields, ruleValues } from "./rule-fields.tsx";
-import { WeekStrip } from "./week-strip.tsx";
+import { WeekOf } from "./week-strip.tsx";
 
 const path = "/tenants/admission-rules/{id}";
 const policies = paged("/tenants/policies");
@@ -63,11 +63,6 @@ export function AdmissionRulePage() {
       )}
     </RecordPage>
   );
-}
-
-function WeekOf({ text }: { readonly text: string }) {
-  const built = readRule(text);
-  return built === undefined ? null : <WeekStrip rule={built} />;
 }
 
 function Uses({ id }: { readonly id: string }) {
@@ -123,6 +118,7 @@ function Actions({ rule, etag }: { readonly rule: Rule; readonly etag: string })
           initial={ruleValues(rule)}
           submitLabel={t("common.save")}
           plan={async (values) => [{ method: "PUT", path: at, body: await bodyOf(values) }]}
+          reviewNote={(values, before) => <RuleDifference before={String(before.rule)} after={String(values.rule)} />}
           close={close}
           edits={{
             etag,

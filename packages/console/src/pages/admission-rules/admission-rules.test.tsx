@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import { choose, click, fill, openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
-import { pageOf, sample } from "../../testing/sample.ts";
+import { newId, pageOf, sample } from "../../testing/sample.ts";
 
 const kinds = (kind: "country" | "group" | "hours" | "posture" | "session" | "tag") =>
   t(`admissionRules.builder.kinds.${kind}`);
@@ -117,5 +117,44 @@ describe("the builder of conditions", () => {
     await screen.findByRole("option", { name: "osUpToDate" });
     await user.type(field, "os");
     expect(field.value).toBe("os");
+  });
+});
+
+describe("the review of a changed rule", () => {
+  const rule = sample("AdmissionRule", {
+    id: newId(),
+    name: "Office hours",
+    type: "CUSTOM",
+    rule: 'now.getHours("UTC") >= 8 && now.getHours("UTC") < 18',
+  });
+  const none = { users: 0, devices: 0, sites: 0, resources: 0, internet: false, pairs: 0 };
+  const nothing = sample("AccessPreview", { gained: none, lost: none, groups: [], groupCount: 0, brokenTests: [] });
+
+  async function review() {
+    mockApi.answer("get", "/tenants/admission-rules/{id}", rule);
+    const user = openConsole(`/admission-rules/${rule.id}?edit=1`);
+    await choose(user, t("admissionRules.builder.from"), "22:00");
+    await click(user, t("common.review"));
+  }
+
+  test("shows the conditions before and after, and who loses access at this moment", async () => {
+    mockApi.answer("post", "/tenants/policies/preview", ({ body }) =>
+      (body as { context?: { time?: string } }).context?.time === undefined
+        ? nothing
+        : { ...nothing, lost: { ...none, users: 1, resources: 1, pairs: 1 } },
+    );
+    await review();
+    await screen.findByText(t("records.effect.planned.noneEntirely"));
+    await screen.findByText("1 user loses access to 1 resource");
+    const after = screen.getByRole("region", { name: t("admissionRules.difference.after") });
+    expect(after.textContent).toContain("22:00");
+    const before = screen.getByRole("region", { name: t("admissionRules.difference.before") });
+    expect(before.textContent).toContain("08:00–18:00");
+  });
+
+  test("says that nothing changes at this moment", async () => {
+    mockApi.answer("post", "/tenants/policies/preview", nothing);
+    await review();
+    await screen.findByText(t("records.effect.planned.nowNone"));
   });
 });

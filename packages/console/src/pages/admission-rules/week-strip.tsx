@@ -2,7 +2,7 @@
 import { Text } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
 import { formatTimeOfDay } from "../../records/format-time-of-day.ts";
-import { type BuiltRule, minutesPerDay } from "../../records/rule-conditions.ts";
+import { type BuiltRule, minutesPerDay, readRule } from "../../records/rule-conditions.ts";
 import { openHoursOf } from "./open-hours.ts";
 
 const days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
@@ -43,4 +43,10 @@ export function WeekStrip({ rule }: { readonly rule: BuiltRule }) {
       )}
     </figure>
   );
+}
+
+/** The week of a stored rule. Nothing for a rule that the builder does not support. */
+export function WeekOf({ text }: { readonly text: string }) {
+  const built = readRule(text);
+  return built === undefined ? null : <WeekStrip rule={built} />;
 }

@@ -18,9 +18,10 @@ const alwaysWithEffect = ["policy", "admission-rule"];
 interface EventEffectProps {
   readonly id: string;
   readonly targetType: string;
+  readonly operation: string;
 }
 
-export function EventEffect({ id, targetType }: EventEffectProps) {
+export function EventEffect({ id, targetType, operation }: EventEffectProps) {
   const [isShown, setShown] = useState(alwaysWithEffect.includes(targetType));
   const { data, error, refetch } = useQuery<ResultOf<"/tenants/events/{id}/effect", "get">>({
     queryKey: ["/tenants/events/{id}/effect", id],
@@ -50,7 +51,11 @@ export function EventEffect({ id, targetType }: EventEffectProps) {
           {data.pending === true ? (
             <Text role="status">{t("events.effect.pending")}</Text>
           ) : (
-            <EffectPanel effect={data} planned={false} />
+            <EffectPanel
+              effect={data}
+              planned={false}
+              isConditional={operation.startsWith("update") && alwaysWithEffect.includes(targetType)}
+            />
           )}
         </Stack>
       )}

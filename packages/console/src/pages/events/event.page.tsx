@@ -105,7 +105,7 @@ function About({ event }: { readonly event: Event }) {
       <Panel title={t("events.beforeAndAfter")}>
         <ChangedFields before={event.before} after={event.after} />
       </Panel>
-      <EventEffect key={event.id} id={event.id} targetType={event.target.type} />
+      <EventEffect key={event.id} id={event.id} targetType={event.target.type} operation={event.operation} />
       <RevertPanel key={`revert ${event.id}`} event={event} isReverted={revert !== undefined} />
     </>
   );
