@@ -117,8 +117,12 @@ export const signIn = {
   },
   stepUp: {
     confirm: "Confirm with passkey",
+    confirmWithCode: "Confirm",
+    copyCode: "Copy the code",
+    noPasskey: "The browser found no passkey of yours, or the confirmation was canceled.",
     provider: "Confirm at the identity provider",
     providerText: "The identity provider opens in a new tab. This dialog closes once you have confirmed there.",
+    recoveryHelp: "This signs you in again, and replaces the code.",
     text: "This operation requires that you confirm your identity. Your input is kept.",
     title: "Confirm your identity",
   },
