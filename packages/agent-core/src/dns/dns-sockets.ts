@@ -3,6 +3,7 @@ import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dg
 import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { Log } from "../log.ts";
 
+/** The most TCP connections of one address to listen on. */
 const mostTcpConnections = 128;
 const tcpIdleMs = 10_000;
 const longestQuestionBytes = 4096;
@@ -18,11 +19,16 @@ export type AnswerBytes = (question: Buffer, from: string, over: "udp" | "tcp") 
 export class DnsSockets {
   readonly #answer: AnswerBytes;
   readonly #log: Log;
+  readonly #mostPerSource: number;
+  /** The number of TCP connections by source address. */
+  readonly #connections = new Map<string, number>();
   #close: (() => void)[] = [];
 
-  constructor(answer: AnswerBytes, log: Log) {
+  /** @param mostPerSource the most TCP connections of one source address; further ones are closed at once */
+  constructor(answer: AnswerBytes, log: Log, mostPerSource = mostTcpConnections) {
     this.#answer = answer;
     this.#log = log;
+    this.#mostPerSource = mostPerSource;
   }
 
   /** @throws Error if the address or port cannot be used. Nothing is left open, and the call can be repeated */
@@ -59,10 +65,28 @@ export class DnsSockets {
     } catch {}
   }
 
+  /** Counts a connection until it closes. Returns whether its source may have another one. */
+  #admit(socket: Socket, source: string): boolean {
+    const connections = (this.#connections.get(source) ?? 0) + 1;
+    if (connections > this.#mostPerSource) return false;
+    this.#connections.set(source, connections);
+    socket.once("close", () => {
+      const left = (this.#connections.get(source) ?? 1) - 1;
+      if (left === 0) this.#connections.delete(source);
+      else this.#connections.set(source, left);
+    });
+    return true;
+  }
+
   #serveTcp(socket: Socket): void {
+    const source = socket.remoteAddress ?? "";
     let received: Buffer = Buffer.alloc(0);
-    socket.setTimeout(tcpIdleMs, () => socket.destroy());
     socket.on("error", () => socket.destroy());
+    if (!this.#admit(socket, source)) {
+      socket.destroy();
+      return;
+    }
+    socket.setTimeout(tcpIdleMs, () => socket.destroy());
     socket.on("data", (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
       if (received.length > longestQuestionBytes) {
@@ -74,7 +98,7 @@ export class DnsSockets {
       received = Buffer.alloc(0);
       // One question at a time: the next one is read after this answer.
       socket.pause();
-      void this.#answer(question, socket.remoteAddress ?? "", "tcp").then((bytes) => {
+      void this.#answer(question, source, "tcp").then((bytes) => {
         if (bytes === undefined) {
           socket.destroy();
           return;

@@ -31,6 +31,8 @@ import { RateBudget } from "./rate-budget.ts";
 
 const mostQuestions = 512;
 const mostDeviceQuestions = 64;
+/** The most DNS connections over TCP from one address of a device. Clients need one (RFC 7766, section 6.2.2). */
+const mostDeviceConnections = 8;
 /** The interval of retries for a name that could not be resolved. */
 const retryMs = 15_000;
 const concurrentRefreshes = 16;
@@ -78,10 +80,14 @@ export class DnsServer {
 
   constructor(parts: DnsServerParts) {
     this.#parts = parts;
-    this.#sockets = new DnsSockets(async (question, from, over) => {
-      const done = await this.answer(question, from);
-      return done === undefined ? undefined : replyBytes(done, over);
-    }, parts.log);
+    this.#sockets = new DnsSockets(
+      async (question, from, over) => {
+        const done = await this.answer(question, from);
+        return done === undefined ? undefined : replyBytes(done, over);
+      },
+      parts.log,
+      mostDeviceConnections,
+    );
   }
 
   /** Listens on the addresses of a configuration, and resolves its exact names. */
