@@ -3,7 +3,13 @@ import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, record, wholeArray } from "../../platform/outcome.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
-import { endUserSessions, readSignedInUser, requireNoMorePrivileged, requireOwnOr } from "../sessions/sessions.api.ts";
+import {
+  endUserSessions,
+  lockUserOfSession,
+  readSignedInUser,
+  requireNoMorePrivileged,
+  requireOwnOr,
+} from "../sessions/sessions.api.ts";
 import * as queries from "./passkeys.queries.ts";
 import { auditedPasskey, passkeyView } from "./passkeys.view.ts";
 
@@ -51,6 +57,7 @@ export async function deletePasskey(call: Call<typeof operations.deletePasskey>)
 export async function resetPasskeys(call: Call<typeof operations.resetPasskeys>): Promise<Outcome> {
   const { id } = call.parameters;
   return call.command(async (tx) => {
+    await lockUserOfSession(tx, id);
     const user = await requireNoMorePrivileged(tx, call, id);
     call.requireVersion(onlyVersion);
     const rows = await queries.lockPasskeysOfUser(tx, id);

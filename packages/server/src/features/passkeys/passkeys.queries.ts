@@ -72,10 +72,13 @@ const insert = statement<
   `INSERT INTO passkeys (tenant_id, id, created_at, user_id, name, credential_id, public_key, counter, transports, backed_up)
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ${columns}`,
 );
-const noteUse = statement<never, [tenantId: string, id: string, at: Date, counter: number, backedUp: boolean]>(
+const noteUse = statement<
+  { readonly id: string },
+  [tenantId: string, id: string, at: Date, counter: number, backedUp: boolean]
+>(
   "passkeys.note_use",
   `UPDATE passkeys SET last_used_at = $3, counter = greatest(counter, $4), backed_up = $5
-   WHERE tenant_id = $1 AND id = $2`,
+   WHERE tenant_id = $1 AND id = $2 RETURNING id`,
 );
 const rename = statement<PasskeyRow, [tenantId: string, id: string, name: string]>(
   "passkeys.rename",
@@ -135,13 +138,14 @@ export async function insertPasskey(tx: TenantTx, passkey: NewPasskey, at: Date)
   return rows[0] as PasskeyRow; // an INSERT that did not throw returns its row
 }
 
+/** @returns whether the passkey still exists */
 export async function notePasskeyUse(
   tx: TenantTx,
   id: string,
   at: Date,
   { counter, backedUp }: { readonly counter: number; readonly backedUp: boolean },
-): Promise<void> {
-  await tx.query(noteUse, tx.tenantId, id, at, counter, backedUp);
+): Promise<boolean> {
+  return (await tx.query(noteUse, tx.tenantId, id, at, counter, backedUp)).length > 0;
 }
 
 export async function renamePasskey(tx: TenantTx, id: string, name: string): Promise<PasskeyRow | undefined> {

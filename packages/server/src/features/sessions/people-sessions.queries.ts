@@ -131,6 +131,10 @@ const removeMany = statement<PersonSessionRow, [tenantId: string, ids: readonly 
   "sessions.delete_people",
   `DELETE FROM sessions WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) RETURNING ${personSessionColumns}`,
 );
+const lockOfUser = statement<{ readonly id: string }, [tenantId: string, userId: string]>(
+  "sessions.lock_of_person",
+  "SELECT id FROM sessions WHERE tenant_id = $1 AND user_id = $2 ORDER BY id FOR UPDATE",
+);
 const removeOfUser = statement<PersonSessionRow, [tenantId: string, userId: string]>(
   "sessions.delete_of_person",
   `DELETE FROM sessions WHERE tenant_id = $1 AND user_id = $2 RETURNING ${personSessionColumns}`,
@@ -216,8 +220,14 @@ export function deletePersonSessions(tx: TenantTx, ids: readonly string[]): Prom
   return tx.query(removeMany, tx.tenantId, ids);
 }
 
-/** @returns the sessions that the user had */
-export function deleteSessionsOfUser(tx: TenantTx, userId: string): Promise<PersonSessionRow[]> {
+/**
+ * Deletes the sessions of a user. A program that is being approved holds its person's session; once the session is
+ * locked, the program's own session is committed, and deleted too.
+ *
+ * @returns the sessions that the user had
+ */
+export async function deleteSessionsOfUser(tx: TenantTx, userId: string): Promise<PersonSessionRow[]> {
+  await tx.query(lockOfUser, tx.tenantId, userId);
   return tx.query(removeOfUser, tx.tenantId, userId);
 }
 

@@ -30,3 +30,18 @@ const select = statement<SignedInUser, [tenantId: string, id: string]>(
 export async function readSignedInUser(tx: TenantTx, id: string): Promise<SignedInUser | undefined> {
   return (await tx.query(select, tx.tenantId, id))[0];
 }
+
+const lock = statement<{ readonly status: UserStatus }, [tenantId: string, id: string]>(
+  "sessions.lock_user",
+  "SELECT status FROM users WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE",
+);
+
+/**
+ * Locks a user until the transaction ends. Commands lock the user first if they begin a session, add a way to sign in,
+ * or take both away. Otherwise a sign-in in progress could outlast a deactivation or a reset of passkeys.
+ *
+ * @returns the status; undefined for a deleted user
+ */
+export async function lockUserOfSession(tx: TenantTx, id: string): Promise<UserStatus | undefined> {
+  return (await tx.query(lock, tx.tenantId, id))[0]?.status;
+}

@@ -22,6 +22,8 @@ import * as passkeys from "../passkeys/passkeys.api.ts";
 import {
   beginSession,
   type ConsoleSessions,
+  lockPersonSession,
+  lockUserOfSession,
   readSignedInUser,
   reauthenticateSession,
   type SignedInUser,
@@ -84,9 +86,11 @@ export class PasskeySignIn implements PeopleSignIn {
     if ("refused" in verified) return this.#refuse(attempt, context, verified.refused);
     if (user?.status !== "active") return this.#refuse(attempt, context, "the user is not active");
     const token = await this.#inTenant(tenantId, async (tx) => {
+      // The user may have been deactivated, and the passkey removed, since they were read.
+      if ((await lockUserOfSession(tx, userId)) !== "active") return "the user is not active";
       if (!(await this.#accept(tx, ceremony))) return "the challenge was answered before";
       if (await requiresSingleSignOn(tx)) return "the tenant accepts only single sign-on";
-      await passkeys.notePasskeyUse(tx, passkey.id, now, verified);
+      if (!(await passkeys.notePasskeyUse(tx, passkey.id, now, verified))) return "the passkey was removed";
       return this.#beginSession(tx, attempt, context, passkeyMethods);
     });
     return typeof token === "string" ? this.#refuse(attempt, context, token) : this.#signedIn(token.token, context);
@@ -115,13 +119,14 @@ export class PasskeySignIn implements PeopleSignIn {
     if ("refused" in verified) throw new AppError("passkey_not_accepted", { detail: refusalText(verified.refused) });
     let begun: { readonly token: string } | undefined;
     await this.#command("enrolPasskey", attempt, context, async (tx, now) => {
+      const status = await lockUserOfSession(tx, user.id);
       const locked = (await lockLinksOfUser(tx, user.id)).find(({ id }) => id === link.id);
       if (locked === undefined || locked.used_at !== null) throw new AppError("sign_in_failed");
       if (!(await this.#accept(tx, ceremony))) throw new AppError("sign_in_failed");
       await markLinkUsed(tx, link.id, now);
       // The person no longer needs links that were sent elsewhere, and anybody who finds one could use it.
       await revokeOpenLinks(tx, user);
-      if (user.status === "pending") await activateUser(tx, grantedToSystem<"devices:write">(), user.id, now);
+      if (status === "pending") await activateUser(tx, grantedToSystem<"devices:write">(), user.id, now);
       await this.#addPasskey(tx, user, { name, ...verified }, now);
       begun = await this.#beginSession(tx, attempt, context, passkeyMethods);
     });
@@ -142,6 +147,7 @@ export class PasskeySignIn implements PeopleSignIn {
     if (user?.status !== "active") return this.#refuse(attempt, context, "the user is not active");
     let made: { readonly token: string; readonly recoveryCode: string } | undefined;
     await this.#command("useRecoveryCode", attempt, context, async (tx, now) => {
+      if ((await lockUserOfSession(tx, user.id)) !== "active") throw new AppError("sign_in_failed");
       if (!(await queries.consumeRecoveryCode(tx, hash))) throw new AppError("sign_in_failed");
       // The tenant must not be without a way in, so the code is replaced, not only used.
       const recoveryCode = await issueRecoveryCode(tx, user, now);
@@ -172,6 +178,7 @@ export class PasskeySignIn implements PeopleSignIn {
     let view: object = {};
     const attempt = { tenantId: user.tenantId, method: "passkey", user } as const;
     await this.#command("registerPasskey", attempt, context, async (tx, now) => {
+      await requireOpenSession(tx, session);
       if (!(await this.#accept(tx, ceremony))) throw new AppError("passkey_not_accepted");
       view = await this.#addPasskey(tx, user, { name, ...verified }, now);
     });
@@ -201,18 +208,19 @@ export class PasskeySignIn implements PeopleSignIn {
     const now = runner.clock.now();
     const accepted = await this.#inTenant(user.tenantId, async (tx) => {
       if (!(await this.#accept(tx, ceremony))) return false;
-      await passkeys.notePasskeyUse(tx, passkey.id, now, verified);
+      if (!(await passkeys.notePasskeyUse(tx, passkey.id, now, verified))) return false;
       await reauthenticateSession(tx, session.id, now, { acr: null, amr: passkeyMethods });
       return true;
     });
-    if (!accepted) await this.#refuse(attempt, context, "the challenge was answered before");
+    if (!accepted) await this.#refuse(attempt, context, "the challenge was answered before, or the passkey removed");
   }
 
   async renewRecoveryCode(caller: Caller, context: SignInContext): Promise<string> {
-    const { user } = await this.#requirePerson(caller, { recent: true });
+    const { session, user } = await this.#requirePerson(caller, { recent: true });
     let code = "";
     const attempt = { tenantId: user.tenantId, method: "passkey", user } as const;
     await this.#command("renewRecoveryCode", attempt, context, async (tx, now) => {
+      await requireOpenSession(tx, session);
       code = await issueRecoveryCode(tx, user, now);
     });
     return code;
@@ -335,6 +343,16 @@ export class PasskeySignIn implements PeopleSignIn {
   async #signedIn(token: string, { address }: SignInContext): Promise<SignedIn> {
     return { token, info: await this.#options.sessions.describe(token, address) };
   }
+}
+
+/**
+ * Requires that a session has not ended since it was read: what a stolen session adds must not outlast the session.
+ *
+ * @throws AppError session_ended
+ */
+async function requireOpenSession(tx: TenantTx, { id, userId }: PersonSession): Promise<void> {
+  await lockUserOfSession(tx, userId);
+  if ((await lockPersonSession(tx, id)) === undefined) throw new AppError("session_ended");
 }
 
 function loggedAttempt({ method, user }: Attempt, address: string, userAgent: string | undefined) {

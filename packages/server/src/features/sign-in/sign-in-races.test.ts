@@ -1,0 +1,118 @@
+import { beforeAll, beforeEach, expect, test } from "vitest";
+import { grantedToSystem } from "../../platform/authorization/granted.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { BrowserPage, enrolmentLinkFor } from "../../testing/browser-page.ts";
+import { blocksOthers } from "../../testing/held-locks.queries.ts";
+import { uniqueEmail } from "../../testing/operations/test-records.ts";
+import { activeUser } from "../../testing/signed-in-person.ts";
+import { sharedTestServer, type TestReply, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { until } from "../../testing/until.ts";
+import { VirtualPasskey } from "../../testing/virtual-passkey.ts";
+import { deletePasskeys, lockPasskeysOfUser } from "../passkeys/passkeys.queries.ts";
+import { deleteSessionsOfUser } from "../sessions/people-sessions.queries.ts";
+import { beginSession, lockPersonSession } from "../sessions/sessions.api.ts";
+import { lockUserOfSession } from "../sessions/signed-in-user.queries.ts";
+import { updateUserStatus } from "../users/users.queries.ts";
+
+let server: TestServer;
+let tenant: TestTenant;
+let user: { readonly id: string; readonly email: string };
+let page: BrowserPage;
+let passkey: VirtualPasskey;
+
+beforeAll(async () => {
+  server = await sharedTestServer();
+  tenant = await server.newTenant();
+});
+beforeEach(async () => {
+  user = await activeUser(server, tenant, uniqueEmail(), ["ADMIN"]);
+  passkey = new VirtualPasskey(server.runner.publicUrl());
+  page = new BrowserPage(server);
+  const reply = await page.enrol(await enrolmentLinkFor(server, tenant.id, user), passkey);
+  expect(reply.status, reply.text).toBe(201);
+});
+
+/** Sends a request while another command is about to commit, and commits once the request waits or was answered. */
+async function during(
+  change: (tx: TenantTx) => Promise<unknown>,
+  request: () => Promise<TestReply>,
+): Promise<TestReply | undefined> {
+  let reply: Promise<TestReply> | undefined;
+  await server.database.transaction({ kind: "tenant", tenantId: tenant.id }, async ({ query }) => {
+    const tx = { tenantId: tenant.id, query };
+    await change(tx);
+    let isAnswered = false;
+    reply = request();
+    void reply.then(() => {
+      isAnswered = true;
+    });
+    await until("the request waits", async () => isAnswered || (await blocksOthers(tx)));
+  });
+  return reply;
+}
+
+async function reset(tx: TenantTx): Promise<void> {
+  const rows = await lockPasskeysOfUser(tx, user.id);
+  await deletePasskeys(
+    tx,
+    rows.map(({ id }) => id),
+  );
+  await deleteSessionsOfUser(tx, user.id);
+}
+
+const deactivate = (tx: TenantTx) =>
+  updateUserStatus(
+    tx,
+    grantedToSystem<"users:write">(),
+    user.id,
+    { status: "inactive", status_before: "active" },
+    new Date(),
+  );
+
+/** Begins a session, as a sign-in does. */
+async function begin(tx: TenantTx): Promise<void> {
+  const now = server.runner.clock.now();
+  const from = { address: "192.0.2.1", userAgent: "Test", authTime: now, amr: [] };
+  await beginSession(tx, { userId: user.id, method: "passkey", ...from }, now);
+}
+
+const passkeysOfUser = async () => (await tenant.client.must.get(`/tenants/users/${user.id}/passkeys`)).body;
+const sessionsOfUser = async () =>
+  (await tenant.client.must.get(`/tenants/sessions?filter[user.id]=${user.id}`)).body.data;
+
+test("a reset of passkeys refuses a sign-in in progress", async () => {
+  const reply = await during(reset, () => new BrowserPage(server).signIn(passkey));
+  expect(reply).toMatchObject({ status: 401, body: { code: "sign_in_failed" } });
+});
+
+test("a deactivation refuses a sign-in in progress", async () => {
+  const reply = await during(deactivate, () => new BrowserPage(server).signIn(passkey));
+  expect(reply).toMatchObject({ status: 401, body: { code: "sign_in_failed" } });
+});
+
+test("a session that ends registers no further passkey, and no recovery code", async () => {
+  const added = await during(reset, () => page.register(new VirtualPasskey(server.runner.publicUrl())));
+  expect(added).toMatchObject({ status: 401, body: { code: "session_ended" } });
+  expect(await passkeysOfUser()).toEqual([]);
+});
+
+test("a reset of passkeys ends the session of a sign-in that was faster", async () => {
+  const signIn = async (tx: TenantTx) => {
+    await lockUserOfSession(tx, user.id);
+    await begin(tx);
+  };
+  const reply = await during(signIn, () => tenant.client.send("DELETE", `/tenants/users/${user.id}/passkeys`));
+  expect(reply?.status).toBe(204);
+  expect(await sessionsOfUser()).toEqual([]);
+});
+
+test("ending a person's sessions also ends that of a program that is being approved", async () => {
+  const [own] = await sessionsOfUser();
+  const approve = async (tx: TenantTx) => {
+    await lockPersonSession(tx, own.id);
+    await begin(tx);
+  };
+  const reply = await during(approve, () => tenant.client.send("DELETE", `/tenants/users/${user.id}/sessions`));
+  expect(reply?.status).toBe(204);
+  expect(await sessionsOfUser()).toEqual([]);
+});
