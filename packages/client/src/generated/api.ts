@@ -113,7 +113,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reorder the policies of a type
-         * @description Requires the complete list of policies of the type. The default policy is either last or omitted.
+         * @description Requires the complete list of policies of the type. The default policy is either last or omitted. `If-Match` takes the tenant's generation, such as that of a preview.
          *
          *     Requires a key with the permission `policies:write`.
          */
@@ -5700,6 +5700,8 @@ export interface operations {
                 readonly timeout?: number;
             };
             readonly header?: {
+                /** @description The ETag of the version to change. If the record has another version, the request fails with 412. */
+                readonly "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description Makes the request safe to repeat for 24 hours: it is performed once, and repetitions get the same response. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for overriding enforced access tests, stored in the audit record. 1 to 500 characters in UTF-8 with a letter or a digit, without control characters. */

@@ -162,9 +162,11 @@ export const reorderPolicies = operation({
   path: "/tenants/policies/reorder",
   tag,
   summary: "Reorder the policies of a type",
-  description: "Requires the complete list of policies of the type. The default policy is either last or omitted.",
+  description:
+    "Requires the complete list of policies of the type. The default policy is either last or omitted. `If-Match` takes the tenant's generation, such as that of a preview.",
   access: "policies:write",
   changesAccess: true,
+  conditional: true,
   body: closedObject({
     type: oneOf(policyTypes),
     policies: Type.Array(Uuid, { maxItems: 20_000, description: "Ids of all policies of the type, first to last." }),

@@ -2,6 +2,7 @@ import type * as operations from "@gatehouse/contract/operations/policies.operat
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome } from "../../platform/outcome.ts";
+import { lockGeneration } from "../../platform/tenancy/generation.queries.ts";
 import * as queries from "./policy-order.queries.ts";
 import { planOrder } from "./policy-order.rules.ts";
 
@@ -9,7 +10,10 @@ export async function reorderPolicies(call: Call<typeof operations.reorderPolici
   const { type, policies } = call.body;
   return call.command(async (tx) => {
     await queries.lockPolicyOrder(tx);
-    const plan = planOrder(await queries.lockPoliciesOfType(tx, type), policies);
+    const placed = await queries.lockPoliciesOfType(tx, type);
+    // An order belongs to no single record.
+    call.requireGeneration(await lockGeneration(tx));
+    const plan = planOrder(placed, policies);
     if (!plan.ok) throw new AppError("incomplete_order", { detail: plan.detail, errors: plan.errors });
     if (plan.moved.length === 0) return empty();
     await queries.placePolicies(tx, call.granted, plan.moved, call.now);

@@ -48,6 +48,19 @@ describe("reorderPolicies", () => {
     expect((await client.get(`${policies}/${a}`)).headers.etag).toBe('"2"');
   });
 
+  test("compares If-Match with the tenant's generation, before the list", async () => {
+    const [a = "", b = ""] = await makePolicies("PRIVATE", "A", "B");
+    const generation = (await client.get("/tenants/configuration")).headers.etag ?? "";
+    const reorderIf = (tag: string, ids: readonly string[]) =>
+      client.post(`${policies}/reorder`, { type: "PRIVATE", policies: ids }, { "if-match": tag });
+    expect(await reorderIf(generation, [b, a])).toMatchObject({ status: 204 });
+    const stale = await reorderIf(generation, [a]);
+    expect(stale).toMatchObject({ status: 412, body: { code: "precondition_failed" } });
+    expect(stale.body.detail).toContain("the tenant's generation is now");
+    expect(await namesOf("PRIVATE")).toEqual(["B", "A"]);
+    expect(await reorderIf("*", [a, b])).toMatchObject({ status: 204 });
+  });
+
   test("records the move of each policy that moved", async () => {
     const [a = "", b = ""] = await makePolicies("PRIVATE", "A", "B", "C");
     await reorder("PRIVATE", [b, a, ...(await placed("PRIVATE")).slice(2).map(({ id }) => id)]);
