@@ -320,7 +320,7 @@ function describeOne(error: ErrorObject): ProblemField | undefined {
         message: "is not a valid name. Use 1 to 64 characters without control characters",
       };
     case "enum":
-      return { pointer: at, message: `must be one of ${(params.allowedValues as unknown[]).join(", ")}` };
+      return { pointer: at, message: mustBe(params.allowedValues as unknown[]) };
     case "pattern":
       return { pointer: at, message: patternMessage(parentSchema) };
     case "format":
@@ -345,6 +345,10 @@ const formatMessages: Readonly<Record<string, string>> = {
   email: "must be an e-mail address",
   "date-time": "must be a time in ISO 8601, such as 2026-01-31T12:00:00.000Z",
 };
+
+function mustBe(allowed: readonly unknown[]): string {
+  return allowed.length === 1 ? `must be ${allowed[0]}` : `must be one of ${allowed.join(", ")}`;
+}
 
 function patternMessage(schema: AnySchemaObject | undefined): string {
   if (String(schema?.pattern).startsWith("^[^\\u0000")) return "must not contain control characters";

@@ -235,6 +235,11 @@ describe("a document that cannot be applied", () => {
     expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_body" });
   });
 
+  test("names the only value that a field can have", async () => {
+    const { body } = await calls.plan({ version: 2 });
+    expect(body.errors).toEqual([{ pointer: "/version", message: "must be 1" }]);
+  });
+
   test("may be larger than other bodies, but not without bounds", async () => {
     const description = "x".repeat(1000);
     const resources = Array.from({ length: 2_000 }, (_, index) => ({ name: `R${index}`, type: "SAAS", description }));
