@@ -59,7 +59,7 @@ function strictTransportHost(publicUrl: string): string | undefined {
  *
  * @throws AppError invalid_parameter
  */
-function requireOneHost({ raw: { rawHeaders, headers } }: FastifyRequest): void {
+function requireOneHost({ raw: { rawHeaders, headers, url = "/" } }: FastifyRequest): void {
   const authority = headers[":authority"]; // HTTP/2
   let hosts = authority === undefined || headers.host === undefined || authority === headers.host ? 0 : 1;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -68,6 +68,13 @@ function requireOneHost({ raw: { rawHeaders, headers } }: FastifyRequest): void 
   }
   if (hosts > 1) {
     throw new AppError("invalid_parameter", { detail: "The request has several Host headers. Send one." });
+  }
+  // The host of an absolute target takes precedence over the header (section 3.2.2), so the two must be equal.
+  const target = url.startsWith("/") ? undefined : /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
+  if (target !== undefined && target.toLowerCase() !== String(authority ?? headers.host).toLowerCase()) {
+    throw new AppError("invalid_parameter", {
+      detail: "The request target names another host than the Host header. Send the path alone.",
+    });
   }
 }
 

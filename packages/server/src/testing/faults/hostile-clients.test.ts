@@ -266,6 +266,16 @@ describe("an ambiguous or pipelined request", () => {
     expect(problemIn(answer)).toEqual({ status: 400, code: "invalid_parameter" });
   });
 
+  test.each([
+    ["https://other.example.com/tenants/protocols", 400],
+    ["http://me@one.example.com/tenants/protocols", 400],
+    ["http://one.example.com:81/tenants/protocols", 400],
+    ["http://ONE.example.com/tenants/protocols", 200],
+  ])("with the target %s and the host one.example.com gets %d", async (target, status) => {
+    const answer = await exchange(port, request(`GET ${target}`, authorized({ host: "one.example.com" })));
+    expect(Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])).toBe(status);
+  });
+
   test("with an offer of another protocol is answered, however many are pipelined", async () => {
     const offer = { connection: "upgrade, http2-settings", upgrade: "h2c", "http2-settings": "AAMAAABkAAQAAP__" };
     const pipelined = Array.from({ length: 200 }, (_, index) =>
