@@ -17,6 +17,7 @@ import type { ServedCertificate } from "../platform/served-certificate.ts";
 import { mountAgentPackages } from "./agent-packages.ts";
 import type { AuthorizationServer } from "./authorization-server.ts";
 import { readBodies } from "./bodies.ts";
+import { BodyMemory } from "./body-memory.ts";
 import type { Sessions } from "./caller.ts";
 import { mountConsole } from "./console.ts";
 import { mountConsoleAuthorization } from "./console-authorization.ts";
@@ -48,7 +49,7 @@ const keepAliveMs = 65_000;
 export const acceptQueueLength = 4_096;
 
 export interface AppOptions
-  extends Omit<MountOptions, "limits" | "plannedRequests">,
+  extends Omit<MountOptions, "limits" | "bodies" | "plannedRequests">,
     HealthOptions,
     ObservationOptions {
   readonly routes: readonly Route[];
@@ -122,6 +123,11 @@ export function createApp(options: AppOptions): FastifyInstance {
     return replyWithProblem(new AppError("method_not_allowed", { detail }), request, reply);
   };
   app.setNotFoundHandler(replyThatNothingIsThere);
+  // Anybody can send such a request, so its body is not read.
+  app.addHook("onRequest", (request, reply, done) => {
+    if (request.is404) replyThatNothingIsThere(request, reply);
+    else done();
+  });
   app.setErrorHandler<Partial<FastifyError>>((error, request, reply) =>
     // Fastify requires a content type for QUERY before it finds that no operation supports the method.
     error.code === "FST_ERR_ROUTE_MISSING_CONTENT_TYPE" && request.is404
@@ -130,7 +136,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   );
   const limits = new RateLimits({ ...options.rateLimits, clock: options.clock });
   const planned = plannedRequests(options.routes);
-  for (const route of options.routes) mount(app, route, { ...options, limits, plannedRequests: planned });
+  const bodies = new BodyMemory();
+  for (const route of options.routes) mount(app, route, { ...options, limits, bodies, plannedRequests: planned });
   mountConsoleSession(app, { ...options, limits });
   const hasAgentPackages = mountAgentPackages(app, { folder: options.agentsFolder, publicUrl: runner.publicUrl });
   mountConsoleSignIn(app, { ...options, limits, features: { hasAgentPackages, sendsMail: runner.sendsMail } });

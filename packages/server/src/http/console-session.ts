@@ -68,6 +68,7 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
   });
 
   app.delete(path, {
+    bodyLimit: 1024,
     onRequest,
     handler: (request, reply) =>
       within(request, async () => {

@@ -1,5 +1,5 @@
 import { type ClientRequest, request as openRequest } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { operation } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -12,6 +12,7 @@ import { TestClock } from "../testing/test-clock.ts";
 import { testLog } from "../testing/test-log.ts";
 import { until } from "../testing/until.ts";
 import { readBodies } from "./bodies.ts";
+import { BodyMemory } from "./body-memory.ts";
 import { type MountOptions, mount } from "./mount.ts";
 import { observeRequests } from "./observation.ts";
 import { replyWithProblem } from "./problem.ts";
@@ -39,6 +40,9 @@ let pace: TenantPace;
 let longTurn: MockInstance;
 let permissions: ReadonlySet<Permission>;
 let isRevoked: boolean;
+let bodies: BodyMemory;
+/** Whether authentication waits until the client of the request has disconnected. */
+let authenticatesLate: boolean;
 let calls: Call<typeof workOnTenant>[];
 /** Ends the calls, in the order in which they started. */
 let ends: (() => void)[];
@@ -49,15 +53,24 @@ beforeEach(() => {
   longTurn = vi.spyOn(pace, "longTurn");
   permissions = new Set<Permission>(["users:read", "users:write"]);
   isRevoked = false;
+  bodies = new BodyMemory();
+  authenticatesLate = false;
   calls = [];
   ends = [];
   const clock = new TestClock();
   const runner = { pace } as unknown as MountOptions["runner"]; // the operation uses nothing else
   const tenantKey = () => {
     if (isRevoked) throw new AppError("invalid_api_key");
-    return { actor: { type: "api_key", id: tenantId }, permissions, limits: undefined, tenantId };
+    const caller = { actor: { type: "api_key", id: tenantId }, permissions, limits: undefined, tenantId };
+    return authenticatesLate ? disconnected.then(() => caller) : caller;
   };
   app = Fastify({ forceCloseConnections: true });
+  const disconnected = new Promise<void>((resolve) => {
+    app.addHook("onRequest", (_request, reply, done) => {
+      reply.raw.once("close", resolve);
+      done();
+    });
+  });
   readBodies(app, runner.evaluator);
   app.decorateRequest("caller", undefined);
   observeRequests(app, { log: testLog });
@@ -69,6 +82,7 @@ beforeEach(() => {
   mount(app, route(workOnTenant, handler), {
     runner,
     clock,
+    bodies,
     plannedRequests: { find: () => undefined },
     limits: new RateLimits({ requests: undefined, failures: undefined, clock }),
     authenticator: { tenantKey } as unknown as MountOptions["authenticator"], // requests have keys
@@ -131,26 +145,55 @@ test("a long request is refused before its body is sent if too many wait", async
   expect(problem.detail).toContain("20 requests of this tenant");
 });
 
-test("bodies that are being received take room in the queue until their clients disconnect", async () => {
-  await send();
-  const reserve = vi.spyOn(pace, "reserve");
-  const arriving = [await open(33_554_432), await open(33_554_432)];
+test("bodies of a tenant are bounded in total until their clients disconnect", async () => {
+  const hold = vi.spyOn(bodies, "hold");
+  const arriving = await Promise.all(Array.from({ length: 4 }, () => open(33_554_432)));
   for (const request of arriving) request.on("error", () => {});
-  await until("both requests have arrived", () => reserve.mock.calls.length === 2);
+  await until("all requests have arrived", () => hold.mock.calls.length === 4);
   const problem = await problemOf(await open(2));
   expect(problem).toMatchObject({ status: 429, code: "rate_limited" });
-  expect(problem.detail).toContain("64 MiB");
+  expect(problem.detail).toContain("128 MiB");
+  bodies.hold("neighbour", 33_554_432);
   arriving[0]?.destroy();
-  const hasRoom = () => {
-    try {
-      pace.reserve(tenantId, 33_554_432)();
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  await until("there is room again", hasRoom);
+  await until("there is room again", () => hasRoom(33_554_432));
 });
+
+test("a client that disconnects during its authentication leaves nothing behind", async () => {
+  await send();
+  authenticatesLate = true;
+  const hold = vi.spyOn(bodies, "hold");
+  const reserve = vi.spyOn(pace, "reserve");
+  const gone = await open(33_554_432);
+  gone.on("error", () => {});
+  gone.once("socket", () => {});
+  await until("the connection is open", () => gone.socket?.connecting === false);
+  gone.destroy();
+  await until("the request is authenticated", () => hold.mock.calls.length > 0);
+  expect(hasRoom(4 * 33_554_432)).toBe(true);
+  await until("the place is reserved", () => reserve.mock.calls.length > 0);
+  for (let count = 0; count < 20; count += 1) pace.reserve(tenantId);
+});
+
+test("a pipelined request whose client disconnects leaves nothing behind", async () => {
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = app.server.address() as AddressInfo; // listens on TCP
+  const hold = vi.spyOn(bodies, "hold");
+  const connection = connect(port, "127.0.0.1").on("error", () => {});
+  const head = "POST /work HTTP/1.1\r\nHost: test\r\napikey: key\r\nContent-Type: application/json\r\n";
+  connection.write(`${head}Content-Length: 2\r\n\r\n{}${head}Content-Length: 33554432\r\n\r\n`);
+  await until("both requests have arrived", () => hold.mock.calls.length === 2);
+  connection.destroy();
+  await until("there is room again", () => hasRoom(4 * 33_554_432));
+});
+
+function hasRoom(bytes: number): boolean {
+  try {
+    bodies.hold(tenantId, bytes)();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 test("a body over the limit of its operation gets 413, even if long requests wait", async () => {
   await send();

@@ -21,7 +21,6 @@ import { requireRecentAuthentication } from "../platform/authorization/recent-au
 import { Call, type RequestFinder } from "../platform/call.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
-import type { LongRequest } from "../platform/concurrency/tenant-pace.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
 import { hasLargeBody, withSerializedBody } from "../platform/json-slices.ts";
 import {
@@ -37,8 +36,9 @@ import type { Outcome } from "../platform/outcome.ts";
 import { cutOutcome } from "./array-cut.ts";
 import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
 import { type LargeBody, noTenant } from "./bodies.ts";
+import { type BodyMemory, bodyLengthOf } from "./body-memory.ts";
 import type { Caller } from "./caller.ts";
-import { disconnectSignal } from "./client-disconnect.ts";
+import { disconnectSignal, onceClosed } from "./client-disconnect.ts";
 import { within } from "./observation.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
 import { replyWithOutcome, replyWithPrepared } from "./replies.ts";
@@ -75,6 +75,7 @@ export interface MountOptions extends AuthenticationOptions {
   /** Finds the operations of requests inside a request. */
   readonly plannedRequests: RequestFinder;
   readonly clock: Clock;
+  readonly bodies: BodyMemory;
 }
 
 const nilUuid = "00000000-0000-0000-0000-000000000000";
@@ -170,7 +171,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     if (tenantId === undefined) return answer(caller);
     const { pace } = options.runner;
     const answerAgain = async () => answer(await authorizeAgain(operation, options.authenticator, reply.request));
-    if (operation.wholeTenant === true) return pace.longTurn(tenantId, longRequestOf(reply), answerAgain);
+    if (operation.wholeTenant === true) return pace.longTurn(tenantId, takePlace(reply), answerAgain);
     const turn = pace.turn(tenantId);
     if (turn === undefined) return answer(caller);
     await turn;
@@ -227,25 +228,28 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   }
 }
 
-/** The ends of reservations of requests whose bodies are being received. */
+/** The ends of reservations of long requests whose bodies are being received. */
 const reservations = new WeakMap<FastifyRequest, () => void>();
 
-/** Authenticates a request before its body is read. Also refuses a long request for which the queue has no room. */
+/**
+ * Authenticates a request before its body is read. Also refuses bodies that exceed the tenant's memory, and long
+ * requests for which the queue has no room.
+ */
 function onRequestOf(operation: Operation, options: MountOptions): onRequestHookHandler[] {
   const authentication = authenticationOf(operation, options);
-  if (operation.wholeTenant !== true) return [authentication];
   const limit = bodyLimitOf(operation);
   return [
     authentication,
     (request, reply, done) => {
-      const { caller, headers } = request;
-      // The length of a chunked body is unknown.
-      const length = headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : limit;
+      const tenantId = request.caller?.tenantId;
+      const length = operation.method === "GET" ? 0 : bodyLengthOf(request, limit);
       // A longer body is refused before it is read.
-      if (caller?.tenantId !== undefined && length <= limit) {
-        const release = options.runner.pace.reserve(caller.tenantId, length);
+      if (tenantId === undefined || length > limit) return done();
+      if (length > 0) onceClosed(reply, options.bodies.hold(tenantId, length));
+      if (operation.wholeTenant === true) {
+        const release = options.runner.pace.reserve(tenantId);
         reservations.set(request, release);
-        reply.raw.once("close", release);
+        onceClosed(reply, release);
       }
       done();
     },
@@ -254,11 +258,10 @@ function onRequestOf(operation: Operation, options: MountOptions): onRequestHook
 
 const bodyLimitOf = (operation: Operation) => operation.bodyLimitBytes ?? defaultBodyLimitBytes;
 
-/** Describes a request that is about to join the queue, which takes the place of its reservation. */
-function longRequestOf(reply: FastifyReply): LongRequest {
-  const { largeBody, bodyText = "" } = reply.request;
+/** Ends the reservation of a request that is about to join the queue. Returns the signal that its client has gone. */
+function takePlace(reply: FastifyReply): AbortSignal {
   reservations.get(reply.request)?.();
-  return { bodyBytes: largeBody?.bytes.length ?? Buffer.byteLength(bodyText), left: disconnectSignal(reply) };
+  return disconnectSignal(reply);
 }
 
 /** Reads `wait` and `timeout`. Returns the wait in milliseconds and the other parameters. */

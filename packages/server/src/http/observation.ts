@@ -38,8 +38,10 @@ export function requestIdOf(request: IncomingMessage): string {
 
 const observedReply = Symbol("observed reply");
 
-/** A response that knows the reply that it belongs to. */
-type ObservedResponse = FastifyReply["raw"] & { [observedReply]?: FastifyReply };
+/** A request or response that knows the reply that it belongs to. */
+interface Observed {
+  [observedReply]?: FastifyReply;
+}
 
 /** Not logged, because supervisors and load balancers poll them constantly. */
 const quietRoutes = new Set(["/healthz", "/readyz"]);
@@ -58,16 +60,20 @@ export function observeRequests(
     request.observed = true;
     metrics?.requestStarted();
     request.span = tracing?.startRequest(request.method, request.headers);
-    const response: ObservedResponse = reply.raw;
+    const response: FastifyReply["raw"] & Observed = reply.raw;
     response[observedReply] = reply;
     // If the client disconnects early, the response never finishes.
     response.on("close", endAborted);
+    // A response that waits for responses to earlier pipelined requests reports nothing.
+    const incoming: FastifyRequest["raw"] & Observed = request.raw;
+    incoming[observedReply] = reply;
+    incoming.on("aborted", endAborted);
     // After an upgrade, stop treating the connection as a request.
     if (request.headers.upgrade !== undefined) response.once("upgraded", () => end(request, reply, "answered"));
   };
 
   // One function for all requests: a function for each request would outlive the request and burden garbage collection.
-  function endAborted(this: ObservedResponse): void {
+  function endAborted(this: Observed): void {
     const reply = this[observedReply];
     if (reply !== undefined) end(reply.request, reply, "aborted");
   }

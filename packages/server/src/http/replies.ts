@@ -5,6 +5,7 @@ import type { FastifyReply } from "fastify";
 import { entityTag } from "../platform/entity-tag.ts";
 import type { Outcome, StreamOutcome } from "../platform/outcome.ts";
 import type { PreparedAnswer } from "../platform/prepared-answer.ts";
+import { onceClosed } from "./client-disconnect.ts";
 import { chooseEncoding, compress, leastCompressedBytes } from "./compression.ts";
 import { contentTag, hasTag } from "./response-headers.ts";
 
@@ -103,8 +104,7 @@ async function openStream(
   reply: FastifyReply,
 ): Promise<Readable> {
   const closed = new AbortController();
-  const close = () => closed.abort();
-  reply.raw.once("close", close);
+  onceClosed(reply, () => closed.abort());
   const iterator = chunks(closed.signal)[Symbol.asyncIterator]();
   const first = await iterator.next();
   async function* text(): AsyncGenerator<string> {
@@ -123,9 +123,11 @@ async function openStream(
     }
   }
   const stream = Readable.from(text(), { objectMode: false });
-  stream.once("close", close);
+  stream.once("close", () => closed.abort());
+  // A response that waits for responses to earlier pipelined requests has no reader that would destroy the stream.
+  closed.signal.addEventListener("abort", () => stream.destroy(), { once: true });
   // The client may have disconnected before the first chunk.
-  if (reply.raw.destroyed) stream.destroy();
+  if (closed.signal.aborted) stream.destroy();
   reply.header("Content-Type", mediaType).header("Cache-Control", "no-store");
   if (fileName !== undefined) reply.header("Content-Disposition", `attachment; filename="${fileName}"`);
   // Buffering proxies would hold back a live response forever.

@@ -14,6 +14,7 @@ import { StartError } from "../platform/start-error.ts";
 import { firstCertificate, secondCertificate } from "../testing/certificates.ts";
 import { testLog } from "../testing/test-log.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
+import { until } from "../testing/until.ts";
 import { TlsCertificate, tlsCertificateTask } from "./tls-certificate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-test-"));
@@ -164,6 +165,21 @@ describe("over TLS", () => {
       });
       expect(refused).toMatchObject({ status: 400, body: expect.stringContaining("several Host headers") });
     });
+  });
+});
+
+test("bodies without Content-Length count with the largest length that they can have", async () => {
+  const { client, key } = await server.newTenant();
+  await withSession(async (session) => {
+    const post = { ":method": "POST", ":path": "/tenants/configuration/plan", "content-type": "application/json" };
+    const arriving = Array.from({ length: 5 }, () => session.request({ ...post, apikey: key }, { endStream: false }));
+    const [answer] = await Promise.race(arriving.map((stream) => once(stream, "response")));
+    expect(answer[":status"]).toBe(429);
+    for (const stream of arriving) stream.destroy();
+    await until(
+      "there is room again",
+      async () => (await client.post("/tenants/groups", { name: "A" })).status === 201,
+    );
   });
 });
 

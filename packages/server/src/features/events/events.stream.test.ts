@@ -209,6 +209,19 @@ test("limits the streams of a key, of a tenant and in total", async () => {
   await follow("", { key: stranger.key });
 });
 
+test("ends the streams of pipelined requests when their client disconnects", async () => {
+  const patient = { ...limits, heartbeatMs: 600_000, stallMs: 600_000 };
+  const own = await startTestServer({ operatorKey: server.operatorKey, settings: { streams: patient } });
+  const { streams } = own.runner.audit;
+  const connection = await RawConnection.open(await listen(own));
+  const following = request("GET /tenants/events/stream", { apikey: tenant.key, connection: "keep-alive" });
+  await connection.write(following.repeat(2));
+  await until("both streams are open", () => streams.size === 2);
+  connection.socket.destroy();
+  await until("no stream is left", () => streams.size === 0);
+  await own.close();
+});
+
 test("disconnects a stalled reader, which holds no transaction and little memory", async () => {
   const owner = new pg.Client(inject("database"));
   await owner.connect();

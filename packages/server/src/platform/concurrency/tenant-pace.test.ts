@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { type LongRequest, TenantPace } from "./tenant-pace.ts";
+import { TenantPace } from "./tenant-pace.ts";
 
 /** An event loop whose time the tests move. */
 class FakeLoop {
@@ -118,8 +118,8 @@ class LongRequests {
   readonly started: string[] = [];
   readonly #ends = new Map<string, () => void>();
 
-  send(tenantId: string, name: string, request: Partial<LongRequest> = {}): Promise<void> {
-    return pace.longTurn(tenantId, { bodyBytes: 0, left: present, ...request }, () => {
+  send(tenantId: string, name: string, left = present): Promise<void> {
+    return pace.longTurn(tenantId, left, () => {
       this.started.push(name);
       return new Promise((resolve) => this.#ends.set(name, resolve));
     });
@@ -224,7 +224,7 @@ test("a waiting long request whose client disconnected does not start", async ()
   const client = new AbortController();
   attack(0);
   void requests.send("attacker", "first");
-  const refused = expect(requests.send("attacker", "second", { left: client.signal })).rejects.toThrow("gone");
+  const refused = expect(requests.send("attacker", "second", client.signal)).rejects.toThrow("gone");
   void requests.send("attacker", "third");
   client.abort(new Error("gone"));
   await refused;
@@ -236,7 +236,7 @@ test("a long request whose client disconnects during its pause does not start", 
   const requests = new LongRequests();
   const client = new AbortController();
   attack(120);
-  const refused = expect(requests.send("attacker", "first", { left: client.signal })).rejects.toThrow("gone");
+  const refused = expect(requests.send("attacker", "first", client.signal)).rejects.toThrow("gone");
   await settled();
   client.abort(new Error("gone"));
   void requests.send("attacker", "second");
@@ -252,16 +252,14 @@ test("a long request whose client disconnects during its pause does not start", 
 test("a long request whose client has already disconnected does not wait", async () => {
   const requests = new LongRequests();
   const left = AbortSignal.abort(new Error("gone"));
-  await expect(requests.send("attacker", "first", { left })).rejects.toThrow("gone");
+  await expect(requests.send("attacker", "first", left)).rejects.toThrow("gone");
   expect(requests.started).toEqual([]);
 });
 
 test("a long request that fails ends its turn", async () => {
   const requests = new LongRequests();
   attack(0);
-  await expect(
-    pace.longTurn("attacker", { bodyBytes: 0, left: present }, () => Promise.reject(new Error("failed"))),
-  ).rejects.toThrow("failed");
+  await expect(pace.longTurn("attacker", present, () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
   void requests.send("attacker", "next");
   await settled();
   expect(requests.started).toEqual(["next"]);
@@ -277,21 +275,15 @@ test("a tenant with too many waiting long requests is refused", async () => {
   expect(requests.started).toEqual(["0", "neighbour's"]);
 });
 
-test("bodies of waiting long requests are bounded for each tenant", async () => {
+test("long requests that are being received take room in the queue until they join it or end", async () => {
   const requests = new LongRequests();
-  const mebibytes = (count: number) => ({ bodyBytes: count * 1_048_576 });
   attack(0);
-  // The bodies of running requests do not count.
-  for (const name of ["first", "second", "third"]) void requests.send("attacker", name, mebibytes(32));
-  expect(() => pace.reserve("attacker", 1)).toThrow("64 MiB");
-  await expect(requests.send("attacker", "fourth", mebibytes(32))).rejects.toMatchObject({ code: "rate_limited" });
-  void requests.send("attacker", "export");
-  void requests.send("neighbour", "neighbour's", mebibytes(32));
-  await requests.end("first");
-  // A body that is being received counts until its request joins the queue or ends.
-  const release = pace.reserve("attacker", mebibytes(32).bodyBytes);
-  expect(() => pace.reserve("attacker", 1)).toThrow("64 MiB");
+  for (let count = 0; count < 20; count += 1) void requests.send("attacker", `${count}`);
+  const release = pace.reserve("attacker");
+  expect(() => pace.reserve("attacker")).toThrow("20 requests of this tenant");
   release();
-  pace.reserve("attacker", mebibytes(32).bodyBytes);
-  expect(requests.started).toEqual(["first", "neighbour's", "second"]);
+  release();
+  pace.reserve("attacker");
+  await expect(requests.send("attacker", "another")).rejects.toMatchObject({ code: "rate_limited" });
+  pace.reserve("neighbour");
 });

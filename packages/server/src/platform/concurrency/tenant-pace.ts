@@ -25,9 +25,6 @@ const tolerance = 1.4;
 /** The number of long requests of a tenant that can wait. */
 const mostWaiting = 20;
 
-/** The total size of the bodies of a tenant's waiting long requests, in MiB. */
-const mostWaitingMebibytes = 64;
-
 /** The time between two surveys of all tenants, in milliseconds. */
 const surveyMs = 20;
 
@@ -51,19 +48,11 @@ interface Account {
   longRequests: number;
   /** The long requests that wait, in order. */
   readonly waiting: Waiting[];
-  /** The sizes of bodies that are being received for long requests that cannot start yet. */
-  readonly arriving: Set<{ readonly bodyBytes: number }>;
-}
-
-/** A request that can take seconds. */
-export interface LongRequest {
-  readonly bodyBytes: number;
-  /** Aborted when the client disconnects. Its reason becomes the error of a request that has not started. */
-  readonly left: AbortSignal;
+  /** The number of long requests that cannot start yet, and whose bodies are being received. */
+  arriving: number;
 }
 
 interface Waiting {
-  readonly bodyBytes: number;
   readonly start: () => void;
 }
 
@@ -129,35 +118,39 @@ export class TenantPace {
   /**
    * Reserves room for a long request before its body is read, if it cannot start at once.
    *
-   * @returns ends the reservation; call it when the request calls `longTurn`, or ends without that
+   * @returns ends the reservation; call it before `longTurn`, and when the request ends. Repeated calls have no effect
    * @throws AppError rate_limited
    */
-  reserve(tenantId: string, bodyBytes: number): () => void {
+  reserve(tenantId: string): () => void {
     const account = this.#seen(tenantId);
     if (this.#canStart(tenantId, account)) return () => undefined;
-    requireRoom(account, bodyBytes);
-    const reservation = { bodyBytes };
-    account.arriving.add(reservation);
-    return () => account.arriving.delete(reservation);
+    requireRoom(account);
+    account.arriving += 1;
+    let isReserved = true;
+    return () => {
+      if (isReserved) account.arriving -= 1;
+      isReserved = false;
+    };
   }
 
   /**
    * Performs a request that can take seconds, when its turn comes, unless the client disconnects first.
    *
+   * @param left aborted when the client disconnects
    * @throws AppError rate_limited
-   * @throws the reason of `request.left` if the client disconnected before the start
+   * @throws the reason of `left` if the client disconnected before the start
    * @throws the error of the request
    */
-  async longTurn<Result>(tenantId: string, request: LongRequest, perform: () => Promise<Result>): Promise<Result> {
-    request.left.throwIfAborted();
+  async longTurn<Result>(tenantId: string, left: AbortSignal, perform: () => Promise<Result>): Promise<Result> {
+    left.throwIfAborted();
     const account = this.#seen(tenantId);
-    if (!this.#canStart(tenantId, account)) requireRoom(account, request.bodyBytes);
-    const started = wait(account, request);
+    if (!this.#canStart(tenantId, account)) requireRoom(account);
+    const started = wait(account, left);
     this.#startNext(tenantId, account);
     await started;
     try {
       await this.turn(tenantId);
-      request.left.throwIfAborted();
+      left.throwIfAborted();
       return await perform();
     } finally {
       account.longRequests -= 1;
@@ -204,7 +197,7 @@ export class TenantPace {
         isActive: false,
         longRequests: 0,
         waiting: [],
-        arriving: new Set(),
+        arriving: 0,
       };
       this.#accounts.set(tenantId, account);
     } else update(account, now);
@@ -237,10 +230,9 @@ export class TenantPace {
 }
 
 /** Waits until the request starts. Removes it from the queue if the client disconnects first. */
-function wait({ waiting }: Account, { bodyBytes, left }: LongRequest): Promise<void> {
+function wait({ waiting }: Account, left: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const entry: Waiting = {
-      bodyBytes,
       start: () => {
         left.removeEventListener("abort", leave);
         resolve();
@@ -256,22 +248,13 @@ function wait({ waiting }: Account, { bodyBytes, left }: LongRequest): Promise<v
 }
 
 /** @throws AppError rate_limited if the queue has no room */
-function requireRoom({ waiting, arriving }: Account, bodyBytes: number): void {
-  if (waiting.length + arriving.size >= mostWaiting) throw tooManyWait();
-  const bytes = [...waiting, ...arriving].reduce((sum, each) => sum + each.bodyBytes, bodyBytes);
-  if (bytes > mostWaitingMebibytes * 1_048_576) throw tooMuchWaits();
+function requireRoom({ waiting, arriving }: Account): void {
+  if (waiting.length + arriving >= mostWaiting) throw tooManyWait();
 }
 
 function tooManyWait(): AppError {
   return new AppError("rate_limited", {
     detail: `${mostWaiting} requests of this tenant that read or write the whole tenant are already waiting. Send them one at a time.`,
-    retryAfterSeconds: 2,
-  });
-}
-
-function tooMuchWaits(): AppError {
-  return new AppError("rate_limited", {
-    detail: `The bodies of this tenant's waiting requests would exceed ${mostWaitingMebibytes} MiB in total. Send large documents one at a time.`,
     retryAfterSeconds: 2,
   });
 }
