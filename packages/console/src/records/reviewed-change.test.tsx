@@ -1,7 +1,8 @@
+import { permissions } from "@gatehouse/contract/permissions";
 import { screen, waitFor } from "@testing-library/dom";
 import { expect, test } from "vitest";
 import { t } from "../messages/i18n.ts";
-import { chooseAction, findDialog, openConsole } from "../testing/console-page.tsx";
+import { chooseAction, click, findDialog, openConsole } from "../testing/console-page.tsx";
 import { mockApi } from "../testing/mock-api.ts";
 import { newId, sample } from "../testing/sample.ts";
 
@@ -24,4 +25,17 @@ test.each([
   });
   expect(confirm.style.getPropertyValue("--button-bg").includes("red")).toBe(isRed);
   expect(screen.queryAllByRole("dialog")).toHaveLength(1);
+});
+
+test.each([
+  ["their own account", "01980000-0000-7000-8000-00000000bbbb", true],
+  ["the account of somebody else", newId(), false],
+])("warns people who deactivate %s: %s", async (_whose, id, isWarned) => {
+  mockApi.signInPerson(permissions);
+  mockApi.answer("get", "/tenants/users/{id}", sample("User", { id, email: "ann@example.com", status: "active" }));
+  const user = openConsole(`/users/${id}`);
+  await click(user, t("users.deactivate.label"));
+  const dialog = await findDialog(t("users.deactivate.title", { name: "ann@example.com" }));
+  await dialog.findByText(t("users.deactivate.note"));
+  expect(dialog.queryByText(t("records.review.ownAccount")) !== null).toBe(isWarned);
 });

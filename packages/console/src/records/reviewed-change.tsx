@@ -2,11 +2,12 @@
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Group, Menu, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { TriangleAlert } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../app/api.ts";
 import { expectDeletions } from "../app/live-updates.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
-import { usePermission } from "../app/session.ts";
+import { sessionQuery, usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
 import { Dialog } from "./dialog.tsx";
 import { EffectNow } from "./effect-now.tsx";
@@ -63,6 +64,12 @@ function isRefusal(problem: unknown): boolean {
   return problem instanceof GatehouseError && problem.status >= 400 && problem.status < 500 && problem.status !== 429;
 }
 
+/** Whether a change deactivates or deletes the user. */
+function locksOut(changes: readonly PlannedChange[], userId: string): boolean {
+  const own = `/tenants/users/${userId}`;
+  return changes.some(({ method, path }) => path === `${own}/deactivate` || (method === "DELETE" && path === own));
+}
+
 /** Whether enforced access tests blocked the change. */
 export function isBlocked(problem: unknown): problem is GatehouseError {
   return problem instanceof GatehouseError && problem.code === "access_tests_broken";
@@ -89,6 +96,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
   const notifySaved = useSavedNotice();
   const queryClient = useQueryClient();
   const canPreview = usePermission("decisions:read");
+  const user = useQuery(sessionQuery).data?.user;
   const isPreviewed = changesAccess && canPreview && effect === undefined;
   const [problem, setProblem] = useState<unknown>(blockedBy);
   const [busy, setBusy] = useState(false);
@@ -136,6 +144,16 @@ export function ReviewedChange(props: ReviewedChangeProps) {
   return (
     <Stack>
       {note !== undefined && <Text component="div">{note}</Text>}
+      {user !== undefined && locksOut(changes, user.id) && (
+        <Alert
+          color="red"
+          variant="outline"
+          icon={<TriangleAlert aria-hidden />}
+          title={t("records.review.ownAccount")}
+        >
+          {t("records.review.ownAccountText", { email: user.email })}
+        </Alert>
+      )}
       {changesAccess && (
         <section aria-label={t("records.review.region")}>
           {shown !== undefined ? (

@@ -233,6 +233,9 @@ export const records = {
     override: "Override and save",
     overrideReason: "Reason for the override",
     overrideReasonHelp: "The change is saved even though these tests fail. The reason is stored in the audit record.",
+    ownAccount: "This is your own account",
+    ownAccountText:
+      "{{email}} is signed out and cannot sign in again. Only another administrator or an API key can undo this.",
     region: "Effect of this change",
     withoutPreview: "{{action}} without preview",
   },

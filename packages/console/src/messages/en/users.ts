@@ -22,9 +22,10 @@ export const users = {
     addToGroup: "Add to group",
     addToGroupNote: "The users gain the access that policies grant to the group.",
     deactivate: "Deactivate",
-    deactivateNote: "The users and all of their devices are disconnected immediately. You can reactivate them.",
+    deactivateNote:
+      "The users and all of their devices are disconnected immediately. API keys that they created stay valid. You can reactivate the users.",
     deleteNote:
-      "Policies no longer refer to the users. Their devices are deactivated, and the records of the devices are kept.",
+      "Policies no longer refer to the users. Their devices are deactivated, and the records of the devices are kept. API keys that the users created stay valid.",
     group: "Group",
     reactivate: "Reactivate",
     reactivateNote: "Restores the access of the users and of their devices.",
