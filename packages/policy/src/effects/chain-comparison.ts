@@ -30,6 +30,7 @@
 
 import { BasePass } from "./base-pass.ts";
 import type { ComparedSubject } from "./compared-subject.ts";
+import type { NumberedGroups } from "./compared-subjects.ts";
 import { EffectiveEntries } from "./effective-entries.ts";
 import { EntryPass } from "./entry-pass.ts";
 import { changeCount } from "./level-changes.ts";
@@ -50,9 +51,10 @@ export class ChainComparison {
   readonly #entryPass: EntryPass;
   readonly #sharedPass: SharedPass;
 
-  constructor(chain: PolicyChain, certainties: RuleCertainties) {
+  /** @param groups undefined if users have no numbers */
+  constructor(chain: PolicyChain, certainties: RuleCertainties, groups: NumberedGroups | undefined) {
     this.chain = chain;
-    this.#entries = new UserEntries(chain, certainties);
+    this.#entries = new UserEntries(chain, certainties, groups);
     this.#effective = new EffectiveEntries(chain);
     this.#entryPass = new EntryPass(chain);
     this.#sharedPass = new SharedPass(chain);

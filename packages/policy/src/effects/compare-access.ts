@@ -108,18 +108,19 @@ class Comparison {
   *#buildChains(): Work<void> {
     const affected = this.#affected;
     const certainties = new RuleCertainties(this.#circumstances);
+    const groups = this.#subjects.numberedGroups;
     const users: ChainComparison[] = [];
     for (const type of [...userTypes, "SITETOSITE"] as const) {
       const isWanted = type === "SITETOSITE" ? affected.sites : !affected.users.isEmpty;
       const chain = isWanted && affected.types.has(type) ? yield* this.#chainOf(type) : undefined;
       if (chain === undefined) continue;
-      const comparison = new ChainComparison(chain, certainties);
+      const comparison = new ChainComparison(chain, certainties, groups);
       if (type === "SITETOSITE") this.#siteComparison = comparison;
       else users.push(comparison);
     }
     this.#userComparisons = users;
     if (affected.internet && !affected.users.isEmpty) {
-      this.#internetComparison = new ChainComparison(yield* this.#internetChain(), certainties);
+      this.#internetComparison = new ChainComparison(yield* this.#internetChain(), certainties, groups);
     }
   }
 

@@ -6,6 +6,8 @@ export interface PrincipalState extends RuleSubject {
   readonly model: Model;
   /** Ids of the user's groups, which may include missing ones. */
   readonly groupIds: readonly string[];
+  /** The user's index in `NumberedGroups`. Undefined if the groups are found by their ids. */
+  readonly userNumber: number | undefined;
   /** Identifies the user in one model: equal for all devices of the user, never 0 and never reused. */
   readonly key: number;
 }

@@ -7,6 +7,7 @@ import type { Table } from "../model/table.ts";
 import { entriesAtOnce, entryCost, type Work } from "../work.ts";
 import type { AccessSubject } from "./access-difference.ts";
 import type { Scope } from "./affected-access.ts";
+import { NumberLists } from "./columns.ts";
 import type { ComparedSubject, PrincipalState } from "./compared-subject.ts";
 import { sortingIds } from "./sort-ids.ts";
 import { subjectFingerprintA, subjectFingerprintB } from "./subject-tally.ts";
@@ -59,6 +60,11 @@ export class ComparedSubjects {
     return new ComparedSubjects(before, after, userIds, [former, devices], inOrder);
   }
 
+  /** The groups of all users as numbers, if the users and groups of both models are the same. */
+  get numberedGroups(): NumberedGroups | undefined {
+    return this.#areGroupsSame ? this.#inOrder?.groups : undefined;
+  }
+
   /** The subjects of each user in turn, starting with the user without a device. */
   *byUser(): Iterable<{ readonly userId: string; readonly subjects: readonly NamedSubject[] }> {
     let number = 0;
@@ -71,7 +77,7 @@ export class ComparedSubjects {
       const subjects =
         user === undefined
           ? this.#subjectsOf(userId, key, number)
-          : this.#sameSubjects(user, inOrder?.devices[index] ?? [], key, number);
+          : this.#sameSubjects(user, inOrder?.devices[index] ?? [], key, number, index);
       number += subjects.length;
       yield { userId, subjects };
     }
@@ -125,8 +131,14 @@ export class ComparedSubjects {
   }
 
   /** The subjects of a user who is the same in both models, like the user's devices. */
-  #sameSubjects(user: CompiledUser, devices: Devices, key: number, first: number): readonly NamedSubject[] {
-    const after = this.#stateOf(this.#after, user, key);
+  #sameSubjects(
+    user: CompiledUser,
+    devices: Devices,
+    key: number,
+    first: number,
+    index: number,
+  ): readonly NamedSubject[] {
+    const after = this.#stateOf(this.#after, user, key, this.#areGroupsSame ? index : undefined);
     const before = this.#areGroupsSame ? after : this.#stateOf(this.#before, user, key + 1);
     const subjects = [new UserSubject(user.facts.id, undefined, before, after, first)];
     this.#addDevices(subjects, devices, first);
@@ -146,11 +158,11 @@ export class ComparedSubjects {
   }
 
   /** @returns undefined for a user who may reach nothing */
-  #stateOf(model: Model, { facts }: CompiledUser, key: number): PrincipalState | undefined {
+  #stateOf(model: Model, { facts }: CompiledUser, key: number, userNumber?: number): PrincipalState | undefined {
     if (facts.status !== "active") return undefined;
     // No entry names a group that is in neither model. A group that is only in the other model must be removed here.
     const groupIds = this.#areGroupsSame ? facts.groups : groupsOf(facts, model);
-    return { model, user: facts, device: undefined, groupIds, key };
+    return { model, user: facts, device: undefined, groupIds, userNumber, key };
   }
 }
 
@@ -194,7 +206,7 @@ class UserSubject implements NamedSubject {
 }
 
 function site(model: Model): PrincipalState {
-  return { model, user: undefined, device: undefined, groupIds: [], key: -1 };
+  return { model, user: undefined, device: undefined, groupIds: [], userNumber: undefined, key: -1 };
 }
 
 function groupsOf({ groups }: UserFacts, model: Model): readonly string[] {
@@ -226,13 +238,23 @@ function withDevice(
   model: Model,
 ): PrincipalState | undefined {
   if (owner === undefined || device?.active !== true) return undefined;
-  return { model, user: owner.user, device, groupIds: owner.groupIds, key: owner.key };
+  const { user, groupIds, userNumber, key } = owner;
+  return { model, user, device, groupIds, userNumber, key };
 }
 
-/** Users and the devices of each of them, in the order of ids. */
+/** The groups of users as numbers, so that a comparison needs no look-up by id for each group of each user. */
+export interface NumberedGroups {
+  /** The id of each group. */
+  readonly ids: readonly string[];
+  /** The numbers of each user's groups, by the index of the user. */
+  readonly ofUsers: NumberLists;
+}
+
+/** Users, the devices of each of them, and their groups, in the order of ids. */
 interface UsersInOrder {
   readonly users: readonly CompiledUser[];
   readonly devices: readonly Devices[];
+  readonly groups: NumberedGroups;
 }
 
 /** Cached, because finding a record by its id waits for memory several times. */
@@ -249,16 +271,32 @@ function* findingInOrder(
   if (known?.table === table) return known;
   const found: CompiledUser[] = [];
   const devices: Devices[] = [];
+  const numbers = new Map<string, number>();
+  const groups: (readonly number[])[] = [];
   for (const userId of userIds) {
     const user = users.get(userId);
     if (user === undefined) continue;
     found.push(user);
     devices.push(inOrder(owned.get(userId)));
+    groups.push(user.facts.groups.map((id) => numberOf(id, numbers)));
     if (found.length % entriesAtOnce === 0) yield entriesAtOnce * entryCost;
   }
-  const inOrderOfIds = { users: found, devices, table };
+  const inOrderOfIds = {
+    users: found,
+    devices,
+    groups: { ids: [...numbers.keys()], ofUsers: new NumberLists(groups) },
+    table,
+  };
   usersInOrder.set(users, inOrderOfIds);
   return inOrderOfIds;
+}
+
+function numberOf(id: string, numbers: Map<string, number>): number {
+  const known = numbers.get(id);
+  if (known !== undefined) return known;
+  const number = numbers.size;
+  numbers.set(id, number);
+  return number;
 }
 
 const sortedUsers = new WeakMap<Table<CompiledUser>, readonly string[]>();

@@ -62,14 +62,17 @@ export class EffectiveEntries {
   add(index: number, position: number, changes: ChangeSet): void {
     this.#indexes.push(index);
     this.#changes.push(changes);
+    // Local variables, because this loop runs for every class that an entry of a user names.
     const classes = this.#namedClasses;
+    const firstEntries = this.#firstEntries;
+    const previous = this.#previous;
     const end = classes.end(position);
-    const number = this.#previous + this.#indexes.length;
+    const number = previous + this.#indexes.length;
     for (let at = classes.start(position); at < end; at += 1) {
       const classIndex = classes.get(at);
-      const first = this.#firstEntries.get(classIndex);
-      if (first > this.#previous) this.#share(classIndex, first, number);
-      else this.#firstEntries.set(classIndex, number);
+      const first = firstEntries.get(classIndex);
+      if (first > previous) this.#share(classIndex, first, number);
+      else firstEntries.set(classIndex, number);
     }
   }
 

@@ -1,13 +1,15 @@
 import { policyCost, yieldAfter } from "../work.ts";
-import { ByteColumn, IntColumn, NumberList } from "./columns.ts";
+import { ByteColumn, IntColumn, NumberList, NumberLists } from "./columns.ts";
 import type { ComparedSubject, PrincipalState } from "./compared-subject.ts";
+import type { NumberedGroups } from "./compared-subjects.ts";
 import { afterSide, beforeSide, bothSides, maskOf, type Sides } from "./level-states.ts";
 import { conditionAt, type PolicyChain, ruleScope } from "./policy-chain.ts";
 import type { RuleCertainties } from "./rule-certainties.ts";
 
 /** Set in the reason for an entry that applies to a device of the user. The sides of the user are the lower bits. */
 const byDeviceOnly = 4;
-const reasons = 8;
+const reasonBits = 3;
+const allReasons = 7;
 
 /** The value in `#rowOf` for an entry that sets the same bits for all subjects of the user. */
 const noRow = -1;
@@ -29,6 +31,9 @@ const allSubjects = -1;
 export class UserEntries {
   readonly #chain: PolicyChain;
   readonly #certainties: RuleCertainties;
+  /** The groups of all users as numbers, and the positions of the entries for each group. */
+  readonly #groupsOfUsers: NumberLists | undefined;
+  readonly #byGroupNumber: NumberLists | undefined;
   /** Positions of the entries that apply to any subject, in ascending order. */
   readonly positions = new NumberList();
   #subjectCount = 0;
@@ -61,8 +66,10 @@ export class UserEntries {
   /** Units of cost that are not reported yet. */
   #spent = 0;
 
-  constructor(chain: PolicyChain, certainties: RuleCertainties) {
+  constructor(chain: PolicyChain, certainties: RuleCertainties, groups: NumberedGroups | undefined) {
     this.#chain = chain;
+    this.#groupsOfUsers = groups?.ofUsers;
+    this.#byGroupNumber = groups && new NumberLists(groups.ids.map((id) => chain.byGroup.get(id) ?? none));
     this.#certainties = certainties;
     this.#resultKeys = new IntColumn(chain.conditions.length);
     this.#results = new ByteColumn(chain.conditions.length);
@@ -180,14 +187,29 @@ export class UserEntries {
   }
 
   /** Finds the entries that apply to a user for any device, or to a site. */
-  #findForUser({ user, groupIds, model }: PrincipalState, sides: Sides): void {
+  #findForUser({ user, groupIds, userNumber, model }: PrincipalState, sides: Sides): void {
     const { forAnyone, forAnyGroup, byUser, byGroup } = this.#chain;
     this.#find(forAnyone, sides);
     if (user === undefined) return;
     this.#find(byUser.get(user.id) ?? none, sides);
-    for (const id of groupIds) this.#find(byGroup.get(id) ?? none, sides);
+    if (userNumber === undefined) for (const id of groupIds) this.#find(byGroup.get(id) ?? none, sides);
+    else this.#findForGroupsOf(userNumber, sides);
     if (forAnyGroup.length > 0 && groupIds.some((id) => model.groups.get(id) !== undefined)) {
       this.#find(forAnyGroup, sides);
+    }
+  }
+
+  /** Finds the entries that apply to the groups of a numbered user. */
+  #findForGroupsOf(userNumber: number, reason: number): void {
+    const groups = this.#groupsOfUsers;
+    const positions = this.#byGroupNumber;
+    if (groups === undefined || positions === undefined) throw new RangeError(`User ${userNumber} has no groups.`);
+    const found = this.#found;
+    const endOfGroups = groups.end(userNumber);
+    for (let place = groups.start(userNumber); place < endOfGroups; place += 1) {
+      const group = groups.get(place);
+      const end = positions.end(group);
+      for (let at = positions.start(group); at < end; at += 1) found.push((positions.get(at) << reasonBits) | reason);
     }
   }
 
@@ -205,7 +227,7 @@ export class UserEntries {
 
   #find(positions: readonly number[], reason: number): void {
     const found = this.#found;
-    for (const position of positions) found.push(position * reasons + reason);
+    for (const position of positions) found.push((position << reasonBits) | reason);
   }
 
   /** Adds each entry that was found once. */
@@ -213,10 +235,10 @@ export class UserEntries {
     const found = this.#found;
     for (let next = 0; next < found.length; ) {
       const first = found.get(next);
-      const position = Math.floor(first / reasons);
-      let reason = first % reasons;
-      for (next += 1; next < found.length && Math.floor(found.get(next) / reasons) === position; next += 1) {
-        reason |= found.get(next) % reasons;
+      const position = first >> reasonBits;
+      let reason = first & allReasons;
+      for (next += 1; next < found.length && found.get(next) >> reasonBits === position; next += 1) {
+        reason |= found.get(next) & allReasons;
       }
       this.#add(position, reason & bothSides, (reason & byDeviceOnly) !== 0);
     }
