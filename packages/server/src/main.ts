@@ -20,7 +20,7 @@ import type { TlsFiles } from "./http/tls-certificate.ts";
 import { prepareBodyChecks } from "./http/validation.ts";
 import { headsFileOf } from "./master-keys.ts";
 import { openDatabase } from "./open-database.ts";
-import { acmeTasks } from "./platform/acme/acme-certificate.ts";
+import { acmeTasks } from "./platform/acme/acme-tasks.ts";
 import type { AcmeChallengeType } from "./platform/acme/order-certificate.ts";
 import type { Connection } from "./platform/db/database.ts";
 import type { DatabaseWait, OnDatabaseWait } from "./platform/db/migrate-when-reachable.ts";

@@ -10,8 +10,7 @@ import { type Installation, operatorAuthenticator } from "../features/tenants/te
 import { type AppOptions, createApp } from "../http/app.ts";
 import type { RateLimit } from "../http/rate-limits.ts";
 import { TlsCertificate, type TlsFiles } from "../http/tls-certificate.ts";
-import { AcmeCertificate, type AcmeCertificateOptions } from "../platform/acme/acme-certificate.ts";
-import { trustAuthority } from "../platform/acme/authority-client.ts";
+import type { AcmeCertificate, AcmeCertificateOptions } from "../platform/acme/acme-certificate.ts";
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
@@ -126,7 +125,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
   return { app, acme, tls, tasks: [...(tls?.tasks ?? []), ...sharing] };
 }
 
-/** Reads the file at the start only: authorities rarely change their own certificate. */
+/** Loads the ACME client, which few installations need. Reads the file at the start only: authorities rarely change their own certificate. */
 async function openAcme(
   { caFile, ...settings }: AcmeSettings,
   { runner, clock, log }: Pick<HttpDependencies, "runner" | "clock" | "log">,
@@ -138,7 +137,9 @@ async function openAcme(
           const remedy = "Set GATEHOUSE_ACME_CA to a PEM file with the certificates that sign the authority's own one.";
           throw new StartError(`Cannot read ${caFile}.`, remedy, { cause });
         });
+  const { trustAuthority } = await import("../platform/acme/authority-client.ts");
   trustAuthority(ca);
+  const { AcmeCertificate } = await import("../platform/acme/acme-certificate.ts");
   const { database, secrets } = runner;
   return AcmeCertificate.open({ ...settings, database, box: secrets.acmeKeys, clock, log });
 }

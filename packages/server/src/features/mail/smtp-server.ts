@@ -1,5 +1,4 @@
 /** Hands mails to the SMTP server of the installation. */
-import { createTransport } from "nodemailer";
 import type { MailContent } from "./mail-content.ts";
 import type { MailFailure } from "./mail-schedule.rules.ts";
 
@@ -44,6 +43,8 @@ export class SmtpServer {
     signal: AbortSignal,
   ): Promise<MailFailure | "aborted" | undefined> {
     const { host, port, tls, user, password } = this.#settings;
+    // Loaded for the first mail, because many installations send none.
+    const { createTransport } = await import("nodemailer");
     const transport = createTransport({
       host,
       port,

@@ -1,13 +1,6 @@
 /** Options for browsers, and the verification of their responses (WebAuthn, Level 3). */
 import { createHash } from "node:crypto";
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from "@simplewebauthn/server";
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
 import type { NewPasskey, PasskeyRow } from "./passkeys.queries.ts";
 
 /** The address of the server, which passkeys are bound to. */
@@ -20,6 +13,8 @@ export interface RelyingParty {
 
 /** How long a person can take to answer, in milliseconds. */
 export const ceremonyMs = 5 * 60_000;
+/** Loaded for the first passkey: a replica that only serves the API does not need these 250 modules. */
+const loadLibrary = () => import("@simplewebauthn/server");
 const minCredentialBytes = 16;
 const maxCredentialBytes = 1023;
 
@@ -39,12 +34,13 @@ export interface PasskeyOwner {
 }
 
 /** Options for `navigator.credentials.create`. */
-export function registrationOptions(
+export async function registrationOptions(
   relyingParty: RelyingParty,
   owner: PasskeyOwner,
   challenge: Buffer,
   existing: readonly PasskeyRow[],
 ) {
+  const { generateRegistrationOptions } = await loadLibrary();
   return generateRegistrationOptions({
     rpName: "Gatehouse",
     rpID: relyingParty.id,
@@ -64,11 +60,12 @@ export function registrationOptions(
 }
 
 /** Options for `navigator.credentials.get`. Without passkeys, the person chooses one. */
-export function authenticationOptions(
+export async function authenticationOptions(
   relyingParty: RelyingParty,
   challenge: Buffer,
   passkeys: readonly PasskeyRow[] = [],
 ) {
+  const { generateAuthenticationOptions } = await loadLibrary();
   return generateAuthenticationOptions({
     rpID: relyingParty.id,
     challenge: Uint8Array.from(challenge),
@@ -91,6 +88,7 @@ export async function verifyRegistration(
   challenge: Buffer,
   { id, origin }: RelyingParty,
 ): Promise<Omit<NewPasskey, "id" | "userId" | "name"> | { readonly refused: string }> {
+  const { verifyRegistrationResponse } = await loadLibrary();
   try {
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response: response as RegistrationResponseJSON, // the library checks each field
@@ -144,6 +142,7 @@ export async function verifyAuthentication(
   if (handle !== undefined && handle !== null && handle !== userHandleOf(passkey.user_id).toString("base64url")) {
     return { refused: "the user handle belongs to another user" };
   }
+  const { verifyAuthenticationResponse } = await loadLibrary();
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: response as AuthenticationResponseJSON, // the library checks each field

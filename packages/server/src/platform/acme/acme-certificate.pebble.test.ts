@@ -11,7 +11,7 @@ import { createChallengeListener } from "../../http/challenge-listener.ts";
 import { Pebble, pebbleProblem } from "../../testing/pebble.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
-import { acmeTasks } from "./acme-certificate.ts";
+import { acmeTasks } from "./acme-tasks.ts";
 import type { AcmeChallengeType } from "./order-certificate.ts";
 
 if (pebbleProblem !== undefined) console.warn(`Tests of certificate authorities are skipped: ${pebbleProblem}.`);

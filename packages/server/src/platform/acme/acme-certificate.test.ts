@@ -11,7 +11,8 @@ import { startTestServer } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { Database } from "../db/database.ts";
 import { createSecretBox } from "../secrets/master-key.ts";
-import { AcmeCertificate, acmeTasks } from "./acme-certificate.ts";
+import { AcmeCertificate } from "./acme-certificate.ts";
+import { acmeTasks } from "./acme-tasks.ts";
 import type { AcmeOrder, OrderedCertificate } from "./order-certificate.ts";
 
 const yearMs = 365 * 24 * 60 * 60_000;

@@ -11,6 +11,7 @@ import type { Log } from "../log.ts";
 import type { SecretBox } from "../secrets/master-key.ts";
 import type { ServedCertificate, TlsPair } from "../served-certificate.ts";
 import * as queries from "./acme.queries.ts";
+import { acmeTasks } from "./acme-tasks.ts";
 import {
   type AcmeChallengeType,
   challengeCertificate,
@@ -33,9 +34,6 @@ export interface AcmeCertificateOptions extends queries.AcmeName {
   readonly deadlineMs?: number;
   readonly order?: typeof orderCertificate;
 }
-
-/** The background tasks. The certificate and proofs are also read while an order runs. */
-export const acmeTasks = { read: "acme-certificate", order: "acme-order" } as const;
 
 const operator = { kind: "operator" } as const;
 /** How often a replica reads the certificate and the proofs, in milliseconds. */
