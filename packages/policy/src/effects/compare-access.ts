@@ -124,18 +124,18 @@ class Comparison {
     }
   }
 
-  /** The changed resources, before any changes of access to them are found. */
-  *#unchangedResources(): Work<readonly ComparedResource[]> {
+  /** The changed resources, which are compared directly. */
+  *#resourcesToCompare(): Work<readonly ComparedResource[]> {
     const all: ComparedResource[] = [];
     for (const { id, users } of this.#affected.changedResources) {
-      all.push({ id, users, byChange: noChanges() });
+      all.push({ id, users, byChange: undefined });
       if (all.length % recordsAtOnce === 0) yield recordsAtOnce * recordCost;
     }
     return all;
   }
 
   *difference(): Work<AccessDifference> {
-    const changed = yield* this.#unchangedResources();
+    const changed = yield* this.#resourcesToCompare();
     const siteComparison = this.#siteComparison;
     const comparisons = [...this.#userComparisons];
     if (this.#internetComparison !== undefined) comparisons.push(this.#internetComparison);
@@ -152,8 +152,8 @@ class Comparison {
           while (!comparison.proceed()) yield comparison.takeSpent();
         }
       }
-      for (const { id, users, byChange } of changed) {
-        if (users.has(userId)) yield* this.#compareDirectly(subjects, id, byChange);
+      for (const resource of changed) {
+        if (resource.users.has(userId)) yield* this.#compareDirectly(subjects, resource);
       }
       this.#countUser(subjects);
     }
@@ -164,7 +164,7 @@ class Comparison {
           siteComparison.start([site]);
           while (!siteComparison.proceed()) yield siteComparison.takeSpent();
         }
-        for (const { id, byChange } of changed) yield* this.#compareDirectly([site], id, byChange);
+        for (const resource of changed) yield* this.#compareDirectly([site], resource);
         if (site.gains) this.#gained.sites += 1;
         if (site.loses) this.#lost.sites += 1;
       }
@@ -201,16 +201,14 @@ class Comparison {
    *
    * @param subjects all subjects of one user, or one site
    */
-  *#compareDirectly(
-    subjects: readonly NamedSubject[],
-    resourceId: string,
-    byChange: readonly ChangedSubjects[],
-  ): Work<void> {
+  *#compareDirectly(subjects: readonly NamedSubject[], resource: ComparedResource): Work<void> {
     let counted = 0;
     for (const subject of subjects) {
-      const change = yield* this.#listing.changeFor(subject.subject, resourceId);
-      const sum = byChange[change];
-      if (change === 0 || sum === undefined) continue;
+      const change = yield* this.#listing.changeFor(subject.subject, resource.id);
+      if (change === 0) continue;
+      resource.byChange ??= noChanges();
+      const sum = resource.byChange[change];
+      if (sum === undefined) continue;
       if (isGain(change)) subject.gains = true;
       else subject.loses = true;
       sum.subjects += 1;
@@ -224,11 +222,9 @@ class Comparison {
   }
 
   /** All destinations with any change, in the order of ids, the internet last. */
-  *#destinations(
-    changed: readonly { readonly id: string; readonly byChange: readonly ChangedSubjects[] }[],
-  ): Work<readonly DestinationChanges[]> {
+  *#destinations(changed: readonly ComparedResource[]): Work<readonly DestinationChanges[]> {
     const byId = new Map<string, readonly ChangedSubjects[]>();
-    for (const { id, byChange } of changed) if (isChanged(byChange)) byId.set(id, byChange);
+    for (const { id, byChange } of changed) if (byChange !== undefined) byId.set(id, byChange);
     for (const comparison of this.#userComparisons) yield* addClasses(byId, comparison, false);
     if (this.#siteComparison !== undefined) yield* addClasses(byId, this.#siteComparison, true);
     const destinations: DestinationChanges[] = [];
@@ -335,7 +331,8 @@ const wholeChains = new WeakMap<readonly MergedPolicy[], WholeChain>();
 interface ComparedResource {
   readonly id: string;
   readonly users: Scope;
-  readonly byChange: readonly ChangedSubjects[];
+  /** Undefined until a change is found: a configuration can add 10,000 resources that change no access. */
+  byChange: readonly ChangedSubjects[] | undefined;
 }
 
 function noChanges(): readonly ChangedSubjects[] {
