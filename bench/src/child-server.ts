@@ -5,10 +5,10 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 /**
- * The same flags as `npm start`. A young generation of 4 MiB, and a heap of at most three times the memory in use, keep
+ * The same flags as `npm start`. A young generation of 4 MiB, and an old one of at most 2.25 times its live objects, keep
  * memory low.
  */
-const nodeFlags = ["--max-semi-space-size=4", "--heap-growing-percent=200"];
+const nodeFlags = ["--max-semi-space-size=4", "--heap-growing-percent=125"];
 
 /** A program of this folder that serves until it is stopped. */
 export interface ChildServer<Announcement> {

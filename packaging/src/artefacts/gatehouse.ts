@@ -27,7 +27,7 @@ export const gatehouse: Artefact = {
   },
   main: "packages/cli/dist/main.js",
   // The last one: certificate authorities that the machine trusts, besides those of Node.js.
-  nodeOptions: ["--max-semi-space-size=4", "--heap-growing-percent=200", "--use-system-ca"],
+  nodeOptions: ["--max-semi-space-size=4", "--heap-growing-percent=125", "--use-system-ca"],
   environmentFile: "/etc/gatehouse/gatehouse.conf",
   includesPostgres: true,
   depends: ["systemd | systemd-standalone-sysusers"],
