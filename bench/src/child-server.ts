@@ -5,8 +5,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 /**
- * The same flags as `npm start`. A young generation of 4 MiB, and an old one of at most 2.25 times its live objects, keep
- * memory low.
+ * The same flags as `npm start`. A young generation of 4 MiB, and an old one of at most 2.25 times its live objects,
+ * keep memory low.
  */
 const nodeFlags = ["--max-semi-space-size=4", "--heap-growing-percent=125"];
 

@@ -125,7 +125,10 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
   return { app, acme, tls, tasks: [...(tls?.tasks ?? []), ...sharing] };
 }
 
-/** Loads the ACME client, which few installations need. Reads the file at the start only: authorities rarely change their own certificate. */
+/**
+ * Loads the ACME client, which few installations need. Reads the file at the start only: authorities rarely change
+ * their own certificate.
+ */
 async function openAcme(
   { caFile, ...settings }: AcmeSettings,
   { runner, clock, log }: Pick<HttpDependencies, "runner" | "clock" | "log">,
