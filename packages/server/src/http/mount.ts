@@ -21,6 +21,7 @@ import { requireRecentAuthentication } from "../platform/authorization/recent-au
 import { Call, type RequestFinder } from "../platform/call.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
+import type { Rests } from "../platform/db/rested-statements.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
 import { hasLargeBody, withSerializedBody } from "../platform/json-slices.ts";
 import {
@@ -121,7 +122,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     } else await inSlices(caller, checkLargeBody(request.body, largeBody));
     checkStringIds(operation, parameters);
     // The time of a call is the time at which its turn starts.
-    const callNow = (caller: Caller) =>
+    const callNow = (caller: Caller, rests: Rests | undefined) =>
       new Call<Operation>(
         {
           runner: options.runner,
@@ -145,12 +146,13 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
           ifMatch: request.headers["if-match"],
           overrideReason,
           idempotency,
+          rests,
           now: options.clock.now(),
         } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just validated against the declaration
         grantedTo(operation, caller),
       );
-    const outcome = await inTurn(caller, reply, async (current) => {
-      const answered = await handler(callNow(current));
+    const outcome = await inTurn(caller, reply, async (current, rests) => {
+      const answered = await handler(callNow(current, rests));
       const serialized = hasLargeBody(answered) ? await inSlices(caller, withSerializedBody(answered)) : answered;
       reply.header("cache-control", cacheControl(current.permissions.has("gateways:token")));
       return serialized;
@@ -165,12 +167,13 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   async function inTurn(
     caller: Caller,
     reply: FastifyReply,
-    answer: (caller: Caller) => Promise<Outcome>,
+    answer: (caller: Caller, rests?: Rests) => Promise<Outcome>,
   ): Promise<Outcome> {
     const { tenantId } = caller;
     if (tenantId === undefined) return answer(caller);
     const { pace } = options.runner;
-    const answerAgain = async () => answer(await authorizeAgain(operation, options.authenticator, reply.request));
+    const answerAgain = async (rests?: Rests) =>
+      answer(await authorizeAgain(operation, options.authenticator, reply.request), rests);
     if (operation.wholeTenant === true) return pace.longTurn(tenantId, takePlace(reply), answerAgain);
     const turn = pace.turn(tenantId);
     if (turn === undefined) return answer(caller);

@@ -15,6 +15,7 @@ import type { Actor, Origin } from "./change.ts";
 import { type CommandRunner, type CommandScope, runBatch, runCommand, type Secrets } from "./command.ts";
 import { type CommandBatch, runDry } from "./command-batch.ts";
 import type { Scope, Transaction } from "./db/database.ts";
+import type { Rests } from "./db/rested-statements.ts";
 import { requireTag } from "./entity-tag.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { CheckedRequest, RequestTarget } from "./inner-request.ts";
@@ -86,6 +87,8 @@ export interface CallOptions<O extends Operation> {
   readonly idempotency: IdempotencyRequest | undefined;
   /** The id of the event that the request reverts; undefined if it is not part of a revert. */
   readonly reverts?: string | undefined;
+  /** The rests of a long request while other tenants are active. */
+  readonly rests?: Rests | undefined;
   readonly now: Date;
 }
 
@@ -110,7 +113,8 @@ export class Call<O extends Operation> {
    * @throws AppError database_unavailable
    */
   runDry<T>(work: (batch: CommandBatch) => Promise<T>): Promise<T> {
-    return runDry(this.#options.runner, this.tenantId, work);
+    const { runner, rests } = this.#options;
+    return runDry(runner, this.tenantId, work, rests);
   }
 
   /**
@@ -285,12 +289,11 @@ export class Call<O extends Operation> {
    */
   read<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
     const { tenantId } = this;
-    const { batch } = this.#options;
+    const { runner, batch, rests } = this.#options;
     // Only the batch's own transaction sees its earlier changes.
     if (batch !== undefined) return batch.read(work);
-    return this.#options.runner.database.snapshot({ kind: "tenant", tenantId }, (transaction) =>
-      work({ tenantId, query: transaction.query }),
-    );
+    const reading = ({ query }: Transaction) => work({ tenantId, query });
+    return runner.database.snapshot({ kind: "tenant", tenantId }, reading, rests);
   }
 
   /**
@@ -488,11 +491,11 @@ export class Call<O extends Operation> {
     command: Pick<CommandScope, "scope" | "tenantId" | "alone">,
     work: (tx: CommandTx) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const { runner, operation, batch } = this.#options;
+    const { runner, operation, batch, rests } = this.#options;
     const { origin, idempotency } = this;
     if (batch !== undefined) return batch.perform(origin, work);
     const changesAccess = operation.changesAccess === true;
-    return runCommand(runner, { ...command, origin, idempotency, changesAccess }, work);
+    return runCommand(runner, { ...command, origin, idempotency, changesAccess, rests }, work);
   }
 
   /**

@@ -4,9 +4,10 @@ import type { Work } from "@gatehouse/policy/work";
 import { AppError } from "./app-error.ts";
 import { type Change, type Origin, type RecordedChange, requireReadableName } from "./change.ts";
 import type { Clock } from "./clock.ts";
-import type { Database } from "./db/database.ts";
+import type { Database, Transaction } from "./db/database.ts";
 import { isStatementTimeout } from "./db/database-errors.ts";
 import { checkDeferredConstraints } from "./db/deferred-constraints.queries.ts";
+import type { Rests } from "./db/rested-statements.ts";
 import { limitStatements } from "./db/statement-timeout.queries.ts";
 import { newId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
@@ -164,11 +165,13 @@ export async function runDry<T>(
   { database, ledger, clock }: { readonly database: Database; readonly ledger: AccessLedger; readonly clock: Clock },
   tenantId: string,
   work: (batch: CommandBatch) => Promise<T>,
+  rests?: Rests,
 ): Promise<T> {
   const impact = await ledger.open(tenantId);
-  return database.dryRun({ kind: "tenant", tenantId }, async (transaction) => {
+  const dryRun = async (transaction: Transaction) => {
     await holdTenant(transaction, tenantId, true);
     const tx = { tenantId, query: transaction.query };
     return work(new CommandBatch({ tx, recorded: [], impact, clock, tooLong: "preview_too_long" }));
-  });
+  };
+  return database.dryRun({ kind: "tenant", tenantId }, dryRun, rests);
 }

@@ -1,31 +1,12 @@
 import { beforeEach, expect, test } from "vitest";
+import { FakeEventLoop } from "../../testing/fake-event-loop.ts";
 import { TenantPace } from "./tenant-pace.ts";
 
-/** An event loop whose time the tests move. */
-class FakeLoop {
-  now = 0;
-  active = 0;
-  #timers: { readonly at: number; readonly callback: () => void }[] = [];
-
-  nowMs = () => this.now;
-  activeMs = () => this.active;
-  after = (ms: number, callback: () => void) => void this.#timers.push({ at: this.now + ms, callback });
-
-  /** @param share the part of the time for which the event loop is active */
-  pass(ms: number, share = 1): void {
-    this.now += ms;
-    this.active += ms * share;
-    const due = this.#timers.filter(({ at }) => at <= this.now);
-    this.#timers = this.#timers.filter(({ at }) => at > this.now);
-    for (const { callback } of due) callback();
-  }
-}
-
-let loop: FakeLoop;
+let loop: FakeEventLoop;
 let pace: TenantPace;
 
 beforeEach(() => {
-  loop = new FakeLoop();
+  loop = new FakeEventLoop();
   pace = new TenantPace(loop);
   void pace.turn("neighbour");
 });

@@ -1,5 +1,6 @@
 import { AppError } from "../app-error.ts";
 import type { EventLoop } from "./fair-queue.ts";
+import { RequestRests } from "./request-rests.ts";
 
 /** The charged time that a tenant may use per elapsed time without a pause. Two connections in use count twice. */
 const allowedShare = 0.5;
@@ -134,14 +135,19 @@ export class TenantPace {
   }
 
   /**
-   * Performs a request that can take seconds, when its turn comes, unless the client disconnects first.
+   * Performs a request that can take seconds, when its turn comes, unless the client disconnects first. It rests
+   * between its uses of the database.
    *
    * @param left aborted when the client disconnects
    * @throws AppError rate_limited
    * @throws the reason of `left` if the client disconnected before the start
    * @throws the error of the request
    */
-  async longTurn<Result>(tenantId: string, left: AbortSignal, perform: () => Promise<Result>): Promise<Result> {
+  async longTurn<Result>(
+    tenantId: string,
+    left: AbortSignal,
+    perform: (rests: RequestRests) => Promise<Result>,
+  ): Promise<Result> {
     left.throwIfAborted();
     const account = this.#seen(tenantId);
     if (!this.#canStart(tenantId, account)) requireRoom(account);
@@ -151,7 +157,7 @@ export class TenantPace {
     try {
       await this.turn(tenantId);
       left.throwIfAborted();
-      return await perform();
+      return await perform(new RequestRests(this.#loop, () => this.isAlone(tenantId)));
     } finally {
       account.longRequests -= 1;
       this.#startNext(tenantId, account);

@@ -6,7 +6,8 @@ import { waitLimitMs } from "../../../../../test/wait-limit.ts";
 import { DatabaseProxy } from "../../testing/faults/database-proxy.ts";
 import { createDatabase } from "../../testing/test-database.ts";
 import { until } from "../../testing/until.ts";
-import { applicationRole, Database, type Scope } from "./database.ts";
+import { applicationRole, Database, type Scope, type Transaction } from "./database.ts";
+import type { Rests } from "./rested-statements.ts";
 import { statement, unprepared } from "./statement.ts";
 
 // A table that every scope can write to. Each test uses its own rows.
@@ -33,6 +34,7 @@ const ending = unprepared<never, []>("SELECT pg_terminate_backend(pg_backend_pid
 const sleeping = unprepared<never, []>("SELECT pg_sleep(30)");
 
 const scope: Scope = { kind: "operator" };
+const none = () => Promise.resolve();
 const unavailable = { code: "database_unavailable", retryAfterSeconds: expect.any(Number) };
 let proxy: DatabaseProxy;
 let database: Database;
@@ -123,6 +125,69 @@ describe("a transaction", () => {
     } finally {
       await patient.close();
     }
+  });
+});
+
+describe("a transaction with rests", () => {
+  let restedMs: number;
+  const rests: Rests = {
+    areDue: true,
+    get restedMs() {
+      return restedMs;
+    },
+    after: async () => {
+      restedMs += 1_000;
+    },
+  };
+  beforeEach(() => {
+    restedMs = 0;
+  });
+
+  test("sends nothing after a statement has failed", async () => {
+    const work = database.transaction(
+      scope,
+      (tx) => Promise.all([tx.query(failing), tx.query(insert, name)]),
+      none,
+      rests,
+    );
+    await expect(work).rejects.toThrow("division by zero");
+    expect(await stored()).toBe(false);
+    for (let count = 0; count < 4; count += 1) await database.transaction(scope, (tx) => tx.query(select, name));
+  });
+
+  test("commits its last statements together, without rests", async () => {
+    const finish = async (tx: Transaction) => {
+      const before = restedMs;
+      await Promise.all([tx.query(select, name), tx.query(select, name)]);
+      expect(restedMs).toBe(before);
+    };
+    await database.transaction(scope, (tx) => tx.query(insert, name), finish, rests);
+    expect(await stored()).toBe(true);
+  });
+
+  test("reads one snapshot", async () => {
+    const read = await database.snapshot(
+      scope,
+      async (tx) => {
+        const before = await tx.query(select, name);
+        await database.transaction(scope, (other) => other.query(insert, name));
+        return [before, await tx.query(select, name)];
+      },
+      rests,
+    );
+    expect(read).toEqual([[], []]);
+    expect(restedMs).toBe(2_000);
+  });
+
+  test("is not charged for them", async () => {
+    const charges: number[] = [];
+    const connection = inject("database");
+    const metered = new Database({ connection, poolSize: 1, onUsed: (_tenantId, ms) => charges.push(ms) });
+    const tenant: Scope = { kind: "tenant", tenantId: randomUUID() };
+    await metered.dryRun(tenant, (tx) => Promise.all([tx.query(select, name), tx.query(select, name)]), rests);
+    await metered.close();
+    // The clock did not move during the rest.
+    expect(charges).toEqual([expect.toSatisfy((ms: number) => ms < 0)]);
   });
 });
 

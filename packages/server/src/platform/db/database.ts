@@ -10,6 +10,8 @@ import {
   isSerializationFailure,
   isUnwritable,
 } from "./database-errors.ts";
+import { readInTurns } from "./read-in-turns.ts";
+import { RestedStatements, type Rests } from "./rested-statements.ts";
 import { sessionPreparation } from "./session-settings.ts";
 import type { Statement } from "./statement.ts";
 import { TenantShares } from "./tenant-shares.ts";
@@ -106,16 +108,21 @@ export class Database {
     this.#pool.on("error", (error) => options.onIdleError?.(error));
     // The pool listens for errors only while a connection is idle. A connection that breaks in use also fails its
     // queries, which report the error. Without a listener, an "error" event would end the process.
-    this.#pool.on("connect", (client) => client.on("error", () => undefined));
+    this.#pool.on("connect", (client) => {
+      client.on("error", () => undefined);
+      readInTurns(wireOf(client).stream);
+    });
   }
 
   /**
    * Reads in one round trip. BEGIN, the scope, every query of `work` and COMMIT are sent together, and all queries see
    * one snapshot. Therefore `work` must start all of its queries before it first waits.
    *
+   * @param rests of the request; while they are due, the queries are sent one at a time
    * @throws AppError database_unavailable
    */
-  async snapshot<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async snapshot<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>, rests?: Rests): Promise<T> {
+    if (rests?.areDue === true) return this.readThrough(scope, work, rests);
     const beginning = begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", scope);
     const { client, release } = await this.#connect(scope);
     const onQuery = this.#onQuery;
@@ -162,14 +169,16 @@ export class Database {
    * thrown.
    *
    * @param finish starts its queries at once after `work`; they are sent together with COMMIT
+   * @param rests of the request, between the queries of `work`
    * @throws AppError database_unavailable
    */
   async transaction<T>(
     scope: Scope,
     work: (transaction: Transaction) => Promise<T>,
     finish: (transaction: Transaction, result: T) => Promise<unknown> = () => Promise.resolve(),
+    rests?: Rests,
   ): Promise<T> {
-    return this.#repeated(() => this.#attempt(scope, work, { finish }));
+    return this.#repeated(() => this.#attempt(scope, work, { finish, rests }));
   }
 
   /**
@@ -177,8 +186,8 @@ export class Database {
    *
    * @throws AppError database_unavailable
    */
-  async dryRun<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#repeated(() => this.#attempt(scope, work, { ending: "ROLLBACK" }));
+  async dryRun<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>, rests?: Rests): Promise<T> {
+    return this.#repeated(() => this.#attempt(scope, work, { ending: "ROLLBACK", rests }));
   }
 
   /** Retries a transaction after a serialization failure. */
@@ -206,8 +215,8 @@ export class Database {
    *
    * @throws AppError database_unavailable
    */
-  async readThrough<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#attempt(scope, work, { mode: "ISOLATION LEVEL REPEATABLE READ READ ONLY" });
+  async readThrough<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>, rests?: Rests): Promise<T> {
+    return this.#attempt(scope, work, { mode: "ISOLATION LEVEL REPEATABLE READ READ ONLY", rests });
   }
 
   /** Whether the latest transaction that tried to write failed because the database cannot write. */
@@ -232,14 +241,14 @@ export class Database {
   async #attempt<T>(
     scope: Scope,
     work: (transaction: Transaction) => Promise<T>,
-    { finish = () => Promise.resolve(), ending = "COMMIT", mode = "" }: TransactionForm<T>,
+    { finish = () => Promise.resolve(), ending = "COMMIT", mode = "", rests }: TransactionForm<T>,
   ): Promise<T> {
     const beginning = begin(mode, scope);
-    const { client, release } = await this.#connect(scope);
+    const { client, release } = await this.#connect(scope, rests);
     writeTogether(client);
     const text = hasOldPlans(client) ? `${beginning}; DISCARD PLANS` : beginning;
     const begun = client.query(timed({ text }, this.#answerTimeoutMs));
-    const worked = this.#perform(client, work, finish, ending);
+    const worked = this.#perform(client, work, { finish, ending, rests });
     return this.#finish(
       release,
       Promise.all([begun, worked]).then((results) => results[1]),
@@ -250,25 +259,26 @@ export class Database {
   async #perform<T>(
     client: pg.PoolClient,
     work: (transaction: Transaction) => Promise<T>,
-    finish: (transaction: Transaction, result: T) => Promise<unknown>,
-    ending: "COMMIT" | "ROLLBACK",
+    { finish, ending, rests }: Pick<Required<TransactionForm<T>>, "finish" | "ending" | "rests">,
   ): Promise<T> {
     const timeoutMs = this.#answerTimeoutMs;
     const sending = this.#sending;
     let firstError: unknown;
-    const transaction: Transaction = {
-      query: (statement, ...parameters) => {
-        const answer = send(client, statement, parameters, sending);
-        answer.catch((error: unknown) => {
-          firstError ??= error;
-        });
-        return answer;
-      },
+    const statements = new RestedStatements(rests);
+    const query: Transaction["query"] = (statement, ...parameters) => {
+      const answer = send(client, statement, parameters, sending);
+      answer.catch((error: unknown) => {
+        firstError ??= error;
+      });
+      return answer;
     };
     let ended: Promise<pg.QueryResult> | undefined;
     try {
-      const result = await work(transaction);
-      const finished = finish(transaction, result);
+      const result = await work({
+        query: (statement, ...parameters) => statements.send(() => query(statement, ...parameters)),
+      });
+      statements.requireAllSent();
+      const finished = finish({ query }, result);
       writeTogether(client);
       // A failed query of `finish` turns this COMMIT into a rollback, so the queries need not be awaited first.
       ended = client.query(timed({ text: ending }, timeoutMs));
@@ -278,6 +288,7 @@ export class Database {
       this.#writesFail = false;
       return result;
     } catch (error) {
+      statements.close();
       await (ended ?? client.query(timed({ text: "ROLLBACK" }, timeoutMs))).catch(() => undefined);
       // Queries are sent without waiting, so the error that is noticed first may only be a consequence.
       const cause = isConsequence(error) ? (firstError ?? error) : error;
@@ -288,8 +299,9 @@ export class Database {
 
   /**
    * @param scope a tenant's scope is limited to its share of the connections; undefined for a single short statement
+   * @param rests during which the tenant does not use the connection
    */
-  async #connect(scope: Scope | undefined): Promise<Lent> {
+  async #connect(scope: Scope | undefined, rests?: Rests): Promise<Lent> {
     const tenantId = scope?.kind === "tenant" ? scope.tenantId : undefined;
     let leave = () => {};
     try {
@@ -299,11 +311,12 @@ export class Database {
         leave = () => this.#shares.leave(tenantId);
       }
       const client = await this.#pool.connect();
-      const since = performance.now();
+      const used = () => performance.now() - (rests?.restedMs ?? 0);
+      const since = used();
       const release = (broken: boolean) => {
         client.release(broken);
         leave();
-        if (tenantId !== undefined) this.#onUsed?.(tenantId, performance.now() - since);
+        if (tenantId !== undefined) this.#onUsed?.(tenantId, used() - since);
       };
       return { client, release };
     } catch (error) {
@@ -332,6 +345,7 @@ interface TransactionForm<T> {
   /** The last statement after success. */
   readonly ending?: "COMMIT" | "ROLLBACK";
   readonly mode?: string;
+  readonly rests?: Rests | undefined;
 }
 
 /** A connection, and the function that returns it to the pool. */
@@ -372,7 +386,7 @@ function timed(query: pg.QueryConfig, timeoutMs: number): pg.QueryConfig {
 }
 
 /** The client's connection, which the package's types omit. */
-function wireOf(client: pg.PoolClient): { readonly stream: Pick<Duplex, "cork" | "uncork"> } {
+function wireOf(client: pg.PoolClient): { readonly stream: Duplex } {
   return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
 }
 
