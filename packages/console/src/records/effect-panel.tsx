@@ -123,7 +123,7 @@ interface EffectCountsProps {
   readonly tense: "planned" | "made";
 }
 
-/** Who gains and who loses access, in numbers. */
+/** The numbers of those who gain and lose access. */
 export function EffectCounts({ effect: { gained, lost }, tense }: EffectCountsProps) {
   return (
     <Group gap="xs">

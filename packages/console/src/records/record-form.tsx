@@ -54,7 +54,7 @@ type Saving =
       readonly changesAccess?: boolean;
       /** @param answer the response to the last request */
       readonly saved?: (answer: unknown) => void;
-      /** What the review shows above the effect, such as a comparison of the stored values with the new ones. */
+      /** The part of the review above the effect, such as a comparison of the stored values with the new ones. */
       readonly reviewNote?: (values: Values, before: Values) => ReactNode;
     };
 
