@@ -3,6 +3,7 @@ import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   accessibilityProblems,
+  accessibilityProblemsInBothThemes,
   type ConsoleWorld,
   hasBrowser,
   openConsoleWorld,
@@ -22,7 +23,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
   });
   afterAll(() => world?.close());
 
-  const visitAs = (role: "OWNER" | "AUDITOR", options: { theme?: "light" | "dark"; width?: number } = {}) =>
+  const visitAs = (role: "OWNER" | "AUDITOR", options: { width?: number } = {}) =>
     world.visit({ ...options, key: keys.get(role) ?? "" });
   const button = ({ page }: Visit, name: string | RegExp) => page.getByRole("button", { name });
   const nodes = (page: Page) => page.locator(".graph-node");
@@ -52,30 +53,28 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
   const idOf = async (path: string, name: string): Promise<string> =>
     (await world.client.get(`/tenants/${path}?filter[name]=${encodeURIComponent(name)}`)).body.data[0].id;
 
-  describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
-    test.each(["OWNER", "AUDITOR"] as const)("sees the complete graph as %s, including denied paths", async (role) => {
-      const visit = await visitAs(role, { theme, width: 1440 });
-      const { page } = visit;
-      await visit.open("/access?view=graph");
-      await nodes(page).getByText("Contractors stay out of production").waitFor();
-      await isQuiet(page);
-      // The graph draws its edges after it has measured the nodes.
-      await expect.poll(() => page.locator(".react-flow__edge.allows").count()).toBeGreaterThan(10);
-      await expect.poll(() => page.locator(".react-flow__edge.denies").count()).toBe(7);
-      expect(await accessibilityProblems(page)).toEqual([]);
-      await picture(page, `access-graph-${role.toLowerCase()}-${theme}`);
-      await page.getByRole("radiogroup", { name: "Show" }).getByText("Denied").click();
-      await page.waitForURL(/show=denied/);
-      await expect.poll(() => page.locator(".react-flow__edge.allows").count()).toBe(0);
-      await expect.poll(() => page.locator(".react-flow__edge.denies").count()).toBe(7);
-      expect(await accessibilityProblems(page)).toEqual([]);
-      await picture(page, `access-graph-denied-${role.toLowerCase()}-${theme}`);
-      await page.getByText("List", { exact: true }).click();
-      await page.getByRole("cell", { name: /Kubernetes production/ }).waitFor();
-      expect(await accessibilityProblems(page)).toEqual([]);
-      await picture(page, `access-graph-list-${role.toLowerCase()}-${theme}`);
-      await visit.leave();
-    });
+  test.each(["OWNER", "AUDITOR"] as const)("sees the complete graph as %s, including denied paths", async (role) => {
+    const visit = await visitAs(role, { width: 1440 });
+    const { page } = visit;
+    await visit.open("/access?view=graph");
+    await nodes(page).getByText("Contractors stay out of production").waitFor();
+    await isQuiet(page);
+    // The graph draws its edges after it has measured the nodes.
+    await expect.poll(() => page.locator(".react-flow__edge.allows").count()).toBeGreaterThan(10);
+    await expect.poll(() => page.locator(".react-flow__edge.denies").count()).toBe(7);
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await picture(page, `access-graph-${role.toLowerCase()}`);
+    await page.getByRole("radiogroup", { name: "Show" }).getByText("Denied").click();
+    await page.waitForURL(/show=denied/);
+    await expect.poll(() => page.locator(".react-flow__edge.allows").count()).toBe(0);
+    await expect.poll(() => page.locator(".react-flow__edge.denies").count()).toBe(7);
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await picture(page, `access-graph-denied-${role.toLowerCase()}`);
+    await page.getByText("List", { exact: true }).click();
+    await page.getByRole("cell", { name: /Kubernetes production/ }).waitFor();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await picture(page, `access-graph-list-${role.toLowerCase()}`);
+    await visit.leave();
   });
 
   test("navigates the graph by keyboard, and opens its links", async () => {

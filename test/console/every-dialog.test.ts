@@ -1,5 +1,5 @@
 /** Every dialog and menu of the console is accessible, in both themes. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addRecords, pages } from "./console-pages.ts";
 import {
   accessibilityProblemsInBothThemes,
@@ -23,17 +23,25 @@ const overlays = "[role=dialog]:visible, [role=menu]:visible";
 
 describe.runIf(hasBrowser)("every dialog", () => {
   let world: ConsoleWorld;
-  let owner: string;
   let ids: ReadonlyMap<string, string>;
+  /** One for all tests, which only open dialogs and close them. A page with an open dialog is loaded again. */
+  let visit: Visit;
   beforeAll(async () => {
     world = await openConsoleWorld();
-    owner = await world.keyOf("OWNER");
     ids = await addRecords(world);
+    visit = await world.visit({ key: await world.keyOf("OWNER") });
   });
-  afterAll(() => world?.close());
+  beforeEach(() => visit.expectFailures());
+  afterAll(async () => {
+    try {
+      await visit?.leave();
+    } finally {
+      await world?.close();
+    }
+  });
 
   /** Waits for the dialog or menu that was just opened, and returns its problems. */
-  const examine = async (visit: Visit, name: string): Promise<readonly string[]> => {
+  const examine = async (name: string): Promise<readonly string[]> => {
     const { page } = visit;
     await page.locator(overlays).first().waitFor();
     await isQuiet(visit);
@@ -43,7 +51,8 @@ describe.runIf(hasBrowser)("every dialog", () => {
     return found.map((problem) => `${name}: ${problem}`);
   };
   /** Escape closes an open list of options before its dialog. */
-  const close = async ({ page }: Visit) => {
+  const close = async () => {
+    const { page } = visit;
     await expect
       .poll(async () => {
         await page.keyboard.press("Escape");
@@ -53,19 +62,16 @@ describe.runIf(hasBrowser)("every dialog", () => {
   };
 
   test("that creates a record has no accessibility problems", async () => {
-    const visit = await world.visit({ key: owner });
     const found: string[] = [];
     for (const path of creating) {
       await visit.open(`/${path}?new=1`);
-      found.push(...(await examine(visit, `new ${path}`)));
-      await close(visit);
+      found.push(...(await examine(`new ${path}`)));
+      await close();
     }
-    await visit.leave();
     expect(found).toEqual([]);
   });
 
   test.each(changeable)("on the page of one of %s has no accessibility problems", async (path) => {
-    const visit = await world.visit({ key: owner });
     const { page } = visit;
     // The preview of deleting a record that is in use.
     visit.expectFailures(409);
@@ -83,56 +89,53 @@ describe.runIf(hasBrowser)("every dialog", () => {
     for (const name of await buttons.allTextContents()) {
       if (acting.includes(name)) continue;
       await button(visit, name).click();
-      found.push(...(await examine(visit, `${path} ${name}`)));
+      found.push(...(await examine(`${path} ${name}`)));
       opened += 1;
       const items = page.locator("[role=menuitem]:enabled");
       const itemNames = await items.allTextContents();
-      await close(visit);
+      await close();
       for (const item of itemNames) {
         await button(visit, name).click();
         await page.getByRole("menuitem", { name: item, exact: true }).click();
         await page.getByRole("dialog").waitFor();
         await expect.poll(() => page.getByRole("menu").count()).toBe(0);
-        found.push(...(await examine(visit, `${path} ${item}`)));
-        await close(visit);
+        found.push(...(await examine(`${path} ${item}`)));
+        await close();
       }
     }
-    await visit.leave();
     expect(opened).toBeGreaterThan(0);
     expect(found).toEqual([]);
   });
 
   test("of lists, of the account and of the command palette has no accessibility problems", async () => {
-    const visit = await world.visit({ key: owner });
     const { page } = visit;
     await visit.open("/users");
     await page.locator("tbody a").first().waitFor();
     const found: string[] = [];
     for (const name of ["Account", "List options"]) {
       await button(visit, name).click();
-      found.push(...(await examine(visit, name)));
-      await close(visit);
+      found.push(...(await examine(name)));
+      await close();
     }
     await page.locator("tbody a").first().focus();
     await page.keyboard.press("Space");
-    found.push(...(await examine(visit, "side panel")));
-    await close(visit);
+    found.push(...(await examine("side panel")));
+    await close();
     await page
       .getByRole("checkbox", { name: /^Select / })
       .nth(1)
       .check();
     for (const name of ["Add to group", "Deactivate", "Delete"]) {
       await button(visit, name).click();
-      found.push(...(await examine(visit, `selected ${name}`)));
-      await close(visit);
+      found.push(...(await examine(`selected ${name}`)));
+      await close();
     }
     await page.keyboard.press("ControlOrMeta+K");
     await page
       .getByPlaceholder(/Search/)
       .last()
       .waitFor();
-    found.push(...(await examine(visit, "palette")));
-    await visit.leave();
+    found.push(...(await examine("palette")));
     expect(found).toEqual([]);
   });
 });

@@ -121,6 +121,22 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
+  test("sees nothing move while a list loads, if the system asks for less motion", async () => {
+    const visit = await given.visit();
+    const { page } = visit;
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((done) => {
+      answer = done;
+    });
+    await page.route("**/tenants/users?*", (route) => answered.then(() => route.continue()));
+    await visit.open("/users");
+    await page.locator("tbody .mantine-Skeleton-root").first().waitFor();
+    expect(await page.evaluate<number>("document.getAnimations().length")).toBe(0);
+    answer();
+    await page.locator("tbody a").first().waitFor();
+    await visit.leave();
+  });
+
   test("sees long host names wrap inside the list", async () => {
     const name = "Long name";
     const address = `${"very-long-label.".repeat(12)}example.com`;
