@@ -4313,10 +4313,10 @@ export interface components {
             readonly device: components["schemas"]["SessionDevice"];
             readonly user: components["schemas"]["DeviceSessionUser"];
             /**
-             * @description `active`: the device is trusted. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. If no lifetime is set, deactivating the device or its user ends the session until both are active again.
+             * @description `active`: the user has signed in, and the device is trusted. `not-signed-in`: nobody has signed in on the device, and it is trusted until `endsAt`. `pending`: the device waits for an administrator. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. If no lifetime is set, deactivating the device or its user ends the session until both are active again.
              * @enum {string}
              */
-            readonly state: "active" | "expired" | "ended";
+            readonly state: "active" | "not-signed-in" | "pending" | "expired" | "ended";
             /**
              * Format: date-time
              * @description When the user signed in on the device; omitted if nobody has.
@@ -8157,7 +8157,7 @@ export interface operations {
                 /** @description Matches equal values. `filter[group.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[group.id]"?: string;
                 /** @description Matches equal values. `filter[state][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
-                readonly "filter[state]"?: "active" | "expired" | "ended";
+                readonly "filter[state]"?: "active" | "not-signed-in" | "pending" | "expired" | "ended";
                 /** @description Matches equal values. `filter[signedInAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[signedInAt]"?: string;
                 /** @description Matches equal values. `filter[endsAt][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */

@@ -49,7 +49,12 @@ function AccessLoss({ target: { kind, id } }: { readonly target: Target }) {
     staleTime: 0,
     gcTime: 0,
     queryFn: async ({ signal }) => {
-      const query = { [filters[kind]]: id, "filter[state]": "active", "filter[device.active]": "true", limit: 1 };
+      const query = {
+        [filters[kind]]: id,
+        "filter[state][in]": "active,not-signed-in",
+        "filter[device.active]": "true",
+        limit: 1,
+      };
       return (await paged("/tenants/device-sessions").read(query, signal)).total;
     },
   });

@@ -3,8 +3,8 @@ import { component, Name, oneOf, Timestamp, Uuid } from "../schema.ts";
 import { deviceSessionEndReasons } from "./device.ts";
 import { actorTypes } from "./event.ts";
 
-/** A device of a person is trusted while its session is active. */
-export const deviceSessionStates = ["active", "expired", "ended"] as const;
+/** A device of a person is trusted while its session is active, or until its first sign-in is due. */
+export const deviceSessionStates = ["active", "not-signed-in", "pending", "expired", "ended"] as const;
 export type DeviceSessionState = (typeof deviceSessionStates)[number];
 
 /** The most devices on which one request requires a new sign-in. */
@@ -21,7 +21,7 @@ export const ListedDeviceSession = component(
     user: component("DeviceSessionUser", "The user of the device.", { id: Uuid, email: Type.String() }),
     state: oneOf(deviceSessionStates, {
       description:
-        "`active`: the device is trusted. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. If no lifetime is set, deactivating the device or its user ends the session until both are active again.",
+        "`active`: the user has signed in, and the device is trusted. `not-signed-in`: nobody has signed in on the device, and it is trusted until `endsAt`. `pending`: the device waits for an administrator. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. If no lifetime is set, deactivating the device or its user ends the session until both are active again.",
     }),
     signedInAt: at("When the user signed in on the device; omitted if nobody has."),
     authenticatedAt: at("When the user authenticated, which can be before the sign-in on the device."),

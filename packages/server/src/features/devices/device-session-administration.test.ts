@@ -5,7 +5,7 @@ import { makeId, publicKey, unique, uniqueEmail } from "../../testing/operations
 import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { storeSessionEnds } from "./device-sessions.queries.ts";
 import { storeDeviceSession } from "./devices.api.ts";
-import { insertManyDevices, limitSessionsSince } from "./testing/device-sessions.queries.ts";
+import { insertManyDevices, letDeviceWait, limitSessionsSince } from "./testing/device-sessions.queries.ts";
 
 const path = "/tenants/device-sessions";
 let server: TestServer;
@@ -74,7 +74,7 @@ describe("the list", () => {
   test("shows who signed in, when the session ends, who ended it and why", async () => {
     await limit(28_800);
     const userId = await newUser();
-    const [active, expired, ended] = [await newDevice(userId), await newDevice(userId), await newDevice(userId)];
+    const [active, unused, ended] = [await newDevice(userId), await newDevice(userId), await newDevice(userId)];
     await signInOn(active);
     await signInOn(ended);
     await tenant.client.must.delete(`${path}/${ended}`);
@@ -87,7 +87,7 @@ describe("the list", () => {
       methods: ["hwk", "user"],
     });
     expect(await sessionOf(active)).not.toHaveProperty("endReason");
-    expect(await sessionOf(expired)).toMatchObject({ state: "active", methods: [] });
+    expect(await sessionOf(unused)).toMatchObject({ state: "not-signed-in", methods: [] });
     const { body: keys } = await tenant.client.must.get("/tenants/api-keys");
     expect(await sessionOf(ended)).toMatchObject({
       state: "ended",
@@ -109,6 +109,14 @@ describe("the list", () => {
     expect((await sessions(`?filter[group.id]=${group}`)).data.map(({ id }: { id: string }) => id)).toEqual([device]);
     await tenant.client.must.delete(`/tenants/users/${other}`);
     expect((await sessions()).total).toBe(1);
+  });
+
+  test("has a device that waits for approval as pending, although its user has signed in on it", async () => {
+    const device = await newDevice(await newUser());
+    await signInOn(device);
+    await letDeviceWait(server.database, tenant.id, device);
+    expect(await sessionOf(device)).toMatchObject({ state: "pending", device: { active: false } });
+    expect((await sessions("?filter[state]=pending")).total).toBe(1);
   });
 
   test("has an expired session once its lifetime is over", async () => {
@@ -256,14 +264,15 @@ describe("asking to sign in again", () => {
     const userId = await newUser();
     const last = await newDevice(userId);
     await insertManyDevices(server.database, tenant.id, userId, maxEndedSessions);
-    const active = async () => (await sessions(`?filter[user.id]=${userId}&filter[state]=active&limit=1`)).total;
+    const trusted = async () =>
+      (await sessions(`?filter[user.id]=${userId}&filter[state]=not-signed-in&limit=1`)).total;
     const refused = await ask({ users: [userId] });
     expect([refused.status, refused.body.code]).toEqual([422, "too_many_devices"]);
-    expect(await active()).toBe(maxEndedSessions + 1);
+    expect(await trusted()).toBe(maxEndedSessions + 1);
     await ask({ devices: [last] });
     const reply = await ask({ users: [userId] });
     expect(reply.status, reply.text).toBe(200);
-    expect(await active()).toBe(0);
+    expect(await trusted()).toBe(0);
     const { body } = await tenant.client.must.get("/tenants/events?filter[operation]=requireSignIn&limit=1");
     expect(body.total).toBe(maxEndedSessions + 1);
   });

@@ -46,11 +46,12 @@ const endsAt = `coalesce(${end}, CASE WHEN ${isCutOff} THEN date_trunc('second',
 function stateAt(now: Date): string {
   return `CASE
     WHEN item.enrolment_key_id IS NOT NULL OR item.user_id IS NULL THEN NULL
+    WHEN item.approval_pending THEN 'pending'
     WHEN ${end} <= to_timestamp(${now.getTime()} / 1000.0)
       THEN CASE WHEN ${own("ended_at")} IS NULL THEN 'expired' ELSE 'ended' END
     WHEN ${end} IS NOT NULL OR ${own("signed_in_at")} IS NOT NULL
-      THEN CASE WHEN ${isCutOff} THEN 'ended' ELSE 'active' END
-    WHEN ${isActivated} THEN 'active' END`;
+      THEN CASE WHEN ${isCutOff} THEN 'ended' WHEN ${own("signed_in_at")} IS NULL THEN 'not-signed-in' ELSE 'active' END
+    WHEN ${isActivated} THEN 'not-signed-in' END`;
 }
 
 /**

@@ -28,6 +28,16 @@ export async function nameProvider(
   );
 }
 
+const setWaiting = statement<never, [tenantId: string, deviceId: string]>(
+  "tests.set_device_waiting",
+  "UPDATE devices SET approval_pending = true, active = false WHERE tenant_id = $1 AND id = $2",
+);
+
+/** Makes a device wait for an administrator. */
+export async function letDeviceWait(database: Database, tenantId: string, deviceId: string): Promise<void> {
+  await database.transaction({ kind: "tenant", tenantId }, ({ query }) => query(setWaiting, tenantId, deviceId));
+}
+
 const insertMany = statement<never, [tenantId: string, userId: string, count: number]>(
   "tests.insert_many_devices",
   `INSERT INTO devices (tenant_id, id, created_at, updated_at, name, user_id, hardware_id, public_key, app_version, os,
