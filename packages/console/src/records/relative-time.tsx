@@ -22,7 +22,7 @@ interface RelativeTimeProps {
 export function RelativeTime({ at, never = t("common.never") }: RelativeTimeProps) {
   if (at === null || at === undefined) {
     return (
-      <Text span inherit c="dimmed">
+      <Text span inherit c="dimmed" className="one-line">
         {never}
       </Text>
     );

@@ -11,7 +11,6 @@ export const deviceSessions = {
       text: "If the settings require approval, devices that people enrol by signing in wait here for an administrator.",
       title: "No device waits for approval",
     },
-    key: "Public key",
     noun: "devices",
     openSettings: "Open settings",
     refuse: "Refuse",
@@ -33,7 +32,6 @@ export const deviceSessions = {
     user: "User",
   },
   noEnd: "No end",
-  noSignIn: "Nobody has signed in",
   noun: "device sessions",
   reasons: {
     "device-deactivated": "The device was deactivated",
@@ -60,7 +58,13 @@ export const deviceSessions = {
     unknown: "The number of devices that lose access could not be determined.",
   },
   searchLabel: "Device",
-  states: { active: "Active", ended: "Ended", expired: "Expired" },
+  states: {
+    active: "Active",
+    ended: "Ended",
+    expired: "Expired",
+    "not-signed-in": "Not signed in",
+    pending: "Awaiting approval",
+  },
   showDevices: "Show devices",
   title: "Device sessions",
 } as const;

@@ -1,5 +1,4 @@
 export const devices = {
-  activation: "State",
   add: {
     copyPage: "Copy address for the owner",
     label: "Add device",
@@ -11,7 +10,7 @@ export const devices = {
     approved: "Device approved",
     approveNote: "The user enrolled the device by signing in. It gets the access that policies grant.",
     approveTitle: "Approve device {{name}}?",
-    pending: "Waiting for approval",
+    pending: "Awaiting approval",
     refuse: "Refuse",
     refuseEffect: "The device is deleted. The user can enrol it again.",
     title: "Approval",
@@ -44,6 +43,7 @@ export const devices = {
     hardwareId: "Hardware ID",
     lastConnection: "Last connection",
     publicKey: "Public key",
+    session: "Session",
     sessionEnd: "Session ends",
     showEnrolmentKey: "Show key",
     signedIn: "Signed in",

@@ -91,7 +91,7 @@ export const my = {
       connected: "Connected",
       idle: "Not connected",
       off: "Turned off",
-      pending: "Waiting for approval",
+      pending: "Awaiting approval",
     },
     system: "What do you want to connect?",
     systems: {

@@ -33,10 +33,15 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
     {
       key: "resource",
       title: t("addresses.fields.resource"),
-      visibleFrom: "sm",
       cell: ({ id }) => <ResourceOfAddress id={id} />,
     },
-    { key: "type", title: t("common.type"), sortBy: ({ type }) => type, cell: ({ type }) => formatResourceType(type) },
+    {
+      key: "type",
+      title: t("resources.type"),
+      visibleFrom: "sm",
+      sortBy: ({ type }) => type,
+      cell: ({ type }) => formatResourceType(type),
+    },
     {
       key: "kind",
       title: t("addresses.fields.kind"),
@@ -53,7 +58,7 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
   filters: [
     {
       field: "type",
-      title: t("common.type"),
+      title: t("resources.type"),
       options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: formatResourceType(value) })),
       matches: ({ type }, value) => type === value,
     },

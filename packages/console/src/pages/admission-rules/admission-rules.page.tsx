@@ -23,12 +23,13 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
     {
       key: "rule",
       title: t("admissionRules.fields.rule"),
-      visibleFrom: "sm",
+      isBelow: true,
       cell: ({ rule, type }) => (rule === undefined ? formatBuiltIn(type) : <Conditions rule={rule} />),
     },
     {
       key: "time",
       title: t("admissionRules.fields.timeBased"),
+      visibleFrom: "xs",
       cell: ({ hasTimeConstraint }) => (hasTimeConstraint ? t("common.yes") : t("common.no")),
     },
     {

@@ -24,7 +24,6 @@ const definition: ListDefinition<ApiKey> = {
     {
       key: "state",
       title: t("apiKeys.state.label"),
-      visibleFrom: "xs",
       cell: (apiKey) => <StateOfKey apiKey={apiKey} />,
     },
     {
@@ -43,6 +42,7 @@ const definition: ListDefinition<ApiKey> = {
     {
       key: "lastUsedAt",
       title: t("apiKeys.fields.lastUsed"),
+      visibleFrom: "xs",
       sortBy: ({ lastUsedAt = "" }) => lastUsedAt,
       cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} />,
     },

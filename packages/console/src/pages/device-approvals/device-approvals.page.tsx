@@ -1,6 +1,6 @@
 /** Devices that wait for an administrator after their users enrolled them. */
 import type { ItemAt } from "@gatehouse/client/calls";
-import { Code, Group } from "@mantine/core";
+import { Code, Group, Stack, Text } from "@mantine/core";
 import { type PagedSource, paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { deviceSystemColumn, deviceUserColumn, nameColumn } from "../../lists/columns.tsx";
@@ -21,6 +21,8 @@ const source: PagedSource<Device> = {
   read: (query, signal) => devices.read({ ...query, "filter[approval]": "pending" }, signal),
 };
 
+const name = nameColumn<Device>("devices", "paged");
+
 const definition: ListDefinition<Device> = {
   source,
   noun: t("deviceSessions.approvals.noun"),
@@ -28,16 +30,8 @@ const definition: ListDefinition<Device> = {
   defaultSort: "createdAt",
   refreshMs: 30_000,
   columns: [
-    nameColumn("devices", "paged"),
+    { ...name, cell: (device) => <Machine device={device} /> },
     { ...deviceUserColumn, isBelow: true },
-    { ...deviceSystemColumn, isBelow: true },
-    {
-      key: "publicKey",
-      title: t("deviceSessions.approvals.key"),
-      visibleFrom: "lg",
-      isBelow: true,
-      cell: ({ publicKey }) => <Code title={publicKey}>{`${publicKey.slice(0, 12)}…`}</Code>,
-    },
     {
       key: "createdAt",
       title: t("devices.fields.enrolled"),
@@ -70,6 +64,19 @@ const definition: ListDefinition<Device> = {
     guide: "device#approve-devices",
   },
 };
+
+/** The name, with what the administrator compares with the machine before the answer. */
+function Machine({ device }: { readonly device: Device }) {
+  return (
+    <Stack gap={2}>
+      {name.cell(device)}
+      <Text c="dimmed">{deviceSystemColumn.cell(device)}</Text>
+      <Code title={t("devices.fields.publicKey")} w="fit-content">
+        {device.publicKey}
+      </Code>
+    </Stack>
+  );
+}
 
 function Answer({ device: { id, name, user } }: { readonly device: Device }) {
   const canWrite = usePermission("devices:write");

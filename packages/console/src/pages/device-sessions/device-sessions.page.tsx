@@ -57,7 +57,7 @@ const definition: ListDefinition<Row> = {
       title: t("deviceSessions.fields.signedIn"),
       sortBy: "signedInAt",
       visibleFrom: "sm",
-      cell: ({ signedInAt }) => <RelativeTime at={signedInAt} never={t("deviceSessions.noSignIn")} />,
+      cell: ({ signedInAt }) => <RelativeTime at={signedInAt} />,
     },
     {
       key: "endsAt",
@@ -83,7 +83,7 @@ const definition: ListDefinition<Row> = {
     {
       field: "state",
       title: t("deviceSessions.fields.state"),
-      options: (["active", "expired", "ended"] as const).map((value) => ({
+      options: (["active", "not-signed-in", "pending", "expired", "ended"] as const).map((value) => ({
         value,
         label: t(`deviceSessions.states.${value}`),
       })),

@@ -1,15 +1,16 @@
-/** The status of a device. A device that is active itself is cut off while its user is deactivated. */
+/** The status of a device. One that waits for approval is not deactivated. A device that is active itself is cut off while its user is deactivated. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { t } from "../../messages/i18n.ts";
 import { Status, StatusOf } from "../../records/status.tsx";
 
-type Device = Pick<ItemAt<"/tenants/devices">, "status" | "active">;
+type Device = Pick<ItemAt<"/tenants/devices">, "status" | "active" | "approval">;
 
 export function isCutOffByUser({ status, active }: Device): boolean {
   return status === "Deactivated" && active;
 }
 
 export function StatusOfDevice({ device }: { readonly device: Device }) {
+  if (device.approval !== undefined) return <Status tone="waiting">{t("devices.approval.pending")}</Status>;
   if (isCutOffByUser(device)) return <Status tone="idle">{t("devices.userDeactivated.status")}</Status>;
   return <StatusOf value={device.status} />;
 }

@@ -6,13 +6,14 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { EndOfDeviceSession, StateOfDeviceSession, sessionStateOf } from "../../records/device-session-state.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
-import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { type Fact, Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { RequireSignIn } from "../../records/require-sign-in.tsx";
@@ -77,20 +78,8 @@ export function DevicePage() {
                     </RecordLink>
                   ),
                 },
-                ...(device.approval === undefined
-                  ? []
-                  : [{ label: t("devices.approval.title"), value: t("devices.approval.pending") }]),
                 { label: t("devices.fields.lastConnection"), value: <RelativeTime at={device.lastConnection} /> },
-                { label: t("devices.fields.signedIn"), value: <RelativeTime at={device.session?.signedInAt} /> },
-                { label: t("devices.fields.sessionEnd"), value: <SessionEnd device={device} /> },
-                ...(device.session?.endReason === undefined || !isSessionOver(device, Date.now())
-                  ? []
-                  : [
-                      {
-                        label: t("deviceSessions.fields.endReason"),
-                        value: t(`deviceSessions.reasons.${device.session.endReason}`),
-                      },
-                    ]),
+                ...sessionFacts(device),
                 { label: t("devices.fields.enrolled"), value: <RelativeTime at={device.createdAt} /> },
               ]}
             />
@@ -114,16 +103,24 @@ export function DevicePage() {
   );
 }
 
-/** If no lifetime is set, a deactivation ends the session only until the reactivation. */
-function isSessionOver({ status, session }: Device, now: number): boolean {
-  if (session?.endsAt !== undefined) return Date.parse(session.endsAt) <= now;
-  return session?.ended === true && status === "Deactivated";
-}
-
-function SessionEnd({ device }: { readonly device: Device }) {
-  const endsAt = device.session?.endsAt;
-  if (endsAt === undefined && isSessionOver(device, Date.now())) return t("deviceSessions.states.ended");
-  return <RelativeTime at={endsAt} />;
+/** The session in the words of the list of sessions. Servers have none. */
+function sessionFacts(device: Device): readonly Fact[] {
+  const state = sessionStateOf(device);
+  if (state === undefined) return [];
+  const { signedInAt, endsAt, endReason } = device.session ?? {};
+  const end = endsAt === undefined ? {} : { endsAt };
+  const isOver = state === "ended" || state === "expired";
+  return [
+    { label: t("devices.fields.session"), value: <StateOfDeviceSession session={{ state, ...end }} /> },
+    { label: t("devices.fields.signedIn"), value: <RelativeTime at={signedInAt} /> },
+    // A deactivation ends a session without a time.
+    ...(isOver && endsAt === undefined
+      ? []
+      : [{ label: t("devices.fields.sessionEnd"), value: <EndOfDeviceSession session={end} /> }]),
+    ...(isOver && endReason !== undefined
+      ? [{ label: t("deviceSessions.fields.endReason"), value: t(`deviceSessions.reasons.${endReason}`) }]
+      : []),
+  ];
 }
 
 /** Devices with a WireGuard app never report a posture; others report it when they connect. */

@@ -32,7 +32,7 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   filters: [
     {
       field: "active",
-      title: t("devices.activation"),
+      title: t("common.status"),
       options: [
         { value: "true", label: t("records.status.active") },
         { value: "false", label: t("records.status.deactivated") },

@@ -25,12 +25,16 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
   refreshMs: 30_000,
   columns: [
     nameColumn("resources", "paged"),
-    { key: "type", title: t("common.type"), cell: ({ type }) => formatResourceType(type) },
     {
       key: "status",
       title: t("common.status"),
-      visibleFrom: "xs",
       cell: (resource) => <ResourceStatus resource={resource} />,
+    },
+    {
+      key: "type",
+      title: t("resources.type"),
+      visibleFrom: "xs",
+      cell: ({ type }) => formatResourceType(type),
     },
     {
       key: "addresses",
@@ -58,7 +62,7 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
   filters: [
     {
       field: "type",
-      title: t("common.type"),
+      title: t("resources.type"),
       options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: formatResourceType(value) })),
     },
     unnamedFilter,
