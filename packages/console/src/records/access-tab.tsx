@@ -6,13 +6,14 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { paged } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
+import { compareText } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { useAccessHistory } from "./access-history.ts";
 import { AccessNote } from "./access-note.tsx";
 import { useRefusal } from "./access-refusal.ts";
 import { type Probe, probeTimes, type Since, sinceOf } from "./access-since.ts";
 import { createPolicy, EmptyState } from "./empty-list.tsx";
-import { foldDevices } from "./fold-devices.ts";
+import { type FoldedRow, foldDevices } from "./fold-devices.ts";
 import { RecordLink, RecordLinks } from "./record-link.tsx";
 import { Panel } from "./record-page.tsx";
 
@@ -25,6 +26,8 @@ type Question = { readonly user: string } | { readonly device: string } | { read
 
 export function AccessTab({ of }: { readonly of: Question }) {
   const isResource = "resource" in of;
+  // The page of a device names it.
+  const showsDevices = !("device" in of);
   const question: Readonly<Record<string, string>> = { ...of };
   const { data, error, refetch } = useQuery({
     queryKey: [source.path, question, mostRows],
@@ -35,7 +38,8 @@ export function AccessTab({ of }: { readonly of: Question }) {
   const refusal = useRefusal(user, device, data?.total === 0 && !isResource);
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={160} aria-busy />;
-  const rows = foldDevices(data.data);
+  const nameOf = ({ row }: FoldedRow) => (isResource ? row.user.name : row.resource.name);
+  const rows = foldDevices(data.data).toSorted((one, other) => compareText(nameOf(one), nameOf(other)));
   const ask = new URLSearchParams({ view: isResource ? "who" : "what", ...question }).toString();
   return (
     <Panel
@@ -76,7 +80,7 @@ export function AccessTab({ of }: { readonly of: Question }) {
                   <Table.Th>
                     {isResource ? t("access.found.columns.user") : t("access.found.columns.resource")}
                   </Table.Th>
-                  <Table.Th>{t("access.found.columns.device")}</Table.Th>
+                  {showsDevices && <Table.Th>{t("access.found.columns.device")}</Table.Th>}
                   <Table.Th>{t("access.found.columns.policy")}</Table.Th>
                   <Table.Th>{t("records.accessTab.since")}</Table.Th>
                 </Table.Tr>
@@ -93,9 +97,11 @@ export function AccessTab({ of }: { readonly of: Question }) {
                           <RecordLink to={`/resources/${row.resource.id}`}>{row.resource.name}</RecordLink>
                         )}
                       </Table.Td>
-                      <Table.Td data-label={t("access.found.columns.device")}>
-                        <RecordLinks path="devices" records={devices} none={t("records.accessTab.noDevice")} />
-                      </Table.Td>
+                      {showsDevices && (
+                        <Table.Td data-label={t("access.found.columns.device")}>
+                          <RecordLinks path="devices" records={devices} none={t("records.accessTab.noDevice")} />
+                        </Table.Td>
+                      )}
                       <Table.Td data-label={t("access.found.columns.policy")}>
                         <RecordLink to={`/policies/${row.policy.id}`}>{row.policy.name}</RecordLink>
                       </Table.Td>

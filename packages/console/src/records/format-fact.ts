@@ -1,5 +1,5 @@
 /** Names and values of posture and attributes, for people. */
-import { capitalize } from "../messages/format.ts";
+import { capitalize, formatDuration } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 
 /** A name such as `diskEncrypted` as separate words. */
@@ -13,6 +13,14 @@ export function formatFactName(name: string): string {
 /** The name of a fact as a label, such as "Disk encrypted". */
 export function formatFactLabel(name: string): string {
   return capitalize(formatFactName(name)).replace(/^Os\b/, "OS");
+}
+
+/** A fact as a label and a value. A number of seconds, such as `screenLockSeconds`, is a duration. */
+export function formatFact(name: string, value: unknown): { readonly label: string; readonly value: string } {
+  const [, what] = /^(.+)(?:Seconds|_seconds)$/.exec(name) ?? [];
+  return what !== undefined && typeof value === "number" && Number.isFinite(value)
+    ? { label: formatFactLabel(what), value: formatDuration(value) }
+    : { label: formatFactLabel(name), value: formatFactValue(value) };
 }
 
 export function formatFactValue(value: unknown): string {

@@ -1,4 +1,4 @@
-/** A table of permissions by resource type, to choose from or to read. */
+/** A table of permissions by kind of record, to choose from or to read. */
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
 import { Button, Checkbox, Group, Input, Stack, Table, Text } from "@mantine/core";
 import { Check } from "lucide-react";
@@ -97,7 +97,7 @@ export function PermissionTable(props: PermissionTableProps) {
       <Table aria-label={label} className="record-table" maw={640}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>{t("records.permissions.resourceType")}</Table.Th>
+            <Table.Th>{t("records.permissions.permission")}</Table.Th>
             <Table.Th w={90}>{t("records.permissions.read")}</Table.Th>
             <Table.Th w={90}>{t("records.permissions.write")}</Table.Th>
           </Table.Tr>

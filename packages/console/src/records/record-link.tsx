@@ -2,6 +2,7 @@ import { Anchor, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { t } from "../messages/i18n.ts";
+import { Unbroken } from "./unbroken.tsx";
 
 /** Tables may truncate longer names, so these have a tooltip. */
 const longName = 40;
@@ -18,7 +19,9 @@ export function RecordLink({ to, children, inText = false }: RecordLinkProps) {
   return (
     <Anchor component={Link} to={to} inherit underline={inText ? "always" : "hover"}>
       {typeof children === "string" ? (
-        <bdi {...(children.length > longName ? { title: children } : {})}>{children}</bdi>
+        <bdi {...(children.length > longName ? { title: children } : {})}>
+          <Unbroken>{children}</Unbroken>
+        </bdi>
       ) : (
         children
       )}

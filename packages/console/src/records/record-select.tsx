@@ -26,6 +26,7 @@ interface RecordSelectProps {
 
 export function RecordSelect(props: RecordSelectProps) {
   const { path, label, isLabelHidden = false, query = {}, value, onChange, ...input } = props;
+  const { placeholder = t("records.picker.placeholder") } = input;
   const [typed, setTyped] = useState("");
   const [search] = useDebouncedValue(typed, 200);
   const { data: chosen } = useQuery({
@@ -47,6 +48,7 @@ export function RecordSelect(props: RecordSelectProps) {
   return (
     <Select
       {...input}
+      placeholder={placeholder}
       {...(isLabelHidden ? { "aria-label": label } : { label })}
       data={[...options].map(([id, label]) => ({ value: id, label }))}
       value={value === "" ? null : value}

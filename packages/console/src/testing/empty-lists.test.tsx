@@ -44,7 +44,7 @@ const cases: readonly Case[] = [
   { path: "/webhooks", action: "/webhooks?new=1" },
   { path: `/webhooks/${newId()}`, action: "/events", reads: true },
   { path: "/events", action: "/overview", reads: true },
-  { path: "/sign-ins", action: "/users?new=1" },
+  { path: "/sign-ins", action: "/users", reads: true },
   { path: `/users/${newId()}?tab=access`, action: "/policies?new=1" },
   { path: `/devices/${newId()}?tab=access`, action: "/policies?new=1" },
   { path: `/resources/${newId()}?tab=access`, action: "/policies?new=1" },

@@ -15,7 +15,7 @@ export const accessTests = {
   expected: {
     allowed: "Always reach",
     denied: "Never reach",
-    label: "Expected result",
+    label: "Expectation",
   },
   fields: {
     address: "Address",
@@ -31,12 +31,11 @@ export const accessTests = {
     enforcedHelp:
       "Gatehouse refuses changes that break the test, unless they only remove access or give a reason for the override.",
     enforcedYes: "Yes. Gatehouse refuses changes that break the test.",
-    expectation: "Expectation",
     namePlaceholder: "Contractors never reach Payroll",
     port: "Port",
     protocol: "Protocol",
     resource: "Resource",
-    resourceType: "Resource type",
+    target: "Target",
     sourceIp: "Source address",
     subject: "Subject",
     time: "Time",

@@ -7,7 +7,7 @@ export const access = {
     denied: "Denied",
     fields: {
       allowedUntil: "Allowed until",
-      gateways: "Gateways",
+      gateways: "Gateways, in order of use",
       policy: "Policy",
       resource: "Resource",
     },
@@ -51,7 +51,7 @@ export const access = {
     atDate: "Uses the configuration from <time/>.",
     columns: {
       device: "Device",
-      gateways: "Gateways",
+      gateways: "Gateways, in order of use",
       policy: "Policy",
       resource: "Resource",
       user: "User",
@@ -72,6 +72,7 @@ export const access = {
       users: "Without a device",
     },
     nextPage: "Next page",
+    noGatewayNeeded: "Direct, no gateway",
     none: {
       can: "The user could not reach the resource.",
       devices: "No device can reach this destination.",

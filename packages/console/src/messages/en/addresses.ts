@@ -21,6 +21,7 @@ export const addresses = {
     kindWildcard: "Wildcard name",
     protocols: "Protocols",
     resource: "Resource",
+    resourceType: "Resource type",
   },
   gateways: "Gateways for this address ({{count, number}})",
   gatewaysEmpty: "The address is unreachable without a gateway. Connect one on the page of the resource.",

@@ -5,6 +5,7 @@ export const common = {
   cancel: "Cancel",
   close: "Close",
   copied: "Copied",
+  copy: "Copy",
   copyFailed: "Copying failed. Select the text instead.",
   create: "Create",
   delete: "Delete",

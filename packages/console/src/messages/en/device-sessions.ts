@@ -24,7 +24,7 @@ export const deviceSessions = {
   },
   fields: {
     device: "Device",
-    end: "End",
+    end: "Session ends",
     endReason: "End reason",
     method: "Method",
     signedIn: "Signed in",

@@ -1,9 +1,9 @@
 export const devices = {
   add: {
-    copyPage: "Copy address for the owner",
+    copyPage: "Copy address for the user",
     label: "Add device",
     link: "A person who cannot sign in yet needs an enrolment link first.",
-    text: "Owners add their devices on the page “My access and devices”, or with the device agent.",
+    text: "Users add their devices on the page “My access and devices”, or with the device agent.",
   },
   approval: {
     approve: "Approve",
@@ -33,7 +33,7 @@ export const devices = {
     title: "Delete device {{name}}?",
   },
   empty: {
-    text: "Owners add their devices on the page “My access and devices”, or with the device agent. Enrolled devices appear here automatically.",
+    text: "Users add their devices on the page “My access and devices”, or with the device agent. Enrolled devices appear here automatically.",
     title: "No devices yet",
   },
   fields: {

@@ -1,5 +1,6 @@
 /** E-mail domains of the tenant. */
 export const domains = {
+  copyPart: "Copy {{part}} of the TXT record",
   create: "Add domain",
   delete: {
     effect: "People no longer find this tenant by the domain, and nobody new is admitted from it. Users remain.",
@@ -14,6 +15,8 @@ export const domains = {
     domain: "Domain",
     domainHelp: "Such as example.com. Subdomains are separate domains.",
     record: "TXT record",
+    recordName: "Name",
+    recordValue: "Value",
     state: "Status",
   },
   noun: "domains",

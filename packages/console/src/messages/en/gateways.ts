@@ -10,6 +10,7 @@ export const gateways = {
     title: "Delete gateway {{name}}?",
   },
   deploy: {
+    again: "This gateway has been deployed. To move it to a new machine, run the command there.",
     copy: "Copy with token",
     hide: "Hide token",
     instructions: {
@@ -44,6 +45,7 @@ export const gateways = {
       "This server has no agent packages, so gateways cannot install from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
     plainHttp:
       "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS address.",
+    show: "Show command",
     reveal: "Reveal token",
     title: "Deploy",
     waiting: "Waiting for the gateway to connect. This page updates when it connects.",

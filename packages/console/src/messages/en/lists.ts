@@ -73,7 +73,7 @@ export const lists = {
   presets: {
     unnamed: "Not used in any policy",
   },
-  range: "{{first, number}}–{{last, number}} of {{total, number}} {{noun}}",
+  range: "{{first, number}}–{{last, number}} of {{total, number}} results",
   results_one: "{{count, number}} result",
   results_other: "{{count, number}} results",
   searchBy: "Search by {{field}}",

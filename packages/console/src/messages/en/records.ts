@@ -21,9 +21,9 @@ export const records = {
     since: "Access began",
     unknown: "Before the history starts",
     what: "What policies allow now",
-    who: "Who may reach this now",
-    within_one: "In the last {{count, number}} day",
-    within_other: "In the last {{count, number}} days",
+    who: "Who can reach this now",
+    within_one: "Within the last day",
+    within_other: "Within the last {{count, number}} days",
   },
   address: {
     address: "Address",
@@ -150,7 +150,7 @@ export const records = {
     history: "History",
   },
   permissions: {
-    events: "Read the audit record",
+    events: "Read events",
     gatewayTokens: "View gateway tokens",
     help: {
       addresses: "Addresses of resources, and their gateways.",
@@ -162,7 +162,7 @@ export const records = {
       "decisions:read": "Ask who can reach what, and preview changes.",
       devices: "Devices, their sessions and tokens, and enrolment keys.",
       "events:read":
-        "The audit record and the sign-in log, with export. Reverts also need the permissions of the change.",
+        "The events of the audit record and the sign-in log, with export. Reverts also need the permissions of the change.",
       gateways: "Gateways, their site settings and keys. Tokens have a separate permission.",
       "gateways:token": "Secrets with which gateways connect. Anyone who has a token can pose as the gateway.",
       groups: "Groups of users.",
@@ -196,7 +196,7 @@ export const records = {
     queryAccess: "Query access",
     read: "Read",
     readNoun: "Read {{noun}}",
-    resourceType: "Resource type",
+    permission: "Permission",
     write: "Write",
     writeNoun: "Write {{noun}}",
   },

@@ -63,7 +63,6 @@ export const resources = {
     notDeployed: "Gateway not deployed",
   },
   title: "Resources",
-  type: "Resource type",
   typeHelp: "Policies of the same type apply to the resource.",
   typeOptions: {
     INTERNET: "Internet: any public destination",

@@ -69,7 +69,10 @@ export const signIn = {
     user: "User",
   },
   log: {
-    empty: { text: "Attempts to sign in to this tenant appear here.", title: "No sign-ins yet" },
+    empty: {
+      text: "Attempts of people to sign in to the console appear here. Sign-ins with API keys are not listed.",
+      title: "No sign-ins yet",
+    },
     failed: "Failed",
     noun: "sign-ins",
     searchLabel: "User",

@@ -50,7 +50,7 @@ export function AccessTestPage() {
         <Panel title={t("common.about")}>
           <Facts
             facts={[
-              { label: t("accessTests.fields.expectation"), value: formatTest(test) },
+              { label: t("accessTests.expected.label"), value: formatTest(test) },
               {
                 label: t("accessTests.fields.enforced"),
                 value: test.enforced ? t("accessTests.fields.enforcedYes") : t("common.no"),

@@ -8,6 +8,7 @@ import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
+import { Unbroken } from "../../records/unbroken.tsx";
 import { type AccessTest, formatTest } from "./format-test.ts";
 import { bodyOf, newTest, testFields } from "./test-fields.tsx";
 import { TestState, useTestReport } from "./test-state.tsx";
@@ -22,9 +23,9 @@ const definition: ListDefinition<AccessTest> = {
     { key: "state", title: t("accessTests.state.label"), cell: ({ id }) => <TestState id={id} /> },
     {
       key: "expectation",
-      title: t("accessTests.fields.expectation"),
+      title: t("accessTests.expected.label"),
       visibleFrom: "md",
-      cell: (test) => formatTest(test),
+      cell: (test) => <Unbroken>{formatTest(test)}</Unbroken>,
     },
     {
       key: "enforced",

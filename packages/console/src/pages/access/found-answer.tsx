@@ -3,13 +3,13 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { formatTime } from "../../messages/format.ts";
+import { compareText, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { useAccessHistory } from "../../records/access-history.ts";
 import { AccessNote } from "../../records/access-note.tsx";
 import { useRefusal } from "../../records/access-refusal.ts";
-import { foldDevices } from "../../records/fold-devices.ts";
+import { type FoldedRow, foldDevices } from "../../records/fold-devices.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -59,10 +59,13 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
   }
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={200} aria-busy />;
-  const pages = Math.ceil(data.total / pageSize);
-  const lines = foldDevices(data.data);
   // The question names one of them.
   const [showsUsers, showsResources] = [view !== "what", view !== "who"];
+  const pages = Math.ceil(data.total / pageSize);
+  const nameOf = ({ row }: FoldedRow) => (showsResources ? row.resource.name : row.user.name);
+  const folded = foldDevices(data.data);
+  // On several pages, the order is that of the API.
+  const lines = pages > 1 ? folded : folded.toSorted((one, other) => compareText(nameOf(one), nameOf(other)));
   // The API counts and pages each device. A single page shows how many lines they are.
   const title =
     pages > 1
@@ -97,8 +100,8 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
               <Table.Thead>
                 <Table.Tr>
                   {showsUsers && <Table.Th>{t("access.found.columns.user")}</Table.Th>}
-                  <Table.Th>{t("access.found.columns.device")}</Table.Th>
                   {showsResources && <Table.Th>{t("access.found.columns.resource")}</Table.Th>}
+                  <Table.Th>{t("access.found.columns.device")}</Table.Th>
                   <Table.Th>{t("access.found.columns.policy")}</Table.Th>
                   <Table.Th>{t("access.found.columns.gateways")}</Table.Th>
                 </Table.Tr>
@@ -113,22 +116,26 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
                         <RecordLink to={`/users/${row.user.id}`}>{row.user.name}</RecordLink>
                       </Table.Td>
                     )}
+                    {showsResources && (
+                      <Table.Td {...(showsUsers ? { "data-label": t("access.found.columns.resource") } : {})}>
+                        <RecordLink to={`/resources/${row.resource.id}`}>{row.resource.name}</RecordLink>
+                      </Table.Td>
+                    )}
                     <Table.Td data-label={t("access.found.columns.device")}>
                       {devices.length > 0 && <RecordLinks path="devices" records={devices} />}
                       {isWithoutDevice && (devices.length === 0 || showsDeviceless) && (
                         <Text c="dimmed">{t("access.found.withoutDevice")}</Text>
                       )}
                     </Table.Td>
-                    {showsResources && (
-                      <Table.Td data-label={t("access.found.columns.resource")}>
-                        <RecordLink to={`/resources/${row.resource.id}`}>{row.resource.name}</RecordLink>
-                      </Table.Td>
-                    )}
                     <Table.Td data-label={t("access.found.columns.policy")}>
                       <RecordLink to={`/policies/${row.policy.id}`}>{row.policy.name}</RecordLink>
                     </Table.Td>
                     <Table.Td data-label={t("access.found.columns.gateways")}>
-                      <RecordLinks path="gateways" records={row.gateways} />
+                      <RecordLinks
+                        path="gateways"
+                        records={row.gateways}
+                        none={row.mode === "LOCAL" ? t("access.found.noGatewayNeeded") : t("common.none")}
+                      />
                     </Table.Td>
                   </Table.Tr>
                 ))}

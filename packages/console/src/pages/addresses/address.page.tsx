@@ -44,7 +44,7 @@ export function AddressPage() {
             <Facts
               facts={[
                 { label: t("addresses.fields.resource"), value: <ResourceOfAddress id={id} /> },
-                { label: t("common.type"), value: formatResourceType(address.type) },
+                { label: t("addresses.fields.resourceType"), value: formatResourceType(address.type) },
                 {
                   label: t("addresses.fields.kind"),
                   value: formatAddressKind(address),

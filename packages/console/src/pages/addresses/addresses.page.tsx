@@ -15,6 +15,9 @@ import { formatResourceType } from "../resources/format-resource-type.ts";
 import { formatAddressKind } from "./format-address-kind.ts";
 import { ResourceOfAddress } from "./resource-of-address.tsx";
 
+/** More protocols may wrap. */
+const onOneLine = 3;
+
 const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
   source: inParts("/tenants/addresses"),
   noun: t("addresses.noun"),
@@ -37,7 +40,7 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
     },
     {
       key: "type",
-      title: t("resources.type"),
+      title: t("addresses.fields.resourceType"),
       visibleFrom: "sm",
       sortBy: ({ type }) => type,
       cell: ({ type }) => formatResourceType(type),
@@ -46,19 +49,23 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
       key: "kind",
       title: t("addresses.fields.kind"),
       visibleFrom: "xs",
-      cell: formatAddressKind,
+      cell: (address) => <span className="one-line">{formatAddressKind(address)}</span>,
     },
     {
       key: "protocols",
       title: t("addresses.fields.protocols"),
       visibleFrom: "sm",
-      cell: ({ protocols }) => protocols.map(({ name }) => name).join(", "),
+      cell: ({ protocols }) => (
+        <span {...(protocols.length <= onOneLine ? { className: "one-line" } : {})}>
+          {protocols.map(({ name }) => name).join(", ")}
+        </span>
+      ),
     },
   ],
   filters: [
     {
       field: "type",
-      title: t("resources.type"),
+      title: t("addresses.fields.resourceType"),
       options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: formatResourceType(value) })),
       matches: ({ type }, value) => type === value,
     },

@@ -1,3 +1,4 @@
+import { permissions as allPermissions } from "@gatehouse/contract/permissions";
 import { Code } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -37,7 +38,8 @@ const definition: ListDefinition<ApiKey> = {
       title: t("apiKeys.fields.permissions"),
       visibleFrom: "md",
       sortBy: ({ permissions }) => permissions.length,
-      cell: ({ permissions }) => permissions.length,
+      cell: ({ permissions }) =>
+        t("roles.permissionsCount", { count: permissions.length, total: allPermissions.length }),
     },
     {
       key: "lastUsedAt",

@@ -1,14 +1,16 @@
-/** How to add a device: its owner does that on `/my/` or with the agent, and may need an enrolment link first. */
+/** How to add a device: its user does that on `/my/` or with the agent, and may need an enrolment link first. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
+import { useInstallation } from "../../app/installation.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
 import { GuideLink } from "../../records/guide-link.tsx";
 import { LinkForPerson } from "../../records/link-for-person.tsx";
 
 export function AddDevice({ close }: { readonly close: () => void }) {
-  const page = `${globalThis.location.origin}/console/my`;
+  const installation = useInstallation();
+  const page = `${installation?.publicUrl ?? globalThis.location.origin}/console/my`;
   // Only the button of the link closes it, because the link is shown once.
   const [showsLink, setShowsLink] = useState(false);
   return (

@@ -9,7 +9,7 @@ import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EndOfDeviceSession, StateOfDeviceSession, sessionStateOf } from "../../records/device-session-state.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import type { Field } from "../../records/form-fields.tsx";
-import { formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
+import { formatFact } from "../../records/format-fact.ts";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -88,12 +88,7 @@ export function DevicePage() {
             {Object.keys(device.posture ?? {}).length === 0 ? (
               <NoPosture device={device} />
             ) : (
-              <Facts
-                facts={Object.entries(device.posture ?? {}).map(([name, value]) => ({
-                  label: formatFactLabel(name),
-                  value: formatFactValue(value),
-                }))}
-              />
+              <Facts facts={Object.entries(device.posture ?? {}).map(([name, value]) => formatFact(name, value))} />
             )}
           </Panel>
           <DeviceRoutes id={device.id} />

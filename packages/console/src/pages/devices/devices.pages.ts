@@ -1,11 +1,11 @@
-import { Laptop } from "lucide-react";
+import { MonitorSmartphone } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
 import { t } from "../../messages/i18n.ts";
 
 export const devicePages: PageSet = {
   path: "devices",
   title: t("devices.title"),
-  icon: Laptop,
+  icon: MonitorSmartphone,
   section: "people",
   permission: "devices:read",
   list: async () => (await import("./devices.page.tsx")).DevicesListPage,

@@ -1,16 +1,19 @@
 import type { ItemAt } from "@gatehouse/client/calls";
-import { Button, Code, Group, Stack } from "@mantine/core";
+import { Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
 import { api, whole } from "../../app/api.ts";
+import { CopyText } from "../../app/copy.tsx";
 import { usePermission } from "../../app/session.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import type { Field } from "../../records/form-fields.tsx";
+import { Kind } from "../../records/kind-icon.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Status } from "../../records/status.tsx";
+import { Unbroken } from "../../records/unbroken.tsx";
 import { useAction } from "../../records/use-record.ts";
 
 type Domain = ItemAt<"/tenants/domains">;
@@ -65,7 +68,13 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
         key: "domain",
         title: t("domains.fields.domain"),
         sortBy: ({ domain }) => domain,
-        cell: ({ domain }) => domain,
+        cell: ({ domain }) => (
+          <Kind of="domains">
+            <Text span inherit fw={500}>
+              <Unbroken>{domain}</Unbroken>
+            </Text>
+          </Kind>
+        ),
       },
       {
         key: "state",
@@ -82,9 +91,9 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
         title: t("domains.fields.record"),
         isBelow: true,
         cell: ({ recordName, recordValue }) => (
-          <Stack gap={2}>
-            <Code style={{ overflowWrap: "anywhere" }}>{recordName}</Code>
-            <Code style={{ overflowWrap: "anywhere" }}>{recordValue}</Code>
+          <Stack gap={4}>
+            <RecordPart label={t("domains.fields.recordName")} text={recordName} />
+            <RecordPart label={t("domains.fields.recordValue")} text={recordValue} />
           </Stack>
         ),
       },
@@ -93,6 +102,7 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
             {
               key: "action",
               title: t("domains.fields.action"),
+              isBelow: true as const,
               cell: (domain: Domain) => <Actions domain={domain} />,
             },
           ]
@@ -108,13 +118,34 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
   };
 }
 
+/** The name or the value of the TXT record, to enter at the DNS provider. */
+function RecordPart({ label, text }: { readonly label: string; readonly text: string }) {
+  return (
+    <Group gap="xs" wrap="nowrap" align="flex-start">
+      <Text span inherit c="dimmed" w={44} flex="none">
+        {label}
+      </Text>
+      <Code style={{ overflowWrap: "anywhere" }}>{text}</Code>
+      <CopyText
+        text={text}
+        variant="default"
+        size="compact-xs"
+        flex="none"
+        aria-label={t("domains.copyPart", { part: label.toLowerCase() })}
+      >
+        {t("common.copy")}
+      </CopyText>
+    </Group>
+  );
+}
+
 function Actions({ domain: { id, domain, verifiedAt } }: { readonly domain: Domain }) {
   const verify = useAction({
     run: () => api.post("/tenants/domains/{id}/verify", { path: { id } }),
     done: t("domains.verified"),
   });
   return (
-    <Group gap="xs">
+    <Group gap="xs" wrap="nowrap">
       {verifiedAt === null && (
         <Button size="xs" variant="default" loading={verify.isPending} onClick={() => verify.mutate()}>
           {t("domains.verify")}

@@ -8,13 +8,15 @@ import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { formatDateTime, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { Kind } from "../../records/kind-icon.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
+import { Unbroken } from "../../records/unbroken.tsx";
 import { AuditExport } from "./audit-export.tsx";
 import type { Event } from "./event.ts";
 import { FollowLive } from "./follow-live.tsx";
 import { formatActor } from "./format-actor.ts";
 import { formatEvent } from "./format-operation.ts";
-import { formatTarget } from "./format-target.ts";
+import { formatTarget, nameOfTarget } from "./format-target.ts";
 import { pageOf } from "./record-pages.ts";
 
 const source = paged("/tenants/events");
@@ -26,18 +28,19 @@ const definition: ListDefinition<Event> = {
   defaultSort: "-position",
   columns: [
     {
-      key: "createdAt",
-      title: t("events.fields.time"),
-      sortBy: "createdAt",
-      isBelow: true,
-      cell: ({ createdAt }) => <Text title={formatDateTime(createdAt)}>{formatTime(createdAt)}</Text>,
-    },
-    {
       key: "operation",
       title: t("events.fields.operation"),
-      cell: (event) => <RecordLink to={`/events/${event.id}`}>{formatEvent(event)}</RecordLink>,
+      cell: (event) => (
+        <Kind of="events">
+          <RecordLink to={`/events/${event.id}`}>{formatEvent(event)}</RecordLink>
+        </Kind>
+      ),
     },
-    { key: "target", title: t("events.fields.target"), cell: ({ target }) => target.name ?? formatTarget(target.type) },
+    {
+      key: "target",
+      title: t("events.fields.target"),
+      cell: ({ target }) => <Unbroken>{nameOfTarget(target) ?? formatTarget(target.type)}</Unbroken>,
+    },
     {
       key: "type",
       title: t("events.fields.targetType"),
@@ -48,7 +51,15 @@ const definition: ListDefinition<Event> = {
       key: "actor",
       title: t("events.fields.actor"),
       isBelow: true,
-      cell: ({ actor }) => formatActor(actor),
+      cell: ({ actor }) => <Unbroken>{formatActor(actor)}</Unbroken>,
+    },
+    {
+      key: "createdAt",
+      title: t("events.fields.time"),
+      // The order of the events, which is also that of their times.
+      sortBy: "position",
+      isBelow: true,
+      cell: ({ createdAt }) => <Text title={formatDateTime(createdAt)}>{formatTime(createdAt)}</Text>,
     },
     {
       key: "from",

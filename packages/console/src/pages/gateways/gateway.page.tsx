@@ -1,6 +1,7 @@
-import { Button } from "@mantine/core";
+import { Button, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
@@ -69,11 +70,7 @@ export function GatewayPage() {
 }
 
 function About({ gateway }: { readonly gateway: Gateway }) {
-  const deployment = (
-    <Panel title={t("gateways.deploy.title")}>
-      <DeployCommand gateway={gateway} />
-    </Panel>
-  );
+  const deployment = <Deployment key={gateway.status === "PENDING" ? "first" : "again"} gateway={gateway} />;
   return (
     <>
       {gateway.status === "PENDING" ? deployment : <GatewaySyncPanel id={gateway.id} refreshMs={refreshMs} />}
@@ -114,6 +111,25 @@ function About({ gateway }: { readonly gateway: Gateway }) {
       </Panel>
       {gateway.status !== "PENDING" && deployment}
     </>
+  );
+}
+
+/** The command is needed again only for a new machine. */
+function Deployment({ gateway }: { readonly gateway: Gateway }) {
+  const [isShown, setShown] = useState(gateway.status === "PENDING");
+  return (
+    <Panel title={t("gateways.deploy.title")}>
+      {isShown ? (
+        <DeployCommand gateway={gateway} />
+      ) : (
+        <Stack gap="xs" align="flex-start">
+          <Text c="dimmed">{t("gateways.deploy.again")}</Text>
+          <Button size="xs" variant="default" onClick={() => setShown(true)}>
+            {t("gateways.deploy.show")}
+          </Button>
+        </Stack>
+      )}
+    </Panel>
   );
 }
 

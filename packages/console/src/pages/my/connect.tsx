@@ -1,6 +1,7 @@
 /** How a person adds a computer. */
 import { Anchor, Code, Group, List, Stack, Text } from "@mantine/core";
 import { CopyText } from "../../app/copy.tsx";
+import { useInstallation } from "../../app/installation.ts";
 import { t } from "../../messages/i18n.ts";
 import { Panel } from "../../records/record-page.tsx";
 
@@ -13,7 +14,9 @@ export function Connect() {
 }
 
 export function ConnectSteps() {
-  const command = `sudo gatehouse-device enrol --url ${globalThis.location.origin}`;
+  const installation = useInstallation();
+  const url = installation?.publicUrl ?? globalThis.location.origin;
+  const command = `sudo gatehouse-device enrol --url ${url}`;
   return (
     <Stack>
       <Text>{t("my.connect.intro")}</Text>

@@ -16,8 +16,11 @@ import { type MyDevice, useMyDevices, useMyself } from "./my-data.ts";
 type MyResource = ItemAt<"/tenants/my/access">;
 
 const pageSize = 20;
-const tones = { available: "good", blocked: "waiting", unavailable: "bad" } as const satisfies Record<
-  MyResource["state"],
+/** A resource is available only through a connected device. */
+type State = MyResource["state"] | "allowed";
+
+const tones = { allowed: "idle", available: "good", blocked: "waiting", unavailable: "bad" } as const satisfies Record<
+  State,
   Tone
 >;
 
@@ -69,6 +72,9 @@ export function MyAccess() {
             />
           )}
         </Group>
+        {device?.status === "Offline" && found !== undefined && found.total > 0 && (
+          <Text>{t("my.access.connectFirst", { device: device.name })}</Text>
+        )}
         {access.error !== null && <ProblemNotice error={access.error} retry={access.refetch} />}
         {access.isPending && <Skeleton height={120} aria-busy />}
         {found?.total === 0 && (
@@ -104,7 +110,9 @@ interface OfDevice {
 function ResourceRow({ resource, device }: OfDevice & { readonly resource: MyResource }) {
   const [isOpen, setOpen] = useState(false);
   const explanation = useId();
-  const { id, name, state, addresses } = resource;
+  const { id, name, addresses } = resource;
+  const isConnected = device?.status === "Online";
+  const state: State = resource.state === "available" && !isConnected ? "allowed" : resource.state;
   return (
     <li className="my-resource-row">
       <div className="my-resource">
@@ -118,7 +126,7 @@ function ResourceRow({ resource, device }: OfDevice & { readonly resource: MyRes
         </div>
         <Group gap="xs" justify="flex-end" wrap="nowrap">
           <Status tone={tones[state]}>{t(`my.access.states.${state}`)}</Status>
-          {state !== "available" && (
+          {resource.state !== "available" && (
             <Button
               size="xs"
               variant="default"

@@ -93,7 +93,7 @@ function DeviceTable({
       <Table.Thead>
         <Table.Tr>
           <Table.Th>{t("my.devices.name")}</Table.Th>
-          <Table.Th visibleFrom="sm">{t("my.devices.lastSeen")}</Table.Th>
+          <Table.Th visibleFrom="sm">{t("my.devices.lastConnection")}</Table.Th>
           <Table.Th>
             <VisuallyHidden>{t("common.actions")}</VisuallyHidden>
           </Table.Th>
@@ -112,7 +112,7 @@ function DeviceTable({
               <SessionState device={device} />
             </Table.Td>
             <Table.Td visibleFrom="sm">
-              <RelativeTime at={device.lastConnection} never={t("my.devices.never")} />
+              <RelativeTime at={device.lastConnection} />
             </Table.Td>
             <Table.Td ta="right">
               <Group gap="xs" justify="flex-end">

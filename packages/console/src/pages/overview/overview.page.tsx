@@ -13,7 +13,7 @@ import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
 import { formatEvent } from "../events/format-operation.ts";
-import { formatTarget } from "../events/format-target.ts";
+import { formatTarget, nameOfTarget } from "../events/format-target.ts";
 import { ClosedAddresses, NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { GatewaysPanel } from "./gateways-panel.tsx";
@@ -137,8 +137,8 @@ function RecentChanges() {
                   <Table.Td>
                     <RecordLink to={`/events/${id}`}>{formatChange(event)}</RecordLink>
                   </Table.Td>
-                  <Table.Td w={180} maw={180} className="one-line">
-                    <Text c="dimmed" truncate title={actor.name}>
+                  <Table.Td w="1%" className="one-line">
+                    <Text c="dimmed" truncate maw={240} title={actor.name}>
                       <bdi>{actor.name}</bdi>
                     </Text>
                     <RelativeTime at={createdAt} />
@@ -156,7 +156,8 @@ function RecentChanges() {
 /** Names the kind of the record if the operation does not: the deactivation of a user changes devices too. */
 function formatChange(event: Parameters<typeof formatEvent>[0]): string {
   const operation = formatEvent(event);
-  const { name, type } = event.target;
+  const { type } = event.target;
+  const name = nameOfTarget(event.target);
   if (name === undefined) return operation;
   const kind = formatTarget(type);
   return operation.toLowerCase().includes(kind.toLowerCase())

@@ -25,51 +25,58 @@ export function PoliciesListPage() {
   if (text !== "" && typeOfAll !== value) setTypeOfAll(value);
   const wantsAll = typeOfAll === value;
   const { policies: data, total, isWhole, error, refetch } = usePolicies(value, wantsAll);
+  const isEmpty = data?.length === 0;
   useEffect(() => {
     document.title = t("common.documentTitle", { title: t("policies.title") });
   }, []);
   return (
     <Stack>
-      <Group justify="space-between">
+      <Group justify="space-between" className="page-head">
         <Title order={1}>{t("policies.title")}</Title>
-        <NewButton
-          label={t("policies.create")}
-          permission="policies:write"
-          dialog={(close) => (
-            <RecordForm
-              title={t("policies.createTitle", { type: type?.label ?? "" })}
-              fields={policyFields(value)}
-              initial={newPolicy}
-              submitLabel={t("common.create")}
-              plan={(values) => [
-                { method: "POST", path: "/tenants/policies", body: { ...bodyOf(value, values), type: value } },
-              ]}
-              saved={(answer) => void navigate({ to: `/policies/${idIn(answer)}` })}
-              close={close}
-            />
-          )}
-        />
+        <Group gap="xs" className="actions" {...(isEmpty ? { "data-empty": true } : {})}>
+          <NewButton
+            label={t("policies.create")}
+            permission="policies:write"
+            dialog={(close) => (
+              <RecordForm
+                title={t("policies.createTitle", { type: type?.label ?? "" })}
+                fields={policyFields(value)}
+                initial={newPolicy}
+                submitLabel={t("common.create")}
+                plan={(values) => [
+                  { method: "POST", path: "/tenants/policies", body: { ...bodyOf(value, values), type: value } },
+                ]}
+                saved={(answer) => void navigate({ to: `/policies/${idIn(answer)}` })}
+                close={close}
+              />
+            )}
+          />
+        </Group>
       </Group>
-      <Group justify="space-between">
+      <Group gap="sm">
         <SegmentedControl
           aria-label={t("policies.accessType")}
           value={value}
           onChange={(next) => change({ type: next, q: undefined })}
           data={policyTypes.map(({ value: each, label }) => ({ value: each, label }))}
         />
-        <TextInput
-          type="search"
-          aria-label={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
-          placeholder={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
-          leftSection={<Search size={16} aria-hidden />}
-          value={text}
-          onChange={({ currentTarget }) => change({ q: currentTarget.value }, true)}
-          w={{ base: "100%", xs: 240 }}
-        />
+        {!isEmpty && (
+          <TextInput
+            type="search"
+            aria-label={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
+            placeholder={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
+            leftSection={<Search size={16} aria-hidden />}
+            value={text}
+            onChange={({ currentTarget }) => change({ q: currentTarget.value }, true)}
+            w={{ base: "100%", xs: 240 }}
+          />
+        )}
       </Group>
-      <Text c="dimmed" size="sm">
-        {t("policies.evaluation")}
-      </Text>
+      {!isEmpty && (
+        <Text c="dimmed" size="sm">
+          {t("policies.evaluation")}
+        </Text>
+      )}
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
       ) : data === undefined ? (
@@ -78,7 +85,7 @@ export function PoliciesListPage() {
             <Skeleton key={line} height={48} />
           ))}
         </Stack>
-      ) : data.length === 0 ? (
+      ) : isEmpty ? (
         <EmptyState
           empty={{
             title: t("policies.empty.title"),

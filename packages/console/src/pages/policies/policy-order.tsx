@@ -17,6 +17,7 @@ import {
 } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { PolicyAction } from "../../records/status.tsx";
+import { Unbroken } from "../../records/unbroken.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { formatResources, formatSubjects, type Policy, type PolicyType } from "./format-policy.ts";
 
@@ -231,9 +232,11 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
         <PolicyAction allows={action} />
       </span>
       <span className="policy-about">
-        {policy.rule.type === "CUSTOM"
-          ? t("policies.order.lineWithRule", { ...line, rule: policy.rule.name })
-          : t("policies.order.line", line)}
+        <Unbroken>
+          {policy.rule.type === "CUSTOM"
+            ? t("policies.order.lineWithRule", { ...line, rule: policy.rule.name })
+            : t("policies.order.line", line)}
+        </Unbroken>
       </span>
       {canMove && (
         <span className="policy-move">

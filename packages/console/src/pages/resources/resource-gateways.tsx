@@ -1,7 +1,7 @@
 /** The gateways of a resource. With manual load balancing, their order is the priority. */
 import { ActionIcon, Button, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { ArrowDown, ArrowUp, Trash2 } from "lucide-react";
+import { ArrowDown, ArrowUp, Unlink } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
 import { api, whole } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
@@ -192,7 +192,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                             })
                           }
                         >
-                          <Trash2 size={14} aria-hidden />
+                          <Unlink size={14} aria-hidden />
                         </ActionIcon>
                       </Group>
                     </Table.Td>

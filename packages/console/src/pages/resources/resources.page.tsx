@@ -32,7 +32,7 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
     },
     {
       key: "type",
-      title: t("resources.type"),
+      title: t("common.type"),
       visibleFrom: "xs",
       cell: ({ type }) => formatResourceType(type),
     },
@@ -62,7 +62,7 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
   filters: [
     {
       field: "type",
-      title: t("resources.type"),
+      title: t("common.type"),
       options: (["PRIVATE", "SAAS", "INTERNET"] as const).map((value) => ({ value, label: formatResourceType(value) })),
     },
     unnamedFilter,

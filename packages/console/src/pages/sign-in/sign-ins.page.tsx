@@ -63,7 +63,7 @@ const definition: ListDefinition<SignIn> = {
   empty: {
     title: t("signIn.log.empty.title"),
     text: t("signIn.log.empty.text"),
-    action: { label: t("users.invite.title"), to: "/users?new=1", permission: "users:write" },
+    action: { label: t("roles.showUsers"), to: "/users", permission: "users:read" },
     guide: "identity-providers#sign-in-page",
   },
 };

@@ -10,7 +10,7 @@ import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
-import { formatFactValue } from "../../records/format-fact.ts";
+import { formatFact } from "../../records/format-fact.ts";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
@@ -21,6 +21,7 @@ import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
+import { StatusOfDevice } from "../devices/device-status.tsx";
 import { EnrolmentLinks } from "./enrolment-links.tsx";
 import { MailWarning } from "./mail-state.tsx";
 import { TransferOwnership } from "./transfer-ownership.tsx";
@@ -92,9 +93,7 @@ function About({ user }: { readonly user: User }) {
             }}
           />
         ) : (
-          <Facts
-            facts={Object.entries(user.attributes).map(([label, value]) => ({ label, value: formatFactValue(value) }))}
-          />
+          <Facts facts={Object.entries(user.attributes).map(([name, value]) => formatFact(name, value))} />
         )}
       </Panel>
       <Panel title={t("users.devices.title")}>
@@ -119,7 +118,7 @@ function About({ user }: { readonly user: User }) {
                     <RecordLink to={`/devices/${device.id}`}>{device.name}</RecordLink>
                   </Table.Td>
                   <Table.Td>
-                    <StatusOf value={device.status} />
+                    <StatusOfDevice device={device} />
                   </Table.Td>
                   <Table.Td visibleFrom="xs">
                     <RelativeTime at={device.lastConnection} />

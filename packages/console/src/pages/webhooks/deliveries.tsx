@@ -79,12 +79,23 @@ export function Deliveries({ webhookId, isActive }: DeliveriesProps) {
       ],
       empty: {
         title: t("webhooks.deliveries.empty.title"),
-        text: t("webhooks.deliveries.empty.text"),
-        action: { label: t("webhooks.deliveries.showEvents"), to: "/events", permission: "events:read" },
+        ...(isActive
+          ? {
+              text: t("webhooks.deliveries.empty.text"),
+              action: { label: t("webhooks.deliveries.showEvents"), to: "/events", permission: "events:read" as const },
+            }
+          : {
+              text: t("webhooks.deliveries.empty.inactive"),
+              action: {
+                label: t("common.edit"),
+                to: `/webhooks/${webhookId}?edit=1`,
+                permission: "webhooks:write" as const,
+              },
+            }),
         guide: "webhooks#messages",
       },
     };
-  }, [webhookId, canWrite, canReadEvents]);
+  }, [webhookId, isActive, canWrite, canReadEvents]);
   return (
     <Panel title={t("webhooks.deliveries.title")}>
       <RecordList label={t("webhooks.deliveries.list")} definition={definition} />

@@ -12,6 +12,7 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
+import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { bodyOf, webhookFields, webhookValues } from "./webhook-fields.ts";
@@ -68,7 +69,7 @@ export function WebhookPage() {
 function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: string }) {
   const canWrite = usePermission("webhooks:write");
   const navigate = useNavigate();
-  const [editing, edit] = useDisclosure(false);
+  const [editing, edit] = useEditing();
   const [rotating, rotate] = useDisclosure(false);
   const [secret, setSecret] = useState<string>();
   const test = useAction({
