@@ -169,7 +169,7 @@ describe("a session that ends while a form is open", () => {
 
   test("offers a session of another tenant no continuation", async () => {
     const { user, dialog } = await endWithInput();
-    mockApi.signIn(permissions, { tenant: { id: newId(), name: "Other Ltd" } });
+    mockApi.signIn(permissions, { tenant: { id: newId(), name: "Other Ltd", slug: "example" } });
     await user.click(dialog.getByRole("button", { name: t("signIn.page.apiKey") }));
     returnToWindow();
     await dialog.findByText(new RegExp(t("app.session.otherTenant", { tenant: "Example Ltd" })));

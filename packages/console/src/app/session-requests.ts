@@ -11,7 +11,8 @@ export interface Session {
   readonly providerPath?: string;
   /** The time of the person's latest authentication. */
   readonly authenticatedAt?: string;
-  readonly tenant: { readonly id: string; readonly name: string };
+  /** The slug is the short name by which people find the sign-in. */
+  readonly tenant: { readonly id: string; readonly name: string; readonly slug: string };
   readonly permissions: readonly Permission[];
   readonly expiresAt: string;
 }

@@ -52,6 +52,17 @@ describe("the access tab of a user", () => {
     expect(mockApi.received("listPastAccess").flatMap(({ query }) => query.at ?? [])).toEqual([begins]);
   });
 
+  test("sorts resources by name, and does not repeat the device on its own page", async () => {
+    mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Laptop" }));
+    mockApi.answer("get", "/tenants/access", pageOf([access(wiki), access(payroll)]));
+    openConsole(`/devices/${id}?tab=access`);
+    await findPanel(t("records.accessTab.what"));
+    const headers = screen.getAllByRole("columnheader").map(({ textContent }) => textContent);
+    expect(headers).not.toContain(t("access.found.columns.device"));
+    const rows = screen.getAllByRole("row").slice(1);
+    expect(rows.map((row) => row.querySelector("a")?.textContent)).toEqual(["Payroll", "Wiki"]);
+  });
+
   test("gives the reason why a deactivated user reaches nothing", async () => {
     mockApi.answer("get", "/tenants/users/{id}", { ...ann, status: "inactive" });
     openConsole(`/users/${id}?tab=access`);

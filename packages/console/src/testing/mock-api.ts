@@ -64,7 +64,7 @@ class MockApi {
     this.#permissions = held;
     this.#session = {
       apiKey: { id: "01980000-0000-7000-8000-00000000cccc", name: "Test key" },
-      tenant: { id: "01980000-0000-7000-8000-00000000aaaa", name: "Example Ltd" },
+      tenant: { id: "01980000-0000-7000-8000-00000000aaaa", name: "Example Ltd", slug: "example-ltd" },
       permissions: held,
       expiresAt: "2026-12-01T00:00:00.000Z",
       ...changed,
@@ -76,7 +76,7 @@ class MockApi {
     this.#permissions = held;
     this.#session = {
       user: { id: "01980000-0000-7000-8000-00000000bbbb", email: "ann@example.com", name: "Ann" },
-      tenant: { id: "01980000-0000-7000-8000-00000000aaaa", name: "Example Ltd" },
+      tenant: { id: "01980000-0000-7000-8000-00000000aaaa", name: "Example Ltd", slug: "example-ltd" },
       permissions: held,
       expiresAt: "2026-12-01T00:00:00.000Z",
     };

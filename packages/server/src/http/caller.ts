@@ -58,7 +58,8 @@ export interface SessionInfo {
   readonly providerPath?: string;
   /** The time of the person's latest authentication. */
   readonly authenticatedAt?: string;
-  readonly tenant: { readonly id: string; readonly name: string };
+  /** The slug is the short name by which people find the sign-in. */
+  readonly tenant: { readonly id: string; readonly name: string; readonly slug: string };
   readonly permissions: readonly Permission[];
   readonly createdAt: string;
   /** The latest end of the session. It ends earlier if it is idle for `idleSeconds`. */

@@ -74,7 +74,7 @@ export const app = {
     providerTab: "The sign-in opens in a new tab. This dialog closes once you have signed in there.",
     showKey: "Show key",
     signIn: "Sign in",
-    text: "Sign in with your passkey, or through your organisation.",
+    text: "Choose a way to sign in.",
     title: "Sign in to Gatehouse",
   },
   theme: {

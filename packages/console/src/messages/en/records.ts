@@ -10,7 +10,7 @@ export const records = {
     before_one: "More than {{count, number}} day ago",
     before_other: "More than {{count, number}} days ago",
     byPolicies: "This list shows what policies allow, even if a gateway is offline.",
-    internet: "It contains resources only. <policies>Internet policies</policies> decide about the internet.",
+    internet: "It contains resources only. <policies>Internet policies</policies> decide about other destinations.",
     more_one: "{{count, number}} more row. Ask about access to see all.",
     more_other: "{{count, number}} more rows. Ask about access to see all.",
     noDevice: "without a device",

@@ -23,6 +23,7 @@ export const settings = {
       "People sign in only through identity providers. Recovery codes still work, so that the owner is never locked out.",
   },
   id: "Tenant ID",
+  shortName: "Short name for sign-in",
   signIn: "Sign-in",
   signingKey: {
     reason: "Reason",

@@ -92,8 +92,8 @@ export const signIn = {
     noProviders:
       "No sign-in was found. Check the name, sign in another way, or ask an administrator for the address of the sign-in.",
     or: "or",
-    organisation: "Organisation",
-    organisationHelp: "The short name of your organisation, or your email address.",
+    organisation: "Organisation or email address",
+    organisationHelp: "Enter the short name of your organisation. Administrators find it in the settings.",
     otherWays: "Other ways to sign in",
     passkey: "Sign in with passkey",
     provider: "Sign in with {{name}}",

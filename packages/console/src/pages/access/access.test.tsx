@@ -243,6 +243,16 @@ describe("lists of access", () => {
     panel.getByRole("link", { name: "Phone" });
   });
 
+  test("name the gateways, or say that traffic needs none", async () => {
+    const direct = { ...row, resource: { id: newId(), name: "Video" }, mode: "LOCAL" as const, gateways: [] };
+    mockApi.answer("get", "/tenants/access", pageOf([row, direct]));
+    openConsole(`/access?view=what&user=${userId}`);
+    const found = await screen.findByRole("row", { name: /Video/ });
+    expect(found.textContent).toContain(t("access.found.noGatewayNeeded"));
+    const first = screen.getAllByRole("row")[1];
+    expect(first?.querySelector("a")?.textContent).toBe("Video");
+  });
+
   test("give the reason why a deactivated user reaches nothing", async () => {
     mockApi.answer("get", "/tenants/users/{id}", sample("User", { id: userId, status: "inactive" }));
     openConsole(`/access?view=what&user=${userId}`);

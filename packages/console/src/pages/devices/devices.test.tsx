@@ -43,10 +43,39 @@ describe("the list of devices", () => {
     expect(filter.getAttribute("aria-description")).toBe(t("devices.notSeenHelp"));
   });
 
+  test("a device that waits for approval is not called deactivated", async () => {
+    const waiting = sample("Device", {
+      name: "Tablet",
+      status: "Deactivated",
+      active: false,
+      approval: "pending",
+      user: owner,
+    });
+    mockApi.answer("get", "/tenants/devices", pageOf([waiting]));
+    openConsole("/devices");
+    const row = await screen.findByRole("row", { name: /Tablet/ });
+    expect(row.querySelector("[data-tone=waiting]")?.textContent).toBe(t("devices.approval.pending"));
+    expect(row.textContent).not.toContain(t("records.status.deactivated"));
+  });
+
+  test("shows the whole key of a device that waits for approval", async () => {
+    const waiting = sample("Device", {
+      name: "Tablet",
+      status: "Deactivated",
+      approval: "pending",
+      user: owner,
+      os: "Debian",
+    });
+    mockApi.answer("get", "/tenants/devices", pageOf([waiting]));
+    openConsole("/device-approvals");
+    await screen.findByText(waiting.publicKey);
+    screen.getByText("Debian");
+  });
+
   test("filters by activation", async () => {
     mockApi.answer("get", "/tenants/devices", pageOf([device]));
     const user = openConsole("/devices");
-    await choose(user, t("devices.activation"), t("records.status.deactivated"));
+    await choose(user, t("common.status"), t("records.status.deactivated"));
     await waitFor(() => expect(mockApi.received("listDevices").at(-1)?.query["filter[active]"]).toBe("false"));
     expect(currentPath()).toBe("/devices?active=false");
   });
@@ -91,7 +120,7 @@ describe("the page of a device", () => {
     openConsole(`/devices/${id}`);
     const about = await findPanel(t("common.about"));
     const fact = (label: string) => about.getByText(label).parentElement?.textContent;
-    expect(fact(t("devices.fields.sessionEnd"))).toContain(t("deviceSessions.states.ended"));
+    expect(fact(t("devices.fields.session"))).toContain(t("deviceSessions.states.ended"));
     expect(fact(t("deviceSessions.fields.endReason"))).toContain(t("deviceSessions.reasons.user-deactivated"));
   });
 

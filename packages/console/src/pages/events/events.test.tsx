@@ -39,6 +39,13 @@ test("the period of the list is a choice, and a time for the server", async () =
   expect(days).toBeLessThan(7.01);
 });
 
+test("marks the order of the list, the newest events first", async () => {
+  mockApi.answer("get", "/tenants/events", pageOf([sample("Event", { id: newId() })]));
+  openConsole("/events");
+  const header = await screen.findByRole("columnheader", { name: t("events.fields.time") });
+  expect(header.getAttribute("aria-sort")).toBe("descending");
+});
+
 describe("the actor of an event", () => {
   const actor = (type: "user" | "api-key", name: string) => {
     const event = sample("Event", { id: newId(), actor: { type, id: newId(), name } });

@@ -121,6 +121,15 @@ describe("the page of a gateway", () => {
     expect(panel.getByRole("tabpanel").textContent).toContain("the-token");
   });
 
+  test("hides the command of a gateway that has been deployed, until it is needed again", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    const user = openConsole(`/gateways/${id}`);
+    await findPanel(t("gateways.deploy.title"));
+    expect(screen.queryByRole("button", { name: t("gateways.deploy.copy") })).toBeNull();
+    await click(user, t("gateways.deploy.show"));
+    await screen.findByRole("button", { name: t("gateways.deploy.copy") });
+  });
+
   test("on a server without packages, offers only what works, and says how to add them", async () => {
     mockApi.install({ hasAgentPackages: false });
     mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
@@ -172,7 +181,7 @@ describe("the page of a gateway", () => {
   });
 
   test("says who can read the token if the key cannot", async () => {
-    mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, token: "<redacted>" });
+    mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING", token: "<redacted>" });
     openConsole(`/gateways/${id}`);
     const panel = await findPanel(t("gateways.deploy.title"));
     panel.getByText("gateways:token");

@@ -176,6 +176,22 @@ test("shows how to add a device, within the limit", async () => {
   dialog.getByText(new RegExp(`gatehouse-device enrol --url ${window.location.origin}`));
 });
 
+test("commands have the public address, even if the page is open at another one", async () => {
+  mockApi.install({ publicUrl: "https://gatehouse.example.com" });
+  openConsole("/my");
+  await screen.findByText("sudo gatehouse-device enrol --url https://gatehouse.example.com");
+});
+
+test("nothing is available on a device that is offline", async () => {
+  mockApi.answer("get", "/tenants/my/devices", [{ ...laptop, status: "Offline" }]);
+  mockApi.answer("get", "/tenants/my/access", pageOf([wiki]));
+  openConsole("/my");
+  await screen.findByText(t("my.access.connectFirst", { device: "Laptop" }));
+  screen.getByText(t("my.access.states.allowed"));
+  expect(screen.queryByText(t("my.access.states.available"))).toBeNull();
+  expect(screen.queryByRole("button", { name: t("my.access.whyLabel", { name: "Wiki" }) })).toBeNull();
+});
+
 test("does not offer another device at the limit", async () => {
   mockApi.answer("get", "/tenants/my", { ...myself, deviceLimit: 2 });
   openConsole("/my");

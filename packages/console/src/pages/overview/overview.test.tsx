@@ -110,6 +110,18 @@ test("changes of one operation to records of several kinds differ", async () => 
   panel.getByText("Deactivate user: Laptop (Device)");
 });
 
+test("a change of the tenant's settings does not name them twice", async () => {
+  const target = { type: "tenant-settings" as const, id: newId(), name: "settings" };
+  mockApi.answer(
+    "get",
+    "/tenants/events",
+    pageOf([sample("Event", { id: newId(), operation: "replaceTenantSettings", target })]),
+  );
+  openConsole("/overview");
+  const panel = await findPanel(t("overview.events.title"));
+  await panel.findByRole("link", { name: "Replace tenant settings" });
+});
+
 test("the actor of a change is one line, with the whole name on request", async () => {
   const name = "A key with a name that is much longer than the column";
   mockApi.answer(

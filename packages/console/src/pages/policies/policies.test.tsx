@@ -66,6 +66,13 @@ describe("the list of policies", () => {
     expect(mockApi.received("listPolicies").at(-1)?.query).toMatchObject({ "filter[type]": "SITETOSITE" });
   });
 
+  test("offers no search and no order of policies that do not exist", async () => {
+    openConsole("/policies");
+    await screen.findByText(t("policies.empty.PRIVATE"));
+    expect(screen.queryByRole("searchbox")).toBeNull();
+    expect(screen.queryByText(t("policies.evaluation"))).toBeNull();
+  });
+
   test("saves a new order after its review", async () => {
     mockApi.answer("get", "/tenants/policies", pageOf([policy, second, third]));
     const user = openConsole("/policies");

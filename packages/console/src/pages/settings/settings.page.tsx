@@ -109,6 +109,7 @@ export function SettingsPage() {
           <Facts
             facts={[
               { label: t("common.name"), value: tenant.name },
+              { label: t("settings.shortName"), value: <Code>{tenant.slug}</Code> },
               { label: t("settings.id"), value: <Code>{tenant.id}</Code> },
             ]}
           />

@@ -154,10 +154,10 @@ export class ConsoleSessions implements Sessions {
     tenantId: string,
     { createdAt, expiresAt }: { readonly createdAt: Date; readonly expiresAt: Date },
   ): Promise<SessionInfo> {
-    const tenantName = await queries.readTenantName(this.#options.database, tenantId);
+    const { name = "", slug = "" } = (await queries.readTenant(this.#options.database, tenantId)) ?? {};
     return {
       apiKey: { id: actor.id ?? "", name: actor.name },
-      tenant: { id: tenantId, name: tenantName ?? "" },
+      tenant: { id: tenantId, name, slug },
       permissions: [...permissions],
       createdAt: createdAt.toISOString(),
       expiresAt: expiresAt.toISOString(),
@@ -169,7 +169,7 @@ export class ConsoleSessions implements Sessions {
 function describePerson(
   row: PersonSessionRow,
   { permissions }: Caller,
-  { id, email, firstName, lastName, isOwner, tenantName }: SignedInUser,
+  { id, email, firstName, lastName, isOwner, tenantName, tenantSlug }: SignedInUser,
 ): SessionInfo {
   const fullName = `${firstName} ${lastName}`.trim();
   return {
@@ -178,7 +178,7 @@ function describePerson(
     method: row.method,
     ...(row.provider_id === null ? {} : { providerPath: `/console/oidc/${row.tenant_id}/${row.provider_id}` }),
     authenticatedAt: row.auth_time,
-    tenant: { id: row.tenant_id, name: tenantName },
+    tenant: { id: row.tenant_id, name: tenantName, slug: tenantSlug },
     permissions: [...permissions],
     createdAt: row.created_at,
     expiresAt: row.expires_at,

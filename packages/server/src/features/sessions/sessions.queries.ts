@@ -49,9 +49,9 @@ const touch = statement<never, [tenantId: string, id: string, at: Date]>(
   "sessions.touch",
   "UPDATE console_sessions SET last_used_at = greatest(last_used_at, $3) WHERE tenant_id = $1 AND id = $2",
 );
-const selectTenantName = statement<{ name: string }, [tenantId: string]>(
-  "sessions.tenant_name",
-  "SELECT name FROM tenants WHERE id = $1",
+const selectTenant = statement<{ name: string; slug: string }, [tenantId: string]>(
+  "sessions.tenant",
+  "SELECT name, slug FROM tenants WHERE id = $1",
 );
 
 /** A presented session: of an API key, or of a person. */
@@ -95,7 +95,10 @@ export async function touchSession(database: Database, tenantId: string, id: str
   await database.transaction({ kind: "tenant", tenantId }, (transaction) => transaction.query(touch, tenantId, id, at));
 }
 
-export async function readTenantName(database: Database, tenantId: string): Promise<string | undefined> {
+export async function readTenant(
+  database: Database,
+  tenantId: string,
+): Promise<{ readonly name: string; readonly slug: string } | undefined> {
   const scope = { kind: "tenant", tenantId } as const;
-  return (await database.snapshot(scope, (transaction) => transaction.query(selectTenantName, tenantId)))[0]?.name;
+  return (await database.snapshot(scope, (transaction) => transaction.query(selectTenant, tenantId)))[0];
 }

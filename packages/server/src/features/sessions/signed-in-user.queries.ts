@@ -13,6 +13,7 @@ export interface SignedInUser {
   readonly isOwner: boolean;
   readonly status: UserStatus;
   readonly tenantName: string;
+  readonly tenantSlug: string;
   /** The types of direct and inherited roles. */
   readonly roles: readonly RoleType[];
 }
@@ -21,6 +22,7 @@ const select = statement<SignedInUser, [tenantId: string, id: string]>(
   "sessions.read_signed_in_user",
   `SELECT item.id, item.email, item.first_name AS "firstName", item.last_name AS "lastName", item.is_owner AS "isOwner",
      item.status, (SELECT name FROM tenants WHERE id = $1) AS "tenantName",
+     (SELECT slug FROM tenants WHERE id = $1) AS "tenantSlug",
      coalesce((SELECT json_agg(role.type) FROM roles AS role
                WHERE role.tenant_id = item.tenant_id AND ${roleHeldBy("item")}), '[]') AS roles
    FROM users AS item WHERE item.tenant_id = $1 AND item.id = $2`,

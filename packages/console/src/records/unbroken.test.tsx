@@ -1,0 +1,23 @@
+import { isValidElement, type ReactElement } from "react";
+import { expect, test } from "vitest";
+import { Unbroken } from "./unbroken.tsx";
+
+/** The words that stay on one line. */
+function wholeWords(text: string): readonly unknown[] {
+  const parts: unknown = Unbroken({ children: text });
+  if (!Array.isArray(parts)) return [];
+  return parts.flatMap((part: ReactElement<{ children: readonly unknown[] }>) =>
+    part.props.children.flatMap((child) =>
+      isValidElement<{ className?: string; children: string }>(child) && child.props.className === "one-line"
+        ? [child.props.children]
+        : [],
+    ),
+  );
+}
+
+test.each([
+  ["Wiki", []],
+  ["engineer-01@example.com", ["engineer-01@example.com"]],
+  ["Sales → agent-05-desktop and Wiki", ["agent-05-desktop"]],
+  [`a-${"b".repeat(40)}`, []],
+])("%s", (text, words) => expect(wholeWords(text)).toEqual(words));
