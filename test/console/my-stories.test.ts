@@ -91,11 +91,11 @@ describe.runIf(hasBrowser)("a person without roles", () => {
     await page.keyboard.press("Enter");
     await button(visit, "Rename Work laptop").waitFor();
 
-    expect(await button(visit, "Add a device").isDisabled()).toBe(true);
+    expect(await button(visit, "Add device").isDisabled()).toBe(true);
     await button(visit, "Remove Old phone").click();
     await inDialog(visit, "Remove").click();
     await button(visit, "Remove Old phone").waitFor({ state: "detached" });
-    await button(visit, "Add a device").click();
+    await button(visit, "Add device").click();
     await page.getByRole("radio", { name: /Linux computer/ }).check();
     await page
       .getByRole("dialog")
@@ -122,7 +122,7 @@ describe.runIf(hasBrowser)("a person without roles", () => {
     const sent: string[] = [];
     page.on("request", (request) => sent.push(request.url() + (request.postData() ?? "")));
     await visit.open("/my");
-    await button(visit, "Add a device").press("Enter");
+    await button(visit, "Add device").press("Enter");
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "Name of the device" }).waitFor();
     const isInName = () => page.evaluate<boolean>("document.activeElement.matches('input:not([type=radio])')");

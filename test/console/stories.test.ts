@@ -57,7 +57,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await page.getByRole("searchbox").fill("nobody at all");
     await page.getByText("No users match").waitFor();
     await button(visit, "Show all users").click();
-    await page.getByText("1–25 of 41 users").waitFor();
+    await page.getByText("1–25 of 41 results").waitFor();
     await visit.leave();
   });
 

@@ -143,9 +143,9 @@ export async function offersNothing(visit: Visit, where: string): Promise<void> 
 export async function narrowUsers(visit: Visit): Promise<void> {
   const { page } = visit;
   await visit.open("/users");
-  await page.getByText("1–25 of 41 users").waitFor();
+  await page.getByText("1–25 of 41 results").waitFor();
   await page.getByRole("button", { name: "Page 2" }).click();
-  await page.getByText("26–41 of 41 users").waitFor();
+  await page.getByText("26–41 of 41 results").waitFor();
   await page.getByRole("searchbox").fill("agent");
   await page.waitForURL("**/users?q=agent");
   await page.getByText("6 results", { exact: true }).waitFor();

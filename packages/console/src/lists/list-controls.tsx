@@ -32,7 +32,7 @@ export function ListControls<Row extends { readonly id: string }>(props: ListCon
   const isAdvancedUsed = advanced.some(({ field }) => field !== stated && state.filters[field] !== undefined);
   const shown = showsAdvanced || isAdvancedUsed ? filters : filters.filter(({ isAdvanced }) => isAdvanced !== true);
   return (
-    <Group align="flex-end" justify="space-between" gap="sm" wrap="nowrap">
+    <Group align="flex-end" justify="space-between" gap="sm" wrap="nowrap" className="list-controls">
       <Group align="center" gap="sm" flex={1} className="list-filters">
         {search !== undefined && (
           <TextInput

@@ -39,7 +39,7 @@ export function AccessTab({ of }: { readonly of: Question }) {
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={160} aria-busy />;
   const nameOf = ({ row }: FoldedRow) => (isResource ? row.user.name : row.resource.name);
-  const rows = foldDevices(data.data).toSorted((one, other) => compareText(nameOf(one), nameOf(other)));
+  const rows = [...foldDevices(data.data)].sort((one, other) => compareText(nameOf(one), nameOf(other)));
   const ask = new URLSearchParams({ view: isResource ? "who" : "what", ...question }).toString();
   return (
     <Panel

@@ -65,7 +65,7 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
   const nameOf = ({ row }: FoldedRow) => (showsResources ? row.resource.name : row.user.name);
   const folded = foldDevices(data.data);
   // On several pages, the order is that of the API.
-  const lines = pages > 1 ? folded : folded.toSorted((one, other) => compareText(nameOf(one), nameOf(other)));
+  const lines = pages > 1 ? folded : [...folded].sort((one, other) => compareText(nameOf(one), nameOf(other)));
   // The API counts and pages each device. A single page shows how many lines they are.
   const title =
     pages > 1

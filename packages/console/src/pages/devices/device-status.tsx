@@ -1,4 +1,7 @@
-/** The status of a device. One that waits for approval is not deactivated. A device that is active itself is cut off while its user is deactivated. */
+/**
+ * The status of a device. A device that waits for approval is not deactivated. One that is active itself is cut off
+ * while its user is deactivated.
+ */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { t } from "../../messages/i18n.ts";
 import { Status, StatusOf } from "../../records/status.tsx";

@@ -63,6 +63,7 @@ describe("the list of devices", () => {
       name: "Tablet",
       status: "Deactivated",
       approval: "pending",
+      publicKey: `${"k".repeat(43)}=`,
       user: owner,
       os: "Debian",
     });
