@@ -11,6 +11,7 @@ import { formatSubjects, mostNamed } from "./format-subject.ts";
 import type { PlannedChange } from "./planned-change.ts";
 import { RecordLink } from "./record-link.tsx";
 import { Status } from "./status.tsx";
+import { WholeWords } from "./whole-words.tsx";
 
 /** The effect of a planned or a completed change. */
 export type Effect = Pick<
@@ -62,7 +63,7 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
                 // biome-ignore lint/suspicious/noArrayIndexKey: a group has no identity but its index
                 <Table.Tr key={index}>
                   <Table.Td>
-                    <Lines of={formatSubjects(group.subjects, group.subjectCount)} />
+                    <Lines of={formatSubjects(group.subjects, group.subjectCount, usersOf(group, effect))} />
                   </Table.Td>
                   <Table.Td>
                     <Lines of={formatResources(group)} />
@@ -141,6 +142,12 @@ function isAbridged({ groups, groupCount }: Effect): boolean {
   );
 }
 
+/** The number of users in a group, which is known if no other group has the same change. */
+function usersOf({ change }: EffectGroup, { gained, lost, groups, groupCount }: Effect): number | undefined {
+  const isOnly = groupCount === groups.length && groups.filter((group) => group.change === change).length === 1;
+  return isOnly ? (change === "gained" ? gained : lost).users : undefined;
+}
+
 function formatCounts(change: "gained" | "lost", counts: Counts, tense: "planned" | "made"): string {
   const { users, devices, sites, resources, internet, pairs } = counts;
   if (pairs === 0) return t(`records.effect.${tense}.${change}Nothing`);
@@ -170,10 +177,16 @@ function formatResources({ resources, resourceCount, internet }: EffectGroup): r
 }
 
 function Lines({ of }: { readonly of: readonly string[] }) {
-  return of.map((line, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: two subjects can have the same name
-    <div key={index}>
-      <bdi>{line}</bdi>
-    </div>
-  ));
+  return (
+    <ul className="lines">
+      {of.map((line, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: two subjects can have the same name
+        <li key={index}>
+          <bdi>
+            <WholeWords text={line} />
+          </bdi>
+        </li>
+      ))}
+    </ul>
+  );
 }

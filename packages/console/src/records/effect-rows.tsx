@@ -8,6 +8,7 @@ import { t } from "../messages/i18n.ts";
 import { formatSubject } from "./format-subject.ts";
 import type { PlannedChange } from "./planned-change.ts";
 import { Status } from "./status.tsx";
+import { WholeWords } from "./whole-words.tsx";
 
 const rowsOnPage = 100;
 
@@ -47,7 +48,9 @@ export function EffectRows({ changes, total }: EffectRowsProps) {
             {data.rows.map((row) => (
               <Table.Tr key={`${row.change} ${row.subject.id} ${row.resource?.id ?? ""}`}>
                 <Table.Td>
-                  <bdi>{formatSubject(row.subject)}</bdi>
+                  <bdi>
+                    <WholeWords text={formatSubject(row.subject)} />
+                  </bdi>
                 </Table.Td>
                 <Table.Td>
                   <bdi>{row.resource?.name ?? t("common.theInternet")}</bdi>

@@ -28,5 +28,6 @@ test("counts what it does not name, with a unit", () => {
   ]);
   const devices = users.flatMap(({ name }) => [device("laptop", name), device("phone", name)]);
   expect(formatSubjects(devices.slice(0, 20), 40).at(-1)).toBe("and 30 more users and devices");
+  expect(formatSubjects(devices.slice(0, 20), 40, 20).at(-1)).toBe("and 15 more users");
   expect(formatSubjects([{ kind: "site", id: "1", name: "Office" }], 1)).toEqual(["site Office"]);
 });

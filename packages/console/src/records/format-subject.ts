@@ -30,8 +30,9 @@ interface Person {
  * the others.
  *
  * @param count the number of subjects, of which `subjects` are the first
+ * @param users the number of users among all subjects, if known
  */
-export function formatSubjects(subjects: readonly Subject[], count: number): readonly string[] {
+export function formatSubjects(subjects: readonly Subject[], count: number, users?: number): readonly string[] {
   const people = new Map<string, Person>();
   const others: string[] = [];
   for (const subject of subjects) {
@@ -57,15 +58,15 @@ export function formatSubjects(subjects: readonly Subject[], count: number): rea
   const shownAlone = alone.slice(0, mostNamed - items.length).map(({ name }) => name);
   const shown = items.reduce((sum, item) => sum + item.count, shownAlone.length);
   const shownPeople = Math.min(withDevices.length, mostNamed) + shownAlone.length;
+  const userCount = subjects.length === count ? people.size : users;
   return [
     ...items.map(({ text }) => text),
     ...(shownAlone.length === 0 ? [] : [t("records.effect.userWithoutDevice", { name: formatList(shownAlone) })]),
     ...(shown === count
       ? []
-      : // Only if all subjects are known, and all are people, their number is known.
-        [
-          subjects.length === count && others.length === 0
-            ? t("records.effect.moreUsers", { count: people.size - shownPeople })
+      : [
+          userCount !== undefined && userCount > shownPeople && others.length === 0
+            ? t("records.effect.moreUsers", { count: userCount - shownPeople })
             : t("records.effect.moreSubjects", { count: count - shown }),
         ]),
   ];
