@@ -317,7 +317,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     await button(visit, "Done, I saved it").click();
     // The list of deliveries may be read once more while the webhook is being deleted.
     visit.expectFailures(400, 404, 422);
-    await button(visit, "Delete").click();
+    await chooseAction(visit, "Delete");
     await page.getByText("cancels pending deliveries").waitFor();
     await inDialog(visit, "Delete").click();
     await heading(visit, "Webhooks").waitFor();

@@ -20,7 +20,10 @@ export function PasskeyNotice() {
         t("signIn.passkeys.unsupported")
       ) : (
         <>
-          {t("signIn.passkeys.elsewhere")} <Anchor href={`${place}${pathname}${search}${hash}`}>{place}</Anchor>
+          {t("signIn.passkeys.elsewhere")}{" "}
+          <Anchor href={`${place}${pathname}${search}${hash}`} inherit underline="always">
+            {place}
+          </Anchor>
         </>
       )}
     </Alert>

@@ -54,7 +54,7 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
       {/* The detail may end with the first error at its JSON Pointer, or repeats the records. The list shows both. */}
       {!namesRecords && <Text size="sm">{isListed ? detail.replace(/ \/\S*: .*$/s, "") : detail}</Text>}
       {isListed && (
-        <ul>
+        <ul className="bullets">
           {fieldErrors.slice(0, mostErrors).map(({ pointer, message }) => (
             <li key={`${pointer} ${message}`}>
               <FieldError pointer={pointer} message={message} />
@@ -77,7 +77,7 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
             <Anchor size="sm" href={`/errors/${known.code}`} target="_blank">
               {t("app.problem.explain")}
             </Anchor>
-            <CopyText text={known.requestId} size="xs" variant="subtle" color="gray" c="var(--mantine-color-text)">
+            <CopyText text={known.requestId} size="xs" variant="default">
               {t("app.problem.copyRequestId", { id: known.requestId.slice(0, 8) })}
             </CopyText>
           </>

@@ -57,6 +57,7 @@ export function Shell() {
                 onClick={toggle}
                 hiddenFrom="sm"
                 size="sm"
+                lineSize={2}
                 aria-label={t("app.navigation.toggle")}
               />
             )}

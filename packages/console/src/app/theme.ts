@@ -62,6 +62,7 @@ export const theme = createTheme({
     },
     // The least size of a target (WCAG 2.2, 2.5.8).
     InputClearButton: { styles: { root: { minWidth: 24, minHeight: 24 } } },
+    SegmentedControl: { defaultProps: { withItemsBorders: false } },
     Menu: {
       // Render the menu inside the landmark of its button, and focus its first item. A menu may contain only items.
       defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } satisfies Partial<MenuProps>,

@@ -58,7 +58,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
     <Stack>
       {trail}
       {title !== undefined && (
-        <Group justify="space-between" className="page-head">
+        <Group justify="space-between">
           <Title order={1} style={{ overflowWrap: "anywhere" }}>
             <bdi>{title}</bdi>
           </Title>

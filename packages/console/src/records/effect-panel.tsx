@@ -100,7 +100,7 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
           icon={<TriangleAlert aria-hidden />}
           title={t(`records.effect.${tense}.brokenTests`)}
         >
-          <ul style={{ margin: 0, paddingInlineStart: 20 }}>
+          <ul className="bullets">
             {brokenTests.map((test) => (
               <li key={test.id}>
                 <RichText

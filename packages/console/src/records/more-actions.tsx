@@ -17,7 +17,23 @@ const ActionMenuContext = createContext<ActionMenu | undefined>(undefined);
 /** The menu that the component is part of. */
 export const useActionMenu = () => useContext(ActionMenuContext);
 
-/** @param children buttons of the kind `ReviewedButton`, which become items of the menu */
+interface MenuActionProps {
+  readonly label: string;
+  readonly disabled?: boolean;
+  readonly onClick: () => void;
+}
+
+/** An item of `MoreActions` without a dialog of its own. */
+export function MenuAction({ label, disabled = false, onClick }: MenuActionProps) {
+  if (useActionMenu()?.part !== "items") return null;
+  return (
+    <Menu.Item disabled={disabled} onClick={onClick}>
+      {label}
+    </Menu.Item>
+  );
+}
+
+/** @param children `MenuAction`, and buttons of the kind `ReviewedButton`, which become items of the menu */
 export function MoreActions({ children }: { readonly children: ReactNode }) {
   const [opened, open] = useState<string>();
   const items = useMemo(() => ({ part: "items", opened, open }) as const, [opened]);

@@ -94,7 +94,7 @@ export function PermissionTable(props: PermissionTableProps) {
           </Group>
         </>
       )}
-      <Table aria-label={label} className="record-table" maw={640}>
+      <Table aria-label={label} className="record-table">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{t("records.permissions.permission")}</Table.Th>
@@ -107,7 +107,7 @@ export function PermissionTable(props: PermissionTableProps) {
             const noun = t(`records.permissions.nouns.${key}`);
             return (
               <Table.Tr key={key}>
-                <Table.Th scope="row" role="rowheader" fw={400}>
+                <Table.Th scope="row" role="rowheader">
                   {noun}
                   <Help of={key} />
                 </Table.Th>
@@ -118,7 +118,7 @@ export function PermissionTable(props: PermissionTableProps) {
           })}
           {special.map(([permission, name]) => (
             <Table.Tr key={permission}>
-              <Table.Th scope="row" role="rowheader" fw={400}>
+              <Table.Th scope="row" role="rowheader">
                 {name}
                 <Help of={permission} />
               </Table.Th>
@@ -134,7 +134,7 @@ export function PermissionTable(props: PermissionTableProps) {
 
 function Help({ of: permission }: { readonly of: keyof typeof messages.permissions.help }) {
   return (
-    <Text size="xs" c="dimmed">
+    <Text size="xs" fw={400} c="dimmed">
       {t(`records.permissions.help.${permission}`)}
     </Text>
   );

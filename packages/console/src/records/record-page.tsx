@@ -72,7 +72,7 @@ export function RecordPage({
         </Stack>
       ) : (
         <>
-          <Group justify="space-between" className="page-head">
+          <Group justify="space-between">
             <Group gap="md">
               <Title order={1} style={{ overflowWrap: "anywhere" }}>
                 <bdi>{title}</bdi>

@@ -24,7 +24,7 @@ const previewOnlyErrors = ["preview_too_long", "not_previewable"];
 
 /** Other changes that avoid the reason for which a change is refused. */
 export interface Remedy {
-  /** The label of the button. */
+  /** The label of the button, which is red: the changes include a deletion. */
   readonly label: string;
   /** @returns the changes, or the reason why there are none */
   readonly changes: () => Promise<readonly PlannedChange[] | string>;
@@ -55,7 +55,7 @@ interface ReviewedChangeProps {
   readonly blockedBy?: GatehouseError;
   /** Receives the error of the preview or of the change. Returns true if it shows the error itself. */
   readonly refused?: (error: unknown) => boolean;
-  /** A button below the error of the preview or of the change. */
+  /** A button in place of the one that confirms, after an error of the preview or of the change. */
   readonly remedy?: ((error: GatehouseError) => ReactNode) | undefined;
 }
 
@@ -112,6 +112,8 @@ export function ReviewedChange(props: ReviewedChangeProps) {
   });
   const shown = effect ?? preview.data;
   const takesAccess = (shown?.lost.pairs ?? 0) > 0;
+  const refusal = problem ?? preview.error;
+  const remedied = refusal instanceof GatehouseError ? remedy?.(refusal) : undefined;
   const hasNoPreview = preview.error instanceof GatehouseError && previewOnlyErrors.includes(preview.error.code);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once for each error
   useEffect(() => {
@@ -170,13 +172,10 @@ export function ReviewedChange(props: ReviewedChangeProps) {
           ) : !canPreview ? (
             <Text c="dimmed">{t("records.review.notPermitted")}</Text>
           ) : preview.error !== null ? (
-            <Stack gap="sm" align="flex-start">
-              <ProblemNotice
-                error={preview.error}
-                retry={isRefusal(preview.error) ? undefined : () => preview.refetch()}
-              />
-              {preview.error instanceof GatehouseError && remedy?.(preview.error)}
-            </Stack>
+            <ProblemNotice
+              error={preview.error}
+              retry={isRefusal(preview.error) ? undefined : () => preview.refetch()}
+            />
           ) : (
             <Stack gap="xs" aria-busy>
               <Text>{t("records.review.calculating")}</Text>
@@ -189,7 +188,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
       {isBlocked(problem) ? (
         <Alert color="red" variant="outline" title={t("records.review.blocked")} role="alert">
           <Stack gap="sm">
-            <ul style={{ margin: 0, paddingInlineStart: 20 }}>
+            <ul className="bullets">
               {problem.errors.map(({ pointer, message }) => (
                 <li key={pointer + message}>{message}</li>
               ))}
@@ -206,30 +205,30 @@ export function ReviewedChange(props: ReviewedChangeProps) {
         </Alert>
       ) : (
         problem !== undefined && (
-          <Stack gap="sm" align="flex-start">
-            <ProblemNotice error={problem} />
-            {problem instanceof GatehouseError && remedy?.(problem)}
-          </Stack>
+          <ProblemNotice error={problem} />
         )
       )}
       <Group justify="flex-end">
         <Button variant="default" onClick={back} data-autofocus>
           {backLabel}
         </Button>
-        <Button
-          {...(danger || takesAccess || isBlocked(problem) ? { color: "red" } : {})}
-          loading={busy}
-          disabled={
-            (isPreviewed && preview.data === undefined && !hasNoPreview) || (isBlocked(problem) && reason.trim() === "")
-          }
-          onClick={() => void send()}
-        >
-          {isBlocked(problem)
-            ? t("records.review.override")
-            : hasNoPreview
-              ? t("records.review.withoutPreview", { action: label })
-              : label}
-        </Button>
+        {remedied ?? (
+          <Button
+            {...(danger || takesAccess || isBlocked(problem) ? { color: "red" } : {})}
+            loading={busy}
+            disabled={
+              (isPreviewed && preview.data === undefined && !hasNoPreview) ||
+              (isBlocked(problem) && reason.trim() === "")
+            }
+            onClick={() => void send()}
+          >
+            {isBlocked(problem)
+              ? t("records.review.override")
+              : hasNoPreview
+                ? t("records.review.withoutPreview", { action: label })
+                : label}
+          </Button>
+        )}
       </Group>
     </Stack>
   );
@@ -337,9 +336,9 @@ function RemedyButton({ remedy: { label, changes }, apply }: RemedyButtonProps) 
     }
     setBusy(false);
   };
-  if (reason !== undefined) return <Text role="status">{reason}</Text>;
+  if (reason !== undefined) return <Text role="status" style={{ flexBasis: "100%", order: -1 }}>{reason}</Text>;
   return (
-    <Button variant="default" loading={busy} onClick={() => void find()}>
+    <Button color="red" loading={busy} onClick={() => void find()}>
       {label}
     </Button>
   );

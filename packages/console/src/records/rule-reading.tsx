@@ -18,7 +18,7 @@ export function RuleReading({ text, reading }: RuleReadingProps) {
       {reading !== undefined && reading.conditions.length > 1 && (
         <section aria-label={t("records.rule.region")}>
           <Text>{reading.match === "all" ? t("records.rule.all") : t("records.rule.any")}</Text>
-          <ul className="rule-reading">
+          <ul className="bullets">
             {reading.conditions.map((condition) => (
               <li key={condition}>{capitalize(condition)}</li>
             ))}

@@ -7,6 +7,7 @@ export const common = {
   copied: "Copied",
   copy: "Copy",
   copyFailed: "Copying failed. Select the text instead.",
+  copyNamed: "Copy {{name}}",
   create: "Create",
   delete: "Delete",
   edit: "Edit",

@@ -1,9 +1,5 @@
 /** Identity providers. */
 export const identityProviders = {
-  copyBackChannel: "Copy logout URI",
-  copyPostLogout: "Copy return URI",
-  copyRedirect: "Copy redirect URI",
-  copySignIn: "Copy sign-in URL",
   create: "Add identity provider",
   delete: {
     effect: "Accounts of this provider are unlinked, and sessions that people began with it end. You cannot undo this.",

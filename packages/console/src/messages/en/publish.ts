@@ -43,7 +43,8 @@ export const publish = {
   },
   ruleName: "Admission rule for {{name}}",
   summary: {
-    address: "Address:",
+    address: "Address: {{destination}}",
+    gateway: "Gateway: {{name}}",
     newGateway: "Gateway {{name}} is created. Deploy it afterwards.",
     policy_one: "Policy “{{policy}}” allows access to the members of the group {{groups}}.",
     policy_other: "Policy “{{policy}}” allows access to the members of the groups {{groups}}.",

@@ -21,9 +21,9 @@ export const resources = {
   create: "Create resource",
   delete: {
     effect_one:
-      "{{count}} address is deleted with the resource, which becomes unreachable. You cannot delete a resource that an active policy refers to. If you revert the deletion, the resource gets a new ID.",
+      "{{count}} address is deleted with the resource, which becomes unreachable. If you revert the deletion, the resource gets a new ID.",
     effect_other:
-      "{{count}} addresses are deleted with the resource, which becomes unreachable. You cannot delete a resource that an active policy refers to. If you revert the deletion, the resource gets a new ID.",
+      "{{count}} addresses are deleted with the resource, which becomes unreachable. If you revert the deletion, the resource gets a new ID.",
     title: "Delete resource {{name}}?",
   },
   edit: "Edit {{name}}",

@@ -1,5 +1,4 @@
 export const webhooks = {
-  actions: "More",
   create: "Create webhook",
   delete: {
     effect:

@@ -33,7 +33,6 @@ export function AccessPage() {
         data={views.map(({ value, label }) => ({ value, label }))}
         style={{ alignSelf: "start" }}
         className="views"
-        withItemsBorders={false}
       />
       {query.view === "graph" ? (
         <Suspense fallback={<Skeleton height={420} aria-busy />}>

@@ -24,7 +24,7 @@ interface MissingFactsProps {
 export function MissingFacts({ miss, policies, user }: MissingFactsProps) {
   const rule = policies.find(({ policy }) => policy.id === miss.policy?.id)?.rule;
   return (
-    <ul className="missing-facts">
+    <ul className="bullets missing-facts">
       {miss.missing.map((fact) => (
         <li key={formatMissing(fact)}>
           <Group justify="space-between" gap="sm">

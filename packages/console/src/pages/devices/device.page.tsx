@@ -178,6 +178,8 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
   );
   return (
     <>
+      {isPending && deletion}
+      {isPending && activation}
       <MoreActions>
         <ReviewedButton
           key="resetKey"
@@ -195,8 +197,6 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
         {!isPending && activation}
         {!isPending && deletion}
       </MoreActions>
-      {isPending && deletion}
-      {isPending && activation}
       <Button key="tags" onClick={tagging.open}>
         {t("devices.tags.label")}
       </Button>

@@ -76,7 +76,7 @@ function Block({ token }: { readonly token: Token }): ReactNode {
     case "code":
       return (
         // A long line scrolls, also by keyboard.
-        <Code block tabIndex={0} style={{ overflowX: "auto" }}>
+        <Code block tabIndex={0} className="guide-code">
           {(token as Tokens.Code).text}
         </Code>
       );
@@ -144,7 +144,7 @@ function inlineOf(token: Token): ReactNode {
         </em>
       );
     case "codespan":
-      return <Code style={{ overflowWrap: "anywhere" }}>{(token as Tokens.Codespan).text}</Code>;
+      return <Code style={{ overflowWrap: "break-word" }}>{(token as Tokens.Codespan).text}</Code>;
     case "link":
       return <GuideAnchor link={token as Tokens.Link} />;
     case "br":

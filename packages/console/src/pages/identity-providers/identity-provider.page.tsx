@@ -1,11 +1,11 @@
-import { Alert, Button, Code, Group, Stack, Text } from "@mantine/core";
+import { Alert, Button, Code, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
-import { CopyText } from "../../app/copy.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { CopiedValue } from "../../records/copied-value.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { Dialog } from "../../records/dialog.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -15,6 +15,9 @@ import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
 import { bodyOf, fieldsOf, type IdentityProvider, providerValues, StateOfProvider } from "./provider-fields.tsx";
 
 const path = "/tenants/identity-providers/{id}";
+
+/** The values to enter at the identity provider. */
+const toCopy = ["redirectUri", "signInUrl", "backChannelLogoutUri", "postLogoutRedirectUri"] as const;
 
 export function IdentityProviderPage() {
   const { id = "" } = useParams({ strict: false });
@@ -52,41 +55,14 @@ function NextStep({ provider: { enabled, testedAt } }: { readonly provider: Iden
   );
 }
 
-/** A value to enter at the identity provider. */
-function Copied({ text, label }: { readonly text: string; readonly label: string }) {
-  return (
-    <Group gap="xs" wrap="nowrap" justify="space-between" align="flex-start">
-      <Code style={{ overflowWrap: "anywhere" }}>{text}</Code>
-      <CopyText text={text} variant="default" size="compact-sm" flex="none">
-        {label}
-      </CopyText>
-    </Group>
-  );
-}
-
 function factsOf(provider: IdentityProvider) {
   const { issuer, clientId, hasClientSecret, scopes, groupsClaim, firstSignIn, linkVerifiedEmail } = provider;
   const yesNo = (is: boolean) => t(is ? "common.yes" : "common.no");
   return [
-    {
-      label: t("identityProviders.fields.redirectUri"),
-      value: <Copied text={provider.redirectUri} label={t("identityProviders.copyRedirect")} />,
-    },
-    {
-      label: t("identityProviders.fields.signInUrl"),
-      value: <Copied text={provider.signInUrl} label={t("identityProviders.copySignIn")} />,
-    },
-    ...(["backChannelLogoutUri", "postLogoutRedirectUri"] as const).map((name) => ({
-      label: t(`identityProviders.fields.${name}`),
-      value: (
-        <Copied
-          text={provider[name]}
-          label={t(
-            name === "backChannelLogoutUri" ? "identityProviders.copyBackChannel" : "identityProviders.copyPostLogout",
-          )}
-        />
-      ),
-    })),
+    ...toCopy.map((name) => {
+      const label = t(`identityProviders.fields.${name}`);
+      return { label, value: <CopiedValue label={label} text={provider[name]} /> };
+    }),
     { label: t("identityProviders.fields.issuer"), value: <Code>{issuer}</Code> },
     { label: t("identityProviders.fields.clientId"), value: <Code>{clientId}</Code> },
     { label: t("identityProviders.fields.hasClientSecret"), value: yesNo(hasClientSecret) },
@@ -125,12 +101,19 @@ function Actions({ provider, etag }: ActionsProps) {
     done: t(`identityProviders.${enabled ? "disabled" : "enabled"}`),
   });
   if (!canWrite) return null;
+  const testing = (
+    <Button
+      key="test"
+      variant={testedAt === null ? "filled" : "default"}
+      loading={test.isPending}
+      onClick={() => test.mutate()}
+    >
+      {t("identityProviders.test")}
+    </Button>
+  );
   return (
     <>
-      {/* The primary action is the next step: an untested provider cannot be enabled. */}
-      <Button variant={testedAt === null ? "filled" : "default"} loading={test.isPending} onClick={() => test.mutate()}>
-        {t("identityProviders.test")}
-      </Button>
+      {testedAt !== null && testing}
       {(enabled || testedAt !== null) && (
         <Button variant="default" loading={change.isPending} onClick={() => change.mutate()}>
           {t(`identityProviders.${enabled ? "disable" : "enable"}`)}
@@ -147,6 +130,8 @@ function Actions({ provider, etag }: ActionsProps) {
       <Button variant={testedAt === null ? "default" : "filled"} onClick={edit.open}>
         {t("common.edit")}
       </Button>
+      {/* The last action is the primary one, the next step: an untested provider cannot be enabled. */}
+      {testedAt === null && testing}
       {testUrl !== undefined && (
         <Dialog title={t("identityProviders.test")} onClose={() => setTestUrl(undefined)}>
           <Stack align="flex-start">

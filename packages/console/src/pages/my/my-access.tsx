@@ -3,6 +3,7 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Button, Group, NativeSelect, Pagination, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
+import { Search } from "lucide-react";
 import { type FormEvent, useId, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
@@ -63,6 +64,7 @@ export function MyAccess() {
             <TextInput
               type="search"
               label={t("my.access.search")}
+              leftSection={<Search size={16} aria-hidden />}
               value={search}
               onChange={(event) => {
                 setSearch(event.currentTarget.value);

@@ -30,7 +30,7 @@ export function AccessSummary({ access, name }: { readonly access: Access; reado
       {conditions.length > 0 && (
         <>
           <Text>{t("publish.summary.rule", { rule: t("publish.ruleName", { name }) })}</Text>
-          <ul className="rule-reading">
+          <ul className="bullets">
             {conditions.map((condition) => (
               <li key={condition}>{capitalize(condition)}</li>
             ))}

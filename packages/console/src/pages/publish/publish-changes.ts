@@ -22,7 +22,7 @@ export interface Publication {
   readonly hours: Hours;
 }
 
-type Protocol = ItemAt<"/tenants/protocols">;
+export type Protocol = ItemAt<"/tenants/protocols">;
 
 const workdays = [1, 2, 3, 4, 5] as const;
 

@@ -1,5 +1,5 @@
 /** The form that publishes a resource. */
-import { Button, Code, Group, Select, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { whole } from "../../app/api.ts";
@@ -10,7 +10,7 @@ import { ReviewedChange } from "../../records/reviewed-change.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { AccessFields, noAccess, PlainPart, Step } from "./access-fields.tsx";
 import { AccessSummary } from "./access-summary.tsx";
-import { type Publication, protocolFor, publishChanges, resourceChanges } from "./publish-changes.ts";
+import { type Protocol, type Publication, protocolFor, publishChanges, resourceChanges } from "./publish-changes.ts";
 import { nameFor, readDestination } from "./read-destination.ts";
 
 const start: Publication = { ...noAccess, address: "", name: "", gateway: "", gatewayName: "gateway-1" };
@@ -91,7 +91,14 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
         <DiscardNotice unsaved={unsaved} />
         <ReviewedChange
           changes={changes}
-          note={<Summary publication={reviewed} isStep={isStep} />}
+          note={
+            <Summary
+              publication={reviewed}
+              protocols={allProtocols}
+              gateway={known?.find(({ id }) => id === reviewed.gateway)?.name}
+              isStep={isStep}
+            />
+          }
           label={t("publish.publish")}
           backLabel={t("records.form.back")}
           back={() => setReviewed(undefined)}
@@ -199,17 +206,29 @@ function policyOf(answer: unknown): PublishedPolicy {
 
 interface SummaryProps {
   readonly publication: Publication;
+  readonly protocols: readonly Protocol[];
+  /** The name of the existing gateway; undefined for a new one. */
+  readonly gateway: string | undefined;
   readonly isStep: boolean;
 }
 
-function Summary({ publication, isStep }: SummaryProps) {
-  const { address, gateway, gatewayName } = publication;
+function Summary({ publication, protocols, gateway, isStep }: SummaryProps) {
+  const { address, gatewayName } = publication;
+  const destination = readDestination(address);
   return (
     <Stack gap={2}>
+      {destination !== undefined && (
+        <Text>
+          {t("publish.summary.address", {
+            destination: formatDestination(destination, protocolFor(protocols, destination.port)?.name),
+          })}
+        </Text>
+      )}
       <Text>
-        {t("publish.summary.address")} <Code>{address}</Code>
+        {gateway === undefined
+          ? t("publish.summary.newGateway", { name: gatewayName })
+          : t("publish.summary.gateway", { name: gateway })}
       </Text>
-      {gateway === "" && <Text>{t("publish.summary.newGateway", { name: gatewayName })}</Text>}
       {isStep ? (
         <Text>{t("publish.summary.policyLater")}</Text>
       ) : (

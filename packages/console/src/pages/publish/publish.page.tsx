@@ -58,7 +58,7 @@ function Done({ published: { name, policy, isNewGateway }, again }: DoneProps) {
         </Group>
         {isNewGateway && <Text>{t("publish.done.deploy")}</Text>}
         <Text>{t("publish.done.needs")}</Text>
-        <ul>
+        <ul className="bullets">
           <li>{t("publish.done.gateway")}</li>
           <li>{t("publish.done.device")}</li>
           {policy !== undefined && (

@@ -71,6 +71,9 @@ describe("publishing a resource", () => {
     await click(user, t("common.review"));
     const named = { policy: "Access to Wiki", groups: "Engineering", count: 1 };
     await screen.findByText(t("publish.summary.policy", named));
+    const destination = t("publish.address.port", { address: "wiki.internal", protocol: "HTTPS", port: 443 });
+    screen.getByText(t("publish.summary.address", { destination }));
+    screen.getByText(t("publish.summary.newGateway", { name: "gateway-1" }));
     screen.getByText(t("publish.summary.rule", { rule: "Admission rule for Wiki" }));
     const zone = "Africa/Abidjan";
     const days = "Monday to Friday";
@@ -110,6 +113,7 @@ describe("publishing a resource", () => {
     await fill(user, new RegExp(t("publish.address.label")), "build.internal:8443");
     await choose(user, t("publish.who.groups"), "Engineering");
     await click(user, t("common.review"));
+    await screen.findByText(t("publish.summary.gateway", { name: "Berlin" }));
     await click(user, t("publish.publish"));
     await waitFor(() =>
       expect(mockApi.bodies("applyChanges")).toMatchObject([

@@ -1,4 +1,4 @@
-import { screen, waitFor } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
 import type { UserEvent } from "@testing-library/user-event";
 import { beforeEach, describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
@@ -261,6 +261,9 @@ describe("a resource that a policy names", () => {
     );
     const user = openResource();
     await click(user, t("common.delete"));
+    await screen.findByRole("button", { name: t("records.removeFromPolicies", { count: 1 }) });
+    // The remedy takes the place of the button that the server would refuse.
+    expect(within(await screen.findByRole("dialog")).queryByRole("button", { name: t("common.delete") })).toBeNull();
     await removeAndDelete(user);
     expect(mockApi.received("listPolicies").at(-1)?.query).toMatchObject({ "filter[resources.id]": id });
   });

@@ -1,13 +1,13 @@
-import { Button, Code, Menu } from "@mantine/core";
+import { Button, Code } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { graceBody, graceFields, usualGrace } from "../../records/grace-field.ts";
+import { MenuAction, MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -79,28 +79,19 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
   if (!canWrite) return null;
   return (
     <>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <Button variant="default" rightSection={<ChevronDown size={16} aria-hidden />}>
-            {t("webhooks.actions")}
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {/* First, because the menu focuses its first item, and a disabled item takes no focus. */}
-          <Menu.Item onClick={rotate.open}>{t("webhooks.rotate.label")}</Menu.Item>
-          <Menu.Item disabled={!webhook.active} onClick={() => test.mutate()}>
-            {t("webhooks.test")}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-      <DeleteRecord
-        title={t("webhooks.delete.title", { name: webhook.name })}
-        effect={t("webhooks.delete.effect")}
-        path={`/tenants/webhooks/${webhook.id}`}
-        etag={etag}
-        changesAccess={false}
-        done={() => void navigate({ to: "/webhooks" })}
-      />
+      <MoreActions>
+        {/* First, because the menu focuses its first item, and a disabled item takes no focus. */}
+        <MenuAction label={t("webhooks.rotate.label")} onClick={rotate.open} />
+        <MenuAction label={t("webhooks.test")} disabled={!webhook.active} onClick={() => test.mutate()} />
+        <DeleteRecord
+          title={t("webhooks.delete.title", { name: webhook.name })}
+          effect={t("webhooks.delete.effect")}
+          path={`/tenants/webhooks/${webhook.id}`}
+          etag={etag}
+          changesAccess={false}
+          done={() => void navigate({ to: "/webhooks" })}
+        />
+      </MoreActions>
       <Button onClick={edit.open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm

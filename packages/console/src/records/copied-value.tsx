@@ -1,0 +1,24 @@
+/** A value that people enter elsewhere, such as a URL, with a button that copies it. */
+import { Code, Group } from "@mantine/core";
+import { CopyText } from "../app/copy.tsx";
+import { t } from "../messages/i18n.ts";
+
+interface CopiedValueProps {
+  /** The name of the value, which tells the buttons of several values apart. */
+  readonly label: string;
+  readonly text: string;
+}
+
+export function CopiedValue({ label, text }: CopiedValueProps) {
+  return (
+    <Group gap="xs" align="flex-start">
+      {/* The value breaks only if it is longer than the line. On a narrow screen, the button is below. */}
+      <Code block p="3px 6px" maw="100%" className="value">
+        {text}
+      </Code>
+      <CopyText text={text} variant="default" size="compact-sm" aria-label={t("common.copyNamed", { name: label })}>
+        {t("common.copy")}
+      </CopyText>
+    </Group>
+  );
+}
