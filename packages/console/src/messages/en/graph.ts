@@ -72,8 +72,8 @@ export const graph = {
     words: "Everyone and everything",
   },
   legend: {
-    allowed: "allowed",
-    denied: "denied",
+    allowed: "Allowed",
+    denied: "Denied",
   },
   list: {
     action: "Action",

@@ -118,7 +118,7 @@ function ResourceRow({ resource, device }: OfDevice & { readonly resource: MyRes
   return (
     <li className="my-resource-row">
       <div className="my-resource">
-        <div>
+        <div style={{ minWidth: 0 }}>
           <Text fw={600} style={{ overflowWrap: "anywhere" }}>
             <bdi>{name}</bdi>
           </Text>

@@ -7,6 +7,7 @@ import { lazy, Suspense, useMemo } from "react";
 import { whole } from "../../../app/api.ts";
 import { t } from "../../../messages/i18n.ts";
 import { allPoliciesQuery } from "../../../records/all-policies.ts";
+import { wideScreen } from "./graph-layout.ts";
 import { GraphList } from "./graph-list.tsx";
 import { buildGraph } from "./graph-model.ts";
 import { narrowPaths, readGateways, readPaths } from "./graph-paths.ts";
@@ -50,7 +51,7 @@ export function AccessPath({ subject, resource, policy }: AccessPathProps) {
     [paths, gateways, focus],
   );
   const graph = useDecided(drawn, focus);
-  const isWide = useMediaQuery("(min-width: 62em)", undefined, { getInitialValueInEffect: false });
+  const isWide = useMediaQuery(wideScreen, undefined, { getInitialValueInEffect: false });
   const navigate = useNavigate();
   if (policies.data === undefined || known.data === undefined || paths === undefined) {
     return <Skeleton height={200} aria-busy />;

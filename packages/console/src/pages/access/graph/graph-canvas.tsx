@@ -2,7 +2,7 @@
 import "@xyflow/react/dist/base.css";
 import "./graph-canvas.css";
 import { ActionIcon, Group, useComputedColorScheme } from "@mantine/core";
-import { useViewportSize } from "@mantine/hooks";
+import { useElementSize, useMergedRef } from "@mantine/hooks";
 import { type Edge as FlowEdge, type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -25,15 +25,15 @@ const nodeTypes = { access: GraphNode, heading: HeadingNode };
 const margin = 24;
 /** Graphs with more edges draw them faintly until a node is selected. */
 const mostPlainEdges = 120;
-/** The smallest initial zoom with readable text. Larger graphs start with a part in view. */
-const leastZoomAtFirst = 0.7;
-/** The smallest zoom that is preferred to hiding the last column. */
-const leastZoomAcross = 0.5;
+/** The smallest initial zoom, with readable text. Larger graphs start with a part in view. */
+const leastZoom = 0.85;
 
 export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focusOn }: GraphCanvasProps) {
   const theme = useComputedColorScheme("light");
-  const layout = useMemo(() => layOut(graph), [graph]);
   const frame = useRef<HTMLDivElement>(null);
+  const { ref: measured, width } = useElementSize<HTMLDivElement>();
+  const frameRef = useMergedRef(frame, measured);
+  const layout = useMemo(() => layOut(graph, width - 2 * margin), [graph, width]);
   const [flow, setFlow] = useState<ReactFlowInstance>();
   const [hovered, setHovered] = useState<string>();
   const [active, setActive] = useState<string>();
@@ -46,7 +46,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     if (flow === undefined || box === undefined) return;
     const acrossOnly = Math.min((box.width - 2 * margin) / layout.width, 1);
     const whole = Math.min((box.height - 2 * margin) / layout.height, acrossOnly);
-    const zoom = whole >= leastZoomAtFirst ? whole : Math.max(acrossOnly, leastZoomAcross);
+    const zoom = Math.max(whole >= leastZoom ? whole : acrossOnly, leastZoom);
     const [width, height] = [layout.width * zoom, layout.height * zoom];
     void flow.setViewport({
       zoom,
@@ -55,18 +55,13 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     });
   }, [flow, layout]);
   const fitted = useRef("");
-  useEffect(() => {
-    if (flow === undefined || fitted.current === about) return;
-    fitted.current = about;
-    fitToScreen();
-  }, [flow, about, fitToScreen]);
   // Another width, such as that of a rotated tablet, could hide the last column.
-  const { width } = useViewportSize();
-  const fittedWidth = useRef(width);
+  const place = `${width} ${about}`;
   useEffect(() => {
-    if (width !== fittedWidth.current) fitToScreen();
-    fittedWidth.current = width;
-  }, [width, fitToScreen]);
+    if (flow === undefined || width === 0 || fitted.current === place) return;
+    fitted.current = place;
+    fitToScreen();
+  }, [flow, width, place, fitToScreen]);
 
   /** Scrolls the focused node into view. */
   const reveal = useCallback(
@@ -147,7 +142,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the buttons inside
     <div
-      ref={frame}
+      ref={frameRef}
       className="access-graph"
       data-many={drawn.length > mostPlainEdges}
       onKeyDown={onKeyDown}
@@ -182,7 +177,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         nodeTypes={nodeTypes}
         onInit={setFlow}
         colorMode={theme}
-        attributionPosition="top-right"
+        attributionPosition="bottom-left"
         aria-label={t("graph.canvas")}
         nodesDraggable={false}
         nodesConnectable={false}

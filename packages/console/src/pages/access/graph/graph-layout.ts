@@ -5,7 +5,11 @@ import { columns } from "./graph-opened.ts";
 
 /** Pixels. */
 export const nodeSize = { width: 240, height: 46 } as const;
-const pitch = { x: nodeSize.width + 96, y: nodeSize.height + 10 } as const;
+const pitchY = nodeSize.height + 10;
+/** The space between columns depends on the width of the screen, so that text keeps its size. */
+const gap = { least: 40, most: 96 } as const;
+/** Screens on which the graph is readable. Narrower ones show the list first. */
+export const wideScreen = "(min-width: 80em)";
 const innerIndent = 18;
 /** The space above the first node of each column. */
 export const headingHeight = 34;
@@ -25,26 +29,29 @@ export interface Layout {
   readonly height: number;
 }
 
-export function layOut(graph: AccessGraph): Layout {
+/** @param space the width to fill if possible */
+export function layOut(graph: AccessGraph, space = Number.POSITIVE_INFINITY): Layout {
   const shown = columns.filter((column) => graph.columns[column].length > 0);
+  const spare = (space - shown.length * nodeSize.width) / Math.max(1, shown.length - 1);
+  const pitchX = nodeSize.width + Math.min(gap.most, Math.max(gap.least, spare));
   const rows = Math.max(0, ...shown.map((column) => graph.columns[column].length));
   const placed = shown.map((column, index) => {
     const nodes = graph.columns[column];
-    const above = rows > mostRowsCentred ? 0 : ((rows - nodes.length) * pitch.y) / 2;
-    const x = index * pitch.x;
+    const above = rows > mostRowsCentred ? 0 : ((rows - nodes.length) * pitchY) / 2;
+    const x = index * pitchX;
     return {
       title: t(`graph.columns.${column}`),
       x,
       nodes: nodes.map((node, row): Placed => {
         const indent = node.isInner === true ? innerIndent : 0;
-        return { node, x: x + indent, y: headingHeight + above + row * pitch.y, width: nodeSize.width - indent };
+        return { node, x: x + indent, y: headingHeight + above + row * pitchY, width: nodeSize.width - indent };
       }),
     };
   });
   return {
     columns: placed,
-    width: Math.max(0, (shown.length - 1) * pitch.x + nodeSize.width),
-    height: headingHeight + rows * pitch.y,
+    width: Math.max(0, (shown.length - 1) * pitchX + nodeSize.width),
+    height: headingHeight + rows * pitchY,
   };
 }
 

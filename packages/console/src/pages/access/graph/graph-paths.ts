@@ -1,6 +1,7 @@
 /** The policies as paths: subjects → policy → resources → gateways. Decisions also depend on order and rules. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { t } from "../../../messages/i18n.ts";
+import { formatStatus } from "../../../records/status.tsx";
 
 export type Policy = ItemAt<"/tenants/policies">;
 
@@ -51,7 +52,7 @@ export function readGateways(gateways: readonly KnownGateway[]): Gateways {
   const all: Leaf[] = [];
   const ofResource = new Map<string, Leaf[]>();
   for (const gateway of gateways) {
-    const leaf = leafOf("gateway", gateway.id, gateway.name, gateway.status.toLowerCase());
+    const leaf = leafOf("gateway", gateway.id, gateway.name, formatStatus(gateway.status));
     all.push(leaf);
     for (const { id } of gateway.resources ?? []) {
       const key = `resource:${id}`;

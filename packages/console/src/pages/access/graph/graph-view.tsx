@@ -11,6 +11,7 @@ import { t } from "../../../messages/i18n.ts";
 import { RichText } from "../../../messages/rich-text.tsx";
 import { allPoliciesQuery } from "../../../records/all-policies.ts";
 import { FocusSelect } from "./focus-select.tsx";
+import { wideScreen } from "./graph-layout.ts";
 import { GraphList } from "./graph-list.tsx";
 import { type AccessGraph, buildGraph, type Members, mostAtOnce } from "./graph-model.ts";
 import { type Opened, openOrClose, turnTo } from "./graph-opened.ts";
@@ -130,7 +131,7 @@ interface DrawnProps {
 
 function Drawn({ paths, gateways, focus, question, change }: DrawnProps) {
   const { type, shown, opened, form, page } = question;
-  const isWide = useMediaQuery("(min-width: 62em)", undefined, { getInitialValueInEffect: false });
+  const isWide = useMediaQuery(wideScreen, undefined, { getInitialValueInEffect: false });
   const navigate = useNavigate();
   const members = useMembers(opened);
   const said = useMemo(
