@@ -87,7 +87,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await inDialog(visit, "Create").click();
     await page.getByRole("dialog", { name: "API key Nightly report" }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
-    await button(visit, "Copy secret").click();
+    await button(visit, "Copy key").click();
     await expect.poll(() => page.evaluate("navigator.clipboard.readText()")).toMatch(/^gatehouse_key_/);
     await page.keyboard.press("Escape");
     await picture(page, "secret-once");

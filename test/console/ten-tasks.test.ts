@@ -327,7 +327,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await page.getByRole("textbox", { name: "Name" }).fill("Terraform");
     await inDialog(visit, "Infrastructure as code").click();
     await inDialog(visit, "Create").click();
-    await inDialog(visit, "Copy secret").click();
+    await inDialog(visit, "Copy key").click();
     await inDialog(visit, "Done, I saved it").click();
     await heading(visit, "Terraform").waitFor();
     await expectAtMost(interactions, mostInteractions.apiKey);

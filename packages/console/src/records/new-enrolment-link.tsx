@@ -37,14 +37,16 @@ export function LinkDetails({ link: { url, code }, close }: NewEnrolmentLinkProp
       <Alert color="yellow" variant="outline">
         {t("enrolmentLinks.warning")}
       </Alert>
-      <Group justify="flex-end">
-        <CopyText text={url} variant="default" data-autofocus>
-          {t("enrolmentLinks.copyLink")}
-        </CopyText>
+      <Group justify="flex-end" className="form-actions">
+        <Button variant="default" onClick={close}>
+          {t("records.secret.saved")}
+        </Button>
         <CopyText text={code} variant="default">
           {t("enrolmentLinks.copyCode")}
         </CopyText>
-        <Button onClick={close}>{t("records.secret.saved")}</Button>
+        <CopyText text={url} data-autofocus>
+          {t("enrolmentLinks.copyLink")}
+        </CopyText>
       </Group>
     </Stack>
   );

@@ -83,7 +83,7 @@ export function PermissionTable(props: PermissionTableProps) {
                 <Button
                   key={preset.label}
                   size="compact-sm"
-                  variant={isChosen ? "filled" : "default"}
+                  variant={isChosen ? "filled" : preset.permissions.length === 0 ? "subtle" : "default"}
                   aria-pressed={isChosen}
                   onClick={() => onChange(chosen)}
                 >

@@ -208,7 +208,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
           <ProblemNotice error={problem} />
         )
       )}
-      <Group justify="flex-end">
+      <Group justify="flex-end" className="form-actions">
         <Button variant="default" onClick={back} data-autofocus>
           {backLabel}
         </Button>

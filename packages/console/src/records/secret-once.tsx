@@ -8,12 +8,14 @@ import { Dialog } from "./dialog.tsx";
 interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
+  /** The label of the button that copies the secret. */
+  readonly copyLabel?: string;
   /** The purpose of the secret. */
   readonly children: ReactNode;
   readonly close: () => void;
 }
 
-export function SecretOnce({ title, secret, children, close }: SecretOnceProps) {
+export function SecretOnce({ title, secret, copyLabel = t("records.secret.copy"), children, close }: SecretOnceProps) {
   return (
     <Dialog onClose={() => undefined} title={title} closable={false}>
       <Stack>
@@ -24,11 +26,13 @@ export function SecretOnce({ title, secret, children, close }: SecretOnceProps) 
         <Alert color="yellow" variant="outline">
           {t("records.secret.warning")}
         </Alert>
-        <Group justify="flex-end">
-          <CopyText text={secret} variant="default" data-autofocus>
-            {t("records.secret.copy")}
+        <Group justify="flex-end" className="form-actions">
+          <Button variant="default" onClick={close}>
+            {t("records.secret.saved")}
+          </Button>
+          <CopyText text={secret} data-autofocus>
+            {copyLabel}
           </CopyText>
-          <Button onClick={close}>{t("records.secret.saved")}</Button>
         </Group>
       </Stack>
     </Dialog>

@@ -258,6 +258,9 @@ function ProviderForm({ tab }: Pick<ProviderLinkProps, "tab">) {
   return (
     <form onSubmit={submit}>
       <label htmlFor={id}>{texts.page.organisation}</label>
+      <p className="entrance-quiet entrance-help" id={`${id}-help`}>
+        {texts.page.organisationHelp}
+      </p>
       <input
         id={id}
         aria-describedby={`${id}-help`}
@@ -270,9 +273,6 @@ function ProviderForm({ tab }: Pick<ProviderLinkProps, "tab">) {
         maxLength={254}
         required
       />
-      <p className="entrance-quiet" id={`${id}-help`}>
-        {texts.page.organisationHelp}
-      </p>
       <Problem error={error} />
       {found?.length === 0 && (
         <p className="entrance-notice" role="alert">

@@ -1,7 +1,7 @@
 export const apiKeys = {
   create: "Create API key",
   created: {
-    text: "Configure it in the program that uses it. The program sends the key in the header <code>apikey</code>.",
+    text: "Configure the key in the program that uses it. The program sends the key in the header <code>apikey</code>.",
     title: "API key {{name}}",
   },
   empty: {

@@ -1,6 +1,6 @@
 export const events = {
   actors: {
-    activity: "{{type}} {{name}} (<a>activity by this actor</a>)",
+    activity: "{{type}} <record>{{name}}</record> (<a>activity by this actor</a>)",
     apiKey: "API key",
     device: "Device",
     enrolmentKey: "Enrolment key",
@@ -9,7 +9,7 @@ export const events = {
     operator: "Operator",
     system: "System",
     user: "User",
-    userActivity: "{{name}} (<a>activity by this user</a>)",
+    userActivity: "<record>{{name}}</record> (<a>activity by this user</a>)",
   },
   at: "{{time}} ({{ago}})",
   beforeAndAfter: "Before and after",

@@ -255,6 +255,8 @@ export const records = {
   },
   secret: {
     copy: "Copy secret",
+    copyKey: "Copy key",
+    copyToken: "Copy token",
     label: "Secret",
     saved: "Done, I saved it",
     warning: "You won't be able to see it again. Store it in a secret manager.",

@@ -111,6 +111,7 @@ function SubjectField({ value, onChange, error }: CustomFieldProps) {
           <RecordSelect
             path={subjectPaths[subject.type]}
             label={t(`accessTests.subjects.${subject.type}`)}
+            required
             error={error}
             value={subject.id}
             onChange={(id) => onChange({ ...subject, id })}
@@ -185,6 +186,7 @@ function ResourceField({ value, onChange, error }: CustomFieldProps) {
             <RecordSelect
               path="/tenants/resources"
               label={t("accessTests.fields.resource")}
+              required
               error={error}
               value={resource.id}
               onChange={(id) => onChange({ ...resource, id })}
@@ -192,6 +194,7 @@ function ResourceField({ value, onChange, error }: CustomFieldProps) {
           ) : (
             <TextInput
               label={t("accessTests.fields.address")}
+              required
               placeholder="wiki.corp.example.com"
               maxLength={256}
               error={error}

@@ -3,11 +3,14 @@ import { Autocomplete, Select, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { capitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
 import { findPaged } from "../../records/record-picker.tsx";
 import type { Condition } from "../../records/rule-conditions.ts";
 import { countMet, mostCounted, namesIn, useFactRecords, valuesIn } from "./fact-counts.ts";
+import { formatOne } from "./format-condition.ts";
+import { conditionProblem } from "./rule-problems.ts";
 
 interface GroupNameProps {
   readonly value: string;
@@ -95,10 +98,20 @@ export function FactValue({ kind, name, value, onChange }: FactValueProps) {
   );
 }
 
-/** How many devices or users meet a condition now. Nothing for conditions on time and place. */
+/** The condition in words, and how many devices or users meet it now. Nothing for conditions on time and place. */
 export function MetNow({ condition }: { readonly condition: Condition }) {
   if (condition.kind !== "posture" && condition.kind !== "user" && condition.kind !== "group") return null;
-  return <MetCount condition={condition} kind={condition.kind === "posture" ? "posture" : "user"} />;
+  return (
+    <>
+      {/* The fields show names and values as rules spell them. */}
+      {condition.kind !== "group" && conditionProblem(condition) === undefined && (
+        <Text size="xs" mt={4}>
+          {capitalize(formatOne(condition))}
+        </Text>
+      )}
+      <MetCount condition={condition} kind={condition.kind === "posture" ? "posture" : "user"} />
+    </>
+  );
 }
 
 function MetCount({ condition, kind }: { readonly condition: Condition; readonly kind: "posture" | "user" }) {

@@ -64,7 +64,8 @@ export function formatCondition(text: string): string | undefined {
   return condition && formatOne(condition);
 }
 
-function formatOne(condition: Condition): string {
+/** Returns a sentence without a full stop. */
+export function formatOne(condition: Condition): string {
   switch (condition.kind) {
     case "country": {
       const countries = formatAlternatives(condition.countries);

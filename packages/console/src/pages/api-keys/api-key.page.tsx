@@ -14,6 +14,7 @@ import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { ExactTime, RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { useRecord } from "../../records/use-record.ts";
+import { pageOf } from "../events/record-pages.ts";
 import { type ApiKey, StateOfKey, stateOf } from "./key-state.tsx";
 
 const path = "/tenants/api-keys/{id}";
@@ -64,12 +65,7 @@ export function ApiKeyPage() {
                   : [
                       {
                         label: t("apiKeys.fields.createdBy"),
-                        value:
-                          apiKey.createdBy.type === "user" && apiKey.createdBy.id !== undefined ? (
-                            <RecordLink to={`/users/${apiKey.createdBy.id}`}>{apiKey.createdBy.name}</RecordLink>
-                          ) : (
-                            apiKey.createdBy.name
-                          ),
+                        value: <CreatedBy by={apiKey.createdBy} />,
                       },
                     ]),
                 { label: t("common.created"), value: <RelativeTime at={apiKey.createdAt} /> },
@@ -83,6 +79,11 @@ export function ApiKeyPage() {
       )}
     </RecordPage>
   );
+}
+
+function CreatedBy({ by: { type, id, name } }: { readonly by: NonNullable<ApiKey["createdBy"]> }) {
+  const page = id === undefined ? undefined : pageOf(type, id);
+  return page === undefined ? name : <RecordLink to={page}>{name}</RecordLink>;
 }
 
 interface ActionsProps {
@@ -135,6 +136,7 @@ function Actions({ apiKey, etag, isOwn }: ActionsProps) {
         <SecretOnce
           title={t("apiKeys.rotate.titleNew", { name: apiKey.name })}
           secret={created.key}
+          copyLabel={t("records.secret.copyKey")}
           close={() => {
             setCreated(undefined);
             void navigate({ to: `/api-keys/${created.id}` });

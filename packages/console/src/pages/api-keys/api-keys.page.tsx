@@ -111,6 +111,7 @@ export function ApiKeysListPage() {
         <SecretOnce
           title={t("apiKeys.created.title", { name: created.name })}
           secret={created.key}
+          copyLabel={t("records.secret.copyKey")}
           close={() => {
             setCreated(undefined);
             void navigate({ to: `/api-keys/${created.id}` });

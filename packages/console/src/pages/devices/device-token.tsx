@@ -31,6 +31,7 @@ export function RotateDeviceToken({ device, etag }: DeviceTokenProps) {
         <SecretOnce
           title={t("devices.token.shown", { name: device.name })}
           secret={token}
+          copyLabel={t("records.secret.copyToken")}
           close={() => setToken(undefined)}
         >
           {t("devices.token.text")}

@@ -108,6 +108,7 @@ export function EnrolmentKeysListPage() {
         <SecretOnce
           title={t("enrolmentKeys.created.title", { name: created.name })}
           secret={created.key}
+          copyLabel={t("records.secret.copyKey")}
           close={() => {
             setCreated(undefined);
             void navigate({ to: `/enrolment-keys/${created.id}` });

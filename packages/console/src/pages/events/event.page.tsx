@@ -118,18 +118,26 @@ function Target({ event: { target, after } }: { readonly event: Event }) {
   return page === undefined ? (
     <RichText message="events.target.labelDeleted" values={values} elements={{ history }} />
   ) : (
-    <RichText message="events.target.label" values={values} elements={{ record: <RecordLink to={page} />, history }} />
+    <RichText
+      message="events.target.label"
+      values={values}
+      elements={{ record: <RecordLink to={page} inText />, history }}
+    />
   );
 }
 
 function Actor({ event: { actor } }: { readonly event: Event }) {
   const { type, id, name } = actor;
   if (type === "system" || id === undefined) return formatActor(actor);
+  const page = pageOf(type, id);
   return (
     <RichText
       message={type === "user" ? "events.actors.userActivity" : "events.actors.activity"}
       values={{ type: formatActorType(type), name }}
-      elements={{ a: <RecordLink to={`/events?actor.id=${id}`} inText /> }}
+      elements={{
+        record: page === undefined ? <bdi /> : <RecordLink to={page} inText />,
+        a: <RecordLink to={`/events?actor.id=${id}`} inText />,
+      }}
     />
   );
 }

@@ -88,7 +88,7 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
           {isRevealed ? t("gateways.deploy.hide") : t("gateways.deploy.reveal")}
         </Button>
         {gateway.status === "PENDING" && (
-          <Group gap={8} component="span">
+          <Group gap={8} component="span" wrap="nowrap">
             <Loader size={14} aria-hidden />
             <Text size="sm" component="span">
               {t("gateways.deploy.waiting")}

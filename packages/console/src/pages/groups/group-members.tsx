@@ -4,7 +4,7 @@ import { t } from "../../messages/i18n.ts";
 import { AddingPanel } from "../../records/adding-panel.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { RecordLinks } from "../../records/record-link.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import type { Group } from "./group-fields.ts";
 
@@ -19,6 +19,8 @@ const fields: readonly Field[] = [
     validate: (value) => ((value as readonly string[]).length > 0 ? undefined : t("groups.members.select")),
   },
 ];
+
+const mostShown = 50;
 
 export function GroupMembers({ group }: { readonly group: Group }) {
   const canAdd = usePermission("users:write");
@@ -35,7 +37,14 @@ export function GroupMembers({ group }: { readonly group: Group }) {
         }}
         isEmpty={group.users.length === 0}
       >
-        <RecordLinks path="users" records={group.users.map(({ id, email }) => ({ id, name: email }))} />
+        <ul className="names">
+          {group.users.slice(0, mostShown).map(({ id, email }) => (
+            <li key={id}>
+              <RecordLink to={`/users/${id}`}>{email}</RecordLink>
+            </li>
+          ))}
+          {group.users.length > mostShown && <li>{t("common.andMore", { count: group.users.length - mostShown })}</li>}
+        </ul>
       </AddingPanel>
       {adding && canAdd && (
         <RecordForm

@@ -1,8 +1,8 @@
 import type { ResultOf } from "@gatehouse/client/calls";
-import { ActionIcon, Button, Fieldset, Group, Input, Select, Stack, TextInput } from "@mantine/core";
-import { Plus, Trash2 } from "lucide-react";
+import { Select, TextInput } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
+import { RepeatedRows } from "../../records/repeated-rows.tsx";
 
 export type Protocol = ResultOf<"/tenants/protocols/{id}", "get">;
 
@@ -49,55 +49,38 @@ export function bodyOf(values: Values) {
 }
 
 function PortsField({ value, onChange, error }: CustomFieldProps) {
-  const lines = value as readonly Line[]; // as this field defines them
-  const replace = (index: number, change: Partial<Line>) =>
-    onChange(lines.map((line, other) => (other === index ? { ...line, ...change } : line)));
   return (
-    <Fieldset legend={t("protocols.fields.ports")}>
-      <Stack gap="sm">
-        <Input.Description>{t("protocols.fields.portsHelp")}</Input.Description>
-        {lines.map(({ protocol, port }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: an unsaved line has no other identity
-          <Group key={index} align="flex-end" gap="sm" wrap="nowrap">
-            <Select
-              label={t("protocols.fields.protocolLine", { number: index + 1 })}
-              data={["TCP", "UDP", "ICMP"]}
-              value={protocol}
-              allowDeselect={false}
-              onChange={(next) => replace(index, { protocol: next ?? protocol })}
-              w={130}
-            />
-            <TextInput
-              label={t("protocols.fields.portsLine", { number: index + 1 })}
-              placeholder={protocol === "ICMP" ? t("protocols.fields.portNone") : t("protocols.fields.portPlaceholder")}
-              disabled={protocol === "ICMP"}
-              value={protocol === "ICMP" ? "" : port}
-              maxLength={11}
-              onChange={({ currentTarget }) => replace(index, { port: currentTarget.value })}
-              style={{ flex: 1 }}
-            />
-            <ActionIcon
-              variant="default"
-              size="lg"
-              aria-label={t("protocols.fields.removeLine", { number: index + 1 })}
-              disabled={lines.length === 1}
-              onClick={() => onChange(lines.filter((_, other) => other !== index))}
-            >
-              <Trash2 size={16} aria-hidden />
-            </ActionIcon>
-          </Group>
-        ))}
-        {error !== undefined && <Input.Error>{error}</Input.Error>}
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<Plus size={14} aria-hidden />}
-          style={{ alignSelf: "flex-start" }}
-          onClick={() => onChange([...lines, { protocol: "TCP", port: "" } satisfies Line])}
-        >
-          {t("protocols.fields.addPorts")}
-        </Button>
-      </Stack>
-    </Fieldset>
+    <RepeatedRows
+      legend={t("protocols.fields.ports")}
+      description={t("protocols.fields.portsHelp")}
+      rows={value as readonly Line[]} // as this field defines them
+      onChange={onChange}
+      error={error}
+      addLabel={t("protocols.fields.addPorts")}
+      newRow={{ protocol: "TCP", port: "" }}
+      removeLabel={(number) => t("protocols.fields.removeLine", { number })}
+    >
+      {({ protocol, port }, number, replace) => (
+        <>
+          <Select
+            label={t("protocols.fields.protocolLine", { number })}
+            data={["TCP", "UDP", "ICMP"]}
+            value={protocol}
+            allowDeselect={false}
+            onChange={(next) => replace({ protocol: next ?? protocol })}
+            w={110}
+          />
+          <TextInput
+            label={t("protocols.fields.portsLine", { number })}
+            placeholder={protocol === "ICMP" ? t("protocols.fields.portNone") : t("protocols.fields.portPlaceholder")}
+            disabled={protocol === "ICMP"}
+            value={protocol === "ICMP" ? "" : port}
+            maxLength={11}
+            onChange={({ currentTarget }) => replace({ port: currentTarget.value })}
+            flex="1 1 120px"
+          />
+        </>
+      )}
+    </RepeatedRows>
   );
 }

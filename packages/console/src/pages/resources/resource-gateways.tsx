@@ -259,7 +259,7 @@ function Connect({ connected, connect }: ConnectProps) {
         const chosen = gateways.find((gateway) => gateway.id === id);
         if (chosen !== undefined) connect(chosen);
       }}
-      maw={320}
+      w={{ base: "100%", xs: 320 }}
     />
   );
 }

@@ -28,6 +28,8 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
     run: async (notify) => setCreated(await api.post(path, { path: { id }, body: { notify } })),
     done: t("enrolmentLinks.createdDone"),
   });
+  const canCreate = canWrite && user.status !== "inactive";
+  const createLabel = t("enrolmentLinks.create");
   const revoke = useAction<string>({
     run: (linkId) => api.delete("/tenants/users/{id}/enrolment-links/{linkId}", { path: { id, linkId } }),
     done: t("enrolmentLinks.revoked"),
@@ -41,6 +43,9 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
             empty={{
               title: t("enrolmentLinks.empty"),
               text: t("enrolmentLinks.emptyText"),
+              action: canCreate
+                ? { label: createLabel, run: () => create.mutate(false), permission: "users:write" }
+                : undefined,
               guide: "invitations#invite",
             }}
           />
@@ -78,11 +83,13 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
             </Table.Tbody>
           </Table>
         )}
-        {canWrite && user.status !== "inactive" && (
+        {canCreate && (links.length > 0 || installation?.sendsMail === true) && (
           <Group gap="xs">
-            <Button variant="default" loading={create.isPending} onClick={() => create.mutate(false)}>
-              {t("enrolmentLinks.create")}
-            </Button>
+            {links.length > 0 && (
+              <Button variant="default" loading={create.isPending} onClick={() => create.mutate(false)}>
+                {createLabel}
+              </Button>
+            )}
             {installation?.sendsMail === true && (
               <Button variant="default" loading={create.isPending} onClick={() => create.mutate(true)}>
                 {t("enrolmentLinks.createAndSend")}

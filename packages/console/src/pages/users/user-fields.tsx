@@ -12,6 +12,7 @@ export const groupsField: Field = {
   label: t("users.fields.groups"),
   description: t("users.fields.groupsHelp"),
   path: "/tenants/groups",
+  required: true,
 };
 
 /** Roles that are assigned directly, only for keys that can read roles. */
