@@ -156,8 +156,15 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
-  test("sees all columns of the access graph at 1024 pixels, and the mark of its library beside them", async () => {
+  test("sees access as a list at 1024 pixels, where the graph would be too small to read", async () => {
     const visit = await given.visit({ width: 1024 });
+    await visit.open("/access?view=graph");
+    await visit.page.getByRole("radio", { name: "List", checked: true }).waitFor();
+    await visit.leave();
+  });
+
+  test("sees all columns of the access graph at 1280 pixels, and the mark of its library beside them", async () => {
+    const visit = await given.visit({ width: 1280 });
     const { page } = visit;
     await visit.open("/access?view=graph");
     await page.locator(".graph-node").getByText("Frankfurt 1").waitFor();

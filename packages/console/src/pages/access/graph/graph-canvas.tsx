@@ -177,7 +177,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         nodeTypes={nodeTypes}
         onInit={setFlow}
         colorMode={theme}
-        attributionPosition="bottom-left"
+        attributionPosition="top-right"
         aria-label={t("graph.canvas")}
         nodesDraggable={false}
         nodesConnectable={false}
