@@ -1,6 +1,6 @@
 /** The bar above a list with selected rows, and the dialog of an action on them. */
 import type { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, Group, Paper, Progress, Stack, Text } from "@mantine/core";
+import { Alert, Button, CloseButton, Group, Paper, Progress, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
@@ -64,8 +64,15 @@ export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps
             <Text size="sm" fw={600} px="xs" aria-live="polite">
               {t("lists.select.count", { count: rows.length })}
             </Text>
+            <CloseButton aria-label={t("lists.select.clear")} onClick={clear} />
             {rows.length < matching && (
-              <Button size="xs" variant="subtle" loading={isSelecting} onClick={() => void selectMatching()}>
+              <Button
+                size="xs"
+                variant="subtle"
+                c="var(--mantine-color-anchor)"
+                loading={isSelecting}
+                onClick={() => void selectMatching()}
+              >
                 {t(isFiltered ? "lists.select.matching" : "lists.select.all", {
                   count: matching,
                   noun: definition.noun,
@@ -73,19 +80,10 @@ export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps
               </Button>
             )}
             {actions.map((offered) => (
-              <Button
-                key={offered.label}
-                size="xs"
-                variant="default"
-                {...(offered.danger === true ? { c: "var(--mantine-color-error)" } : {})}
-                onClick={() => setAction(offered)}
-              >
+              <Button key={offered.label} size="xs" variant="default" onClick={() => setAction(offered)}>
                 {offered.label}
               </Button>
             ))}
-            <Button size="xs" variant="subtle" ml="auto" onClick={clear}>
-              {t("lists.select.clear")}
-            </Button>
           </Group>
         </Paper>
       )}
@@ -141,10 +139,11 @@ function BulkDialog<Row extends { readonly id: string }>({ action, rows, noun, c
     notifyProblem(error);
   };
   const [first] = selected;
+  const key = choose === undefined ? "title" : "titleOfChoice";
   const title =
     selected.length === 1 && first !== undefined
-      ? t("lists.bulk.titleOne", { action: label, name: labelOf(first) })
-      : t("lists.bulk.title", { action: label, count: selected.length, noun });
+      ? t(`lists.bulk.${key}One`, { action: label, name: labelOf(first) })
+      : t(`lists.bulk.${key}`, { action: label, count: selected.length, noun });
   return (
     <Dialog onClose={leave} title={title} size="xl">
       {changes === undefined ? (

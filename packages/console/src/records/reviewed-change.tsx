@@ -204,9 +204,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
           </Stack>
         </Alert>
       ) : (
-        problem !== undefined && (
-          <ProblemNotice error={problem} />
-        )
+        problem !== undefined && <ProblemNotice error={problem} />
       )}
       <Group justify="flex-end" className="form-actions">
         <Button variant="default" onClick={back} data-autofocus>
@@ -336,7 +334,13 @@ function RemedyButton({ remedy: { label, changes }, apply }: RemedyButtonProps) 
     }
     setBusy(false);
   };
-  if (reason !== undefined) return <Text role="status" style={{ flexBasis: "100%", order: -1 }}>{reason}</Text>;
+  if (reason !== undefined) {
+    return (
+      <Text role="status" style={{ flexBasis: "100%", order: -1 }}>
+        {reason}
+      </Text>
+    );
+  }
   return (
     <Button color="red" loading={busy} onClick={() => void find()}>
       {label}
