@@ -110,7 +110,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
           await page.setViewportSize({ width, height: Math.min(Math.max(height, windowHeight), maxHeight) });
           await settle(visit);
         }
-        await page.screenshot({ path: path.join(folder, `${name}-${width}-${theme}.png`) });
+        await page.screenshot({ path: path.join(folder, `${name}-${width}-${theme}.png`), animations: "disabled" });
       }
     }
     await page.emulateMedia({ colorScheme: "light" });
@@ -120,7 +120,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
   const show = async (at: string, act: (visit: Visit) => Promise<void>, key = owner) => {
     const visit = await world.visit({ key, width: 1440 });
     await visit.load(at);
-    await visit.page.locator("h1").first().waitFor();
+    await visit.page.locator("h1, [role=alert]").first().waitFor();
     await settle(visit);
     await act(visit);
     // Unsaved input must not block the next visit.
@@ -268,7 +268,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
       await page.keyboard.press("Escape");
       await page.keyboard.press("ControlOrMeta+K");
       await page.getByPlaceholder(/^Search pages/).fill("engineer-01");
-      await page.getByText("engineer-01@example.com").last().waitFor();
+      await page.getByRole("dialog").getByText("engineer-01-phone").waitFor();
       await shoot(visit, "palette", true);
       await page.keyboard.press("Escape");
       await button(visit, "Account").click();

@@ -247,7 +247,7 @@ function ConditionText({ text }: { readonly text: string }) {
 function ConditionLine({ condition }: { readonly condition: Condition }) {
   const { text, met, error, operator } = condition;
   return (
-    <Group gap={6} wrap="nowrap" align="baseline">
+    <Group gap="xs" wrap="nowrap" align="baseline">
       <Status tone={met === undefined ? "waiting" : met ? "good" : "bad"}>
         {met === undefined
           ? t("access.evaluated.unknown")

@@ -112,6 +112,7 @@ describe("the builder of conditions", () => {
     const user = await openForm();
     await addCondition(user, kinds("posture"));
     const field = await screen.findByRole<HTMLInputElement>("combobox", { name: t("admissionRules.builder.posture") });
+    await screen.findByText(t("admissionRules.conditions.postureIs", { name: "Disk encrypted", value: "yes" }));
     await user.clear(field);
     expect(field.value).toBe("");
     await screen.findByRole("option", { name: "osUpToDate" });

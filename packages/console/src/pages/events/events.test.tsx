@@ -59,6 +59,8 @@ describe("the actor of an event", () => {
     const shown = panel.getByText(t("events.fields.actor")).parentElement?.textContent;
     expect(shown).toContain("ann@example.com");
     expect(shown).not.toContain(t("events.actors.apiKey"));
+    const link = panel.getByRole("link", { name: "ann@example.com" });
+    expect(link.getAttribute("href")).toMatch(/^\/console\/users\//);
   });
 
   test("is distinguishable from a key of the same name in the list", async () => {
