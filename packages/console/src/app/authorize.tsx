@@ -117,7 +117,8 @@ export function DeviceCodePage() {
         </Text>
         {request.device !== undefined && (
           <Text>
-            {t("signIn.authorize.deviceFacts", { os: request.device.os })} <Code>{request.device.keyFingerprint}</Code>
+            {t("signIn.authorize.deviceFacts", { os: request.device.os })}{" "}
+            <Code className="value">{request.device.keyFingerprint}</Code>
           </Text>
         )}
         <Text>

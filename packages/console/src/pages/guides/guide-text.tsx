@@ -144,7 +144,7 @@ function inlineOf(token: Token): ReactNode {
         </em>
       );
     case "codespan":
-      return <Code style={{ overflowWrap: "break-word" }}>{(token as Tokens.Codespan).text}</Code>;
+      return <Code className="guide-words">{(token as Tokens.Codespan).text}</Code>;
     case "link":
       return <GuideAnchor link={token as Tokens.Link} />;
     case "br":
