@@ -11,10 +11,10 @@ import { PermissionTable } from "../../records/permission-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { pageOf } from "../../records/record-pages.ts";
 import { ExactTime, RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { useRecord } from "../../records/use-record.ts";
-import { pageOf } from "../events/record-pages.ts";
 import { type ApiKey, StateOfKey, stateOf } from "./key-state.tsx";
 
 const path = "/tenants/api-keys/{id}";

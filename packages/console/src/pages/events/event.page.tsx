@@ -7,6 +7,7 @@ import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { pageOf } from "../../records/record-pages.ts";
 import { ShortTime } from "../../records/relative-time.tsx";
 import { ChangedFields } from "./changed-fields-table.tsx";
 import type { Event } from "./event.ts";
@@ -14,7 +15,6 @@ import { EventEffect } from "./event-effect.tsx";
 import { formatActor, formatActorType } from "./format-actor.ts";
 import { formatEvent } from "./format-operation.ts";
 import { formatTarget } from "./format-target.ts";
-import { pageOf } from "./record-pages.ts";
 import { RevertPanel } from "./revert-panel.tsx";
 
 const events = paged("/tenants/events");

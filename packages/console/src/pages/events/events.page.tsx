@@ -10,6 +10,7 @@ import { formatDateTime, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Kind } from "../../records/kind-icon.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
+import { pageOf } from "../../records/record-pages.ts";
 import { Unbroken } from "../../records/unbroken.tsx";
 import { AuditExport } from "./audit-export.tsx";
 import type { Event } from "./event.ts";
@@ -17,7 +18,6 @@ import { FollowLive } from "./follow-live.tsx";
 import { formatActor } from "./format-actor.ts";
 import { formatEvent } from "./format-operation.ts";
 import { formatTarget, nameOfTarget } from "./format-target.ts";
-import { pageOf } from "./record-pages.ts";
 
 const source = paged("/tenants/events");
 

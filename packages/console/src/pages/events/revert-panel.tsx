@@ -11,10 +11,10 @@ import { useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
 import { Panel } from "../../records/record-page.tsx";
+import { pageOf } from "../../records/record-pages.ts";
 import { ReviewedChange } from "../../records/reviewed-change.tsx";
 import type { Event } from "./event.ts";
 import { formatTarget } from "./format-target.ts";
-import { pageOf } from "./record-pages.ts";
 import { type Revert, RevertDetails } from "./revert-details.tsx";
 
 const path = "/tenants/events/{id}/revert";
