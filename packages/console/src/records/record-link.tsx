@@ -2,7 +2,7 @@ import { Anchor, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { t } from "../messages/i18n.ts";
-import { Unbroken } from "./unbroken.tsx";
+import { WholeWords } from "./whole-words.tsx";
 
 /** Tables may truncate longer names, so these have a tooltip. */
 const longName = 40;
@@ -20,7 +20,7 @@ export function RecordLink({ to, children, inText = false }: RecordLinkProps) {
     <Anchor component={Link} to={to} inherit underline={inText ? "always" : "hover"}>
       {typeof children === "string" ? (
         <bdi {...(children.length > longName ? { title: children } : {})}>
-          <Unbroken>{children}</Unbroken>
+          <WholeWords text={children} />
         </bdi>
       ) : (
         children

@@ -8,7 +8,7 @@ import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
-import { Unbroken } from "../../records/unbroken.tsx";
+import { WholeWords } from "../../records/whole-words.tsx";
 import { type AccessTest, formatTest } from "./format-test.ts";
 import { bodyOf, newTest, testFields } from "./test-fields.tsx";
 import { TestState, useTestReport } from "./test-state.tsx";
@@ -25,7 +25,7 @@ const definition: ListDefinition<AccessTest> = {
       key: "expectation",
       title: t("accessTests.expected.label"),
       visibleFrom: "md",
-      cell: (test) => <Unbroken>{formatTest(test)}</Unbroken>,
+      cell: (test) => <WholeWords text={formatTest(test)} />,
     },
     {
       key: "enforced",

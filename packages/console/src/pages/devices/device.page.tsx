@@ -7,6 +7,7 @@ import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EndOfDeviceSession, StateOfDeviceSession, sessionStateOf } from "../../records/device-session-state.tsx";
+import { isCutOffByUser, StatusOfDevice } from "../../records/device-status.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { formatFact } from "../../records/format-fact.ts";
@@ -20,7 +21,6 @@ import { RequireSignIn } from "../../records/require-sign-in.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { DeviceRoutes } from "./device-routes.tsx";
-import { isCutOffByUser, StatusOfDevice } from "./device-status.tsx";
 import { RotateDeviceToken } from "./device-token.tsx";
 
 const path = "/tenants/devices/{id}";

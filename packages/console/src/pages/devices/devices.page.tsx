@@ -5,10 +5,10 @@ import { notSeenFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { StatusOfDevice } from "../../records/device-status.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { AddDevice } from "./add-device.tsx";
-import { StatusOfDevice } from "./device-status.tsx";
 
 const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
   source: paged("/tenants/devices"),

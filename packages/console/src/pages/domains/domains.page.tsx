@@ -13,8 +13,8 @@ import { Kind } from "../../records/kind-icon.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Status } from "../../records/status.tsx";
-import { Unbroken } from "../../records/unbroken.tsx";
 import { useAction } from "../../records/use-record.ts";
+import { WholeWords } from "../../records/whole-words.tsx";
 
 type Domain = ItemAt<"/tenants/domains">;
 
@@ -71,7 +71,7 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
         cell: ({ domain }) => (
           <Kind of="domains">
             <Text span inherit fw={500}>
-              <Unbroken>{domain}</Unbroken>
+              <WholeWords text={domain} />
             </Text>
           </Kind>
         ),

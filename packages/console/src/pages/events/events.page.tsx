@@ -11,7 +11,7 @@ import { t } from "../../messages/i18n.ts";
 import { Kind } from "../../records/kind-icon.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { pageOf } from "../../records/record-pages.ts";
-import { Unbroken } from "../../records/unbroken.tsx";
+import { WholeWords } from "../../records/whole-words.tsx";
 import { AuditExport } from "./audit-export.tsx";
 import type { Event } from "./event.ts";
 import { FollowLive } from "./follow-live.tsx";
@@ -39,7 +39,7 @@ const definition: ListDefinition<Event> = {
     {
       key: "target",
       title: t("events.fields.target"),
-      cell: ({ target }) => <Unbroken>{nameOfTarget(target) ?? formatTarget(target.type)}</Unbroken>,
+      cell: ({ target }) => <WholeWords text={nameOfTarget(target) ?? formatTarget(target.type)} />,
     },
     {
       key: "type",
@@ -51,7 +51,7 @@ const definition: ListDefinition<Event> = {
       key: "actor",
       title: t("events.fields.actor"),
       isBelow: true,
-      cell: ({ actor }) => <Unbroken>{formatActor(actor)}</Unbroken>,
+      cell: ({ actor }) => <WholeWords text={formatActor(actor)} />,
     },
     {
       key: "createdAt",

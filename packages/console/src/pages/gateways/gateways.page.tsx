@@ -9,7 +9,7 @@ import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { StatusOf } from "../../records/status.tsx";
-import { Unbroken } from "../../records/unbroken.tsx";
+import { WholeWords } from "../../records/whole-words.tsx";
 import { bodyOf, gatewayFields, newGateway } from "./gateway-fields.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
@@ -31,7 +31,7 @@ const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
       key: "endpoint",
       title: t("gateways.fields.endpoint"),
       visibleFrom: "md",
-      cell: ({ endpoint }) => <Unbroken>{endpoint ?? t("gateways.fields.endpointDetected")}</Unbroken>,
+      cell: ({ endpoint }) => <WholeWords text={endpoint ?? t("gateways.fields.endpointDetected")} />,
     },
     {
       key: "port",

@@ -17,8 +17,8 @@ import {
 } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { PolicyAction } from "../../records/status.tsx";
-import { Unbroken } from "../../records/unbroken.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
+import { WholeWords } from "../../records/whole-words.tsx";
 import { formatResources, formatSubjects, type Policy, type PolicyType } from "./format-policy.ts";
 
 interface PolicyOrderProps {
@@ -232,11 +232,13 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
         <PolicyAction allows={action} />
       </span>
       <span className="policy-about">
-        <Unbroken>
-          {policy.rule.type === "CUSTOM"
-            ? t("policies.order.lineWithRule", { ...line, rule: policy.rule.name })
-            : t("policies.order.line", line)}
-        </Unbroken>
+        <WholeWords
+          text={
+            policy.rule.type === "CUSTOM"
+              ? t("policies.order.lineWithRule", { ...line, rule: policy.rule.name })
+              : t("policies.order.line", line)
+          }
+        />
       </span>
       {canMove && (
         <span className="policy-move">

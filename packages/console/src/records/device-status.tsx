@@ -3,8 +3,8 @@
  * while its user is deactivated.
  */
 import type { ItemAt } from "@gatehouse/client/calls";
-import { t } from "../../messages/i18n.ts";
-import { Status, StatusOf } from "../../records/status.tsx";
+import { t } from "../messages/i18n.ts";
+import { Status, StatusOf } from "./status.tsx";
 
 type Device = Pick<ItemAt<"/tenants/devices">, "status" | "active" | "approval">;
 
