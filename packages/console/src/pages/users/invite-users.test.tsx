@@ -220,24 +220,36 @@ describe("with a new group, and without an answer to the search for it", () => {
     expect(mockApi.writes()).toEqual(["POST /tenants/changes"]);
   });
 
-  test("shows that some users were invited, and asks for the group again", async () => {
+  test("shows who was invited and who was skipped, with links instead of the form", async () => {
     mockApi.answer("post", "/tenants/changes", ({ body }) => {
       const { changes } = body as { readonly changes: readonly { readonly body: readonly unknown[] }[] };
       if (changes[1]?.body.length === 1) return accepted();
       return problem("invalid_body", { errors: [{ pointer: "/changes/1/body/1/email", message: "is taken" }] });
     });
-    const user = await fillIn(["ann@example.com", "bob@example.com"]);
+    const user = await fillIn(["ann@example.com", "bob@example.com", "nobody"]);
     await reviewAndSend(user, t("users.invite.submit", { count: 2 }));
     await screen.findByText(t("users.invite.done", { count: 1 }));
+    await screen.findByText(t("users.invite.invited", { names: "ann@example.com" }));
     await screen.findByText(t("users.invite.notInvited"));
-    await screen.findByText(t("users.invite.groupsRemoved"));
-    const field = await screen.findByRole<HTMLTextAreaElement>("textbox", { name: t("users.invite.emails") });
-    expect(field.value).toBe("bob@example.com");
-    // A second attempt does not create the group again.
-    mockApi.answer("post", "/tenants/users", sample("User", { id: newId() }));
-    await reviewAndSend(user, t("users.invite.submit", { count: 1 }));
-    await waitFor(() =>
-      expect(mockApi.bodies("createUsers")).toEqual([[{ email: "bob@example.com", groups: [], roles: [] }]]),
-    );
+    await screen.findByText(t("users.invite.refused", { email: "bob@example.com", reason: "is taken" }));
+    await screen.findByText(t("users.invite.line", { line: 3, reason: t("users.invite.problems.missing") }));
+    await screen.findByRole("button", { name: t("enrolmentLinks.many.create") });
+    expect(screen.queryByRole("textbox", { name: t("users.invite.emails") })).toBeNull();
+    // Nothing is left to discard.
+    await click(user, t("enrolmentLinks.many.skip"));
+    await waitForDialogToClose();
   });
+});
+
+test("shows who was skipped, also if the links are sent by mail", async () => {
+  mockApi.install({ sendsMail: true });
+  const user = await openForm();
+  await user.paste("ann@example.com\nnobody");
+  await user.click(await screen.findByRole("checkbox", { name: t("users.invite.notify") }));
+  await reviewAndSend(user, t("users.invite.submit", { count: 1 }));
+  await screen.findByText(t("users.invite.invited", { names: "ann@example.com" }));
+  await screen.findByText(t("users.invite.line", { line: 2, reason: t("users.invite.problems.missing") }));
+  expect(screen.queryByRole("button", { name: t("enrolmentLinks.many.create") })).toBeNull();
+  await click(user, t("common.close"));
+  await waitForDialogToClose();
 });

@@ -2,7 +2,6 @@
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Checkbox, FileButton, Group, List, Stack, Text, Textarea } from "@mantine/core";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
-import { api } from "../../app/api.ts";
 import { useInstallation } from "../../app/installation.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
@@ -16,7 +15,7 @@ import { type SentRequest, useSavedNotice } from "../../records/saved-notice.tsx
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { InvitationLinks } from "./invitation-links.tsx";
 import { NoMail } from "./no-mail.tsx";
-import { formatInvitee, type Invitee, readInvitations } from "./read-invitations.ts";
+import { formatInvitee, type InvalidLine, type Invitee, readInvitations } from "./read-invitations.ts";
 
 /** The limit of one request. */
 const batchSize = 100;
@@ -25,6 +24,13 @@ const mostShown = 20;
 interface Refused {
   readonly invitee: Invitee;
   readonly reason: string;
+}
+
+/** The outcome of an invitation that invited somebody. */
+interface Result {
+  readonly invited: readonly Invitee[];
+  /** Addresses and lines that were not invited, with the reason. */
+  readonly skipped: readonly string[];
 }
 
 export function InviteUsers({ close }: { readonly close: () => void }) {
@@ -60,11 +66,10 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
   const [groups, setGroups] = useState<readonly string[]>([]);
   const [roles, setRoles] = useState<readonly string[]>([]);
   const [notify, setNotify] = useState(false);
-  const [invitedEmails, setInvitedEmails] = useState<readonly string[]>([]);
+  const [result, setResult] = useState<Result>();
   const [hasLinks, setHasLinks] = useState(false);
   const [error, setError] = useState<unknown>();
   const [refused, setRefused] = useState<readonly Refused[]>([]);
-  const [removedGroups, setRemovedGroups] = useState<readonly string[]>([]);
   const [reviewed, setReviewed] = useState<{
     readonly invitees: readonly Invitee[];
     readonly refused: readonly Refused[];
@@ -76,7 +81,6 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
     event.preventDefault();
     setError(undefined);
     setRefused([]);
-    setRemovedGroups([]);
     setReviewed({ invitees, refused: [] });
   };
   const send = async (overrideReason: string | undefined) => {
@@ -86,37 +90,23 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
     rejected.push(...result);
     const invited = left.length - result.length;
     if (sent !== undefined) notifySaved(t("users.invite.done", { count: invited }), sent);
-    // New groups exist now. A second attempt, with corrected addresses, uses them.
-    if (invited > 0 && (rejected.length > 0 || invalid.length > 0)) await selectCreated();
-    const refusedInvitees = new Set(rejected.map(({ invitee }) => invitee));
-    const done = left.filter((invitee) => !refusedInvitees.has(invitee)).map(({ email }) => email);
+    if (invited === 0) {
+      goBack(rejected);
+      return;
+    }
+    const skipped = [...formatRefused(rejected), ...formatInvalid(invalid)];
+    unsaved.release();
     // Without mail, people need their links in another way.
-    if (!notify && done.length > 0 && rejected.length === 0 && invalid.length === 0) {
-      unsaved.release();
-      setInvitedEmails(done);
-    } else goBack(rejected);
-  };
-  const selectCreated = async () => {
-    try {
-      setGroups(await findCreated(groups));
-    } catch {
-      // The users are invited. A name that stayed selected would be refused as taken.
-      setGroups(groups.filter((group) => nameOfNew(group) === undefined));
-      setRemovedGroups(newGroupsOf({ groups }));
+    if (notify && skipped.length === 0) close();
+    else {
+      const refusedInvitees = new Set(rejected.map(({ invitee }) => invitee));
+      setResult({ invited: left.filter((invitee) => !refusedInvitees.has(invitee)), skipped });
     }
   };
+  /** Returns to the form after nobody was invited. The text stays as it was typed. */
   const goBack = (rejected: readonly Refused[]) => {
     setReviewed(undefined);
     setRefused(rejected);
-    if (rejected.length === 0 && invalid.length === 0) {
-      unsaved.release();
-      close();
-    }
-    // Keeps only the lines that need a correction.
-    else
-      setText(
-        [...rejected.map(({ invitee }) => formatInvitee(invitee)), ...invalid.map((line) => line.text)].join("\n"),
-      );
   };
   /** Skips addresses that the preview rejects, and previews the others. */
   const skipRefused = (problem: unknown): boolean => {
@@ -141,8 +131,8 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
           <DiscardNotice unsaved={unsaved} />
         </Stack>
       )}
-      {invitedEmails.length > 0 ? (
-        <InvitationLinks emails={invitedEmails} begun={() => setHasLinks(true)} close={close} />
+      {result !== undefined ? (
+        <InvitationResult result={result} byMail={notify} begun={() => setHasLinks(true)} close={close} />
       ) : reviewed !== undefined ? (
         <Stack>
           {reviewed.refused.length > 0 && (
@@ -184,14 +174,8 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
             <Text size="sm" aria-live="polite">
               {invalid.length === 0 ? addresses : t("users.invite.invalidLines", { addresses, count: invalid.length })}
             </Text>
-            {invalid.length > 0 && (
-              <Listed
-                title={t("users.invite.skippedLines")}
-                lines={invalid.map(({ line, reason }) => t("users.invite.line", { line, reason }))}
-              />
-            )}
+            {invalid.length > 0 && <Listed title={t("users.invite.skippedLines")} lines={formatInvalid(invalid)} />}
             {refused.length > 0 && <Listed title={t("users.invite.notInvited")} lines={formatRefused(refused)} />}
-            {removedGroups.length > 0 && <Listed title={t("users.invite.groupsRemoved")} lines={removedGroups} />}
             {ignored.length > 0 && <Listed title={t("users.invite.ignored")} lines={ignored} />}
             {canReadGroups && (
               <RecordPicker
@@ -238,6 +222,35 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
   );
 }
 
+interface InvitationResultProps {
+  readonly result: Result;
+  /** Whether the links were sent by mail. */
+  readonly byMail: boolean;
+  readonly begun: () => void;
+  readonly close: () => void;
+}
+
+/** The users who were invited, the addresses that were skipped, and the links of the invited users. */
+function InvitationResult({ result: { invited, skipped }, byMail, begun, close }: InvitationResultProps) {
+  return (
+    <Stack>
+      {skipped.length > 0 && (
+        <>
+          <Text>{t("users.invite.invited", { names: formatInvitees(invited) })}</Text>
+          <Listed title={t("users.invite.notInvited")} lines={skipped} />
+        </>
+      )}
+      {byMail ? (
+        <Group justify="flex-end">
+          <Button onClick={close}>{t("common.close")}</Button>
+        </Group>
+      ) : (
+        <InvitationLinks emails={invited.map(({ email }) => email)} begun={begun} close={close} />
+      )}
+    </Stack>
+  );
+}
+
 interface SummaryProps {
   readonly invitees: readonly Invitee[];
   readonly newGroups: readonly string[];
@@ -245,17 +258,24 @@ interface SummaryProps {
 
 /** The users and the groups that are created. The effect on access does not name them. */
 function Summary({ invitees, newGroups }: SummaryProps) {
-  const shown = invitees.slice(0, mostShown).map(formatInvitee);
-  const rest = invitees.length - shown.length;
-  const names = [...shown, ...(rest > 0 ? [t("common.andMore", { count: rest })] : [])].join(", ");
   return (
     <Stack gap={2}>
-      <Text>{t("users.invite.summary", { names })}</Text>
+      <Text>{t("users.invite.summary", { names: formatInvitees(invitees) })}</Text>
       {newGroups.length > 0 && (
         <Text>{t("users.invite.summaryGroups", { count: newGroups.length, names: formatList(newGroups) })}</Text>
       )}
     </Stack>
   );
+}
+
+function formatInvitees(invitees: readonly Invitee[]): string {
+  const shown = invitees.slice(0, mostShown).map(formatInvitee);
+  const rest = invitees.length - shown.length;
+  return [...shown, ...(rest > 0 ? [t("common.andMore", { count: rest })] : [])].join(", ");
+}
+
+function formatInvalid(invalid: readonly InvalidLine[]): readonly string[] {
+  return invalid.map(({ line, reason }) => t("users.invite.line", { line, reason }));
 }
 
 function Listed({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
@@ -293,18 +313,6 @@ interface Grants {
 /** The names of the groups that are created with the users. */
 function newGroupsOf({ groups }: Pick<Grants, "groups">): readonly string[] {
   return groups.flatMap((group) => nameOfNew(group) ?? []);
-}
-
-/** Replaces the names of groups that were created by their ids. */
-async function findCreated(groups: readonly string[]): Promise<readonly string[]> {
-  const found = groups.map(async (group) => {
-    const name = nameOfNew(group);
-    if (name === undefined) return group;
-    const { data } = await api.get("/tenants/groups", { query: { "filter[name]": name, limit: 1 } });
-    if (data[0] === undefined) throw new Error(`The group ${name} does not exist.`);
-    return data[0].id;
-  });
-  return Promise.all(found);
 }
 
 function changesOf(invitees: readonly Invitee[], { groups, roles, notify }: Grants): readonly PlannedChange[] {
