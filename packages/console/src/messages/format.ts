@@ -26,6 +26,11 @@ export function formatShortTime(at: string): string {
   return shortTimes.format(new Date(at));
 }
 
+/** A time beside times in other zones, such as "3 Mar 2026, 09:30 (Europe/Berlin)". */
+export function formatZonedTime(at: string): string {
+  return `${formatShortTime(at)} (${formatOwnZone()})`;
+}
+
 /** The viewer's time zone, such as "Europe/Berlin". */
 export function formatOwnZone(): string {
   return shortTimes.resolvedOptions().timeZone;

@@ -1,6 +1,6 @@
 /** Times whose tooltip shows the exact time in the viewer's time zone. */
 import { Text, Tooltip } from "@mantine/core";
-import { formatDateTime, formatOwnZone, formatRelativeTime, formatShortTime } from "../messages/format.ts";
+import { formatDateTime, formatRelativeTime, formatShortTime, formatZonedTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 
 /** The exact time with its zone, where the hour matters, such as for an expiry. */
@@ -8,7 +8,7 @@ export function ExactTime({ at, never = t("common.never") }: RelativeTimeProps) 
   return at === null || at === undefined ? (
     <RelativeTime at={at} never={never} />
   ) : (
-    <time dateTime={at}>{`${formatShortTime(at)} (${formatOwnZone()})`}</time>
+    <time dateTime={at}>{formatZonedTime(at)}</time>
   );
 }
 

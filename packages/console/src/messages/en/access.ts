@@ -3,7 +3,6 @@ export const access = {
   copyLink: "Copy link",
   decision: {
     allowed: "Allowed",
-    begins: "Opens on {{time}} in your time zone.",
     denied: "Denied",
     fields: {
       allowedUntil: "Allowed until",
@@ -31,7 +30,7 @@ export const access = {
     },
     conditions: "Conditions of {{rule}}",
     empty: "No policy covers this destination.",
-    matchedThrough: "Matched through {{matches}}",
+    matchedThrough: "Applies through {{matches}}",
     met: "Met",
     notMet: "Not met",
     operators: {
@@ -62,6 +61,10 @@ export const access = {
     count_other: "{{count, number}} results",
     countOfDevices_one: "{{count, number}} result, counting each device",
     countOfDevices_other: "{{count, number}} results, counting each device",
+    download: {
+      csv: "Download CSV",
+      json: "Download JSON",
+    },
     empty: "No results",
     firstPage: "First page",
     future:
@@ -80,6 +83,7 @@ export const access = {
       what: "There is nothing that the user or the device can reach.",
       who: "No one can reach this resource.",
     },
+    noun: "results",
     region: "Access found",
     withoutDevice: "without a device",
     withoutDeviceToo: "Include access without a device",

@@ -1,5 +1,5 @@
 import { screen, waitFor } from "@testing-library/dom";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { formatOwnZone, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { toLocalTime } from "../../records/local-time.ts";
@@ -88,6 +88,8 @@ describe("whether someone can reach a resource", () => {
     const panel = await findPanel(t("access.decision.title"));
     const until = panel.getByText(t("access.decision.fields.allowedUntil")).parentElement;
     expect(until?.querySelector("time")?.dateTime).toBe("2026-11-26T18:00:00.000Z");
+    // Conditions beside it can name other time zones.
+    expect(until?.textContent).toContain(`(${formatOwnZone()})`);
   });
 
   test("does not claim that access works without a gateway, and names the gateways", async () => {
@@ -251,6 +253,31 @@ describe("lists of access", () => {
     expect(found.textContent).toContain(t("access.found.noGatewayNeeded"));
     const first = screen.getAllByRole("row")[1];
     expect(first?.querySelector("a")?.textContent).toBe("Video");
+  });
+
+  test("are downloaded with all of their pages, and with the question", async () => {
+    const files: Promise<string>[] = [];
+    onTestFinished(() => void vi.restoreAllMocks());
+    // The window of the test would follow the address of the file.
+    vi.spyOn(HTMLAnchorElement.prototype, "click").mockReturnValue(undefined);
+    vi.spyOn(URL, "createObjectURL").mockImplementation((blob) => {
+      files.push((blob as Blob).text());
+      return "blob:test";
+    });
+    mockApi.answer("get", "/tenants/access", pageOf([row], 2));
+    const at = "2026-03-02T09:00:00.000Z";
+    const user = openConsole(`/access?view=what&user=${userId}&at=${at}`);
+    await click(user, t("access.found.download.json"));
+    await waitFor(() => expect(files).toHaveLength(1));
+    expect(JSON.parse((await files[0]) ?? "")).toEqual({
+      question: { user: userId, at },
+      total: 2,
+      data: [row, row],
+    });
+    expect(mockApi.received("listPastAccess").at(-1)?.query).toMatchObject({ at, offset: "1" });
+    await click(user, t("access.found.download.csv"));
+    await waitFor(() => expect(files).toHaveLength(2));
+    expect(await files[1]).toContain(`${at},ann@example.com,Wiki,Engineers build,Berlin`);
   });
 
   test("give the reason why a deactivated user reaches nothing", async () => {

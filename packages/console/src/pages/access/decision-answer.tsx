@@ -3,11 +3,11 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { capitalize, formatShortTime, formatWeekTime } from "../../messages/format.ts";
+import { capitalize, formatOwnZone, formatWeekTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
-import { ShortTime } from "../../records/relative-time.tsx";
+import { ExactTime } from "../../records/relative-time.tsx";
 import { PolicyAction, Status } from "../../records/status.tsx";
 import { formatCondition } from "../admission-rules/format-condition.ts";
 import { type AccessSearch, circumstancesOf, destinationOf } from "./access-search.ts";
@@ -20,8 +20,8 @@ import {
   formatOutcome,
   formatReason,
 } from "./format-access.ts";
-import { MissingFacts } from "./missing-facts.tsx";
-import { nextOpening } from "./next-opening.ts";
+import { MissingFacts, type NearestMiss } from "./missing-facts.tsx";
+import { nextOpening, type Opening, zoneOf } from "./next-opening.ts";
 import { OfflineGateways, PostureNote } from "./obstacles.tsx";
 
 interface DecisionAnswerProps {
@@ -73,10 +73,7 @@ function Verdict({ decision: { decision, context }, query, from }: VerdictProps)
   const isUnreachable = reasons.includes("no_reachable_gateway");
   const miss = explanation?.nearestMiss;
   const rule = explanation?.policies.find((considered) => considered.policy.id === miss?.policy?.id)?.rule;
-  const opening = rule === undefined || decision ? undefined : nextOpening(rule.conditions, from);
-  const isClosedNow = miss?.missing.some(
-    ({ kind, condition }) => kind === "condition" && /\bnow\b/.test(condition?.text ?? ""),
-  );
+  const opening = decision ? undefined : openingOf(rule?.conditions ?? [], miss, changesAt, from);
   return (
     <Panel title={t("access.decision.title")}>
       <Stack gap="sm">
@@ -120,7 +117,7 @@ function Verdict({ decision: { decision, context }, query, from }: VerdictProps)
                 ]),
             ...(changesAt === undefined || !decision
               ? []
-              : [{ label: t("access.decision.fields.allowedUntil"), value: <ShortTime at={changesAt} /> }]),
+              : [{ label: t("access.decision.fields.allowedUntil"), value: <ExactTime at={changesAt} /> }]),
           ]}
         />
         {miss !== undefined && (
@@ -132,10 +129,7 @@ function Verdict({ decision: { decision, context }, query, from }: VerdictProps)
             </Text>
             <MissingFacts miss={miss} policies={explanation?.policies ?? []} user={user} />
             <PostureNote miss={miss} device={device} />
-            {opening === undefined && changesAt !== undefined && (
-              <Text mt={4}>{t("access.decision.begins", { time: formatShortTime(changesAt) })}</Text>
-            )}
-            {opening !== undefined && isClosedNow === true && (
+            {opening !== undefined && (
               <Text mt={4}>
                 {t("access.decision.opens", {
                   opening: formatWeekTime(opening.at, opening.zone),
@@ -152,6 +146,20 @@ function Verdict({ decision: { decision, context }, query, from }: VerdictProps)
       </Stack>
     </Panel>
   );
+}
+
+/** When access begins, or when the unmet conditions on the time are met next, in the time zone of the rule. */
+function openingOf(
+  conditions: readonly Condition[],
+  miss: NearestMiss | undefined,
+  changesAt: string | undefined,
+  from: Date,
+): Opening | undefined {
+  if (changesAt !== undefined) return { at: new Date(changesAt), zone: zoneOf(conditions) ?? formatOwnZone() };
+  const isClosed = miss?.missing.some(
+    ({ kind, condition }) => kind === "condition" && /\bnow\b/.test(condition?.text ?? ""),
+  );
+  return isClosed === true ? nextOpening(conditions, from) : undefined;
 }
 
 function Policies({ decision }: { readonly decision: Decision }) {

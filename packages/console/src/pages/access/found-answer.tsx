@@ -14,6 +14,7 @@ import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import type { AccessSearch } from "./access-search.ts";
+import { ExportAccess } from "./export-access.tsx";
 
 const found = paged("/tenants/access");
 /** The maximum number of rows on a page. The devices of a user are one line, unless they are on two pages. */
@@ -89,6 +90,7 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
             onChange={({ currentTarget }) => setShowsDeviceless(currentTarget.checked)}
           />
           <AccessNote ofResource={view === "who"} />
+          <ExportAccess parameters={parameters} />
           <Table.ScrollContainer
             minWidth={0}
             type="native"

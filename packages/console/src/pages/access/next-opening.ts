@@ -46,6 +46,15 @@ export interface Opening {
   readonly zone: string;
 }
 
+/** The only time zone of the conditions on the time. Undefined if there is none, or more than one. */
+export function zoneOf(conditions: readonly RuleCondition[]): string | undefined {
+  const found = conditions.flatMap(({ text }) =>
+    [...text.matchAll(/\bnow\.get\w+\("([^"\\]+)"\)/g)].map(([, zone]) => zone),
+  );
+  const [zone, ...others] = new Set(found);
+  return others.length === 0 && zone !== undefined && localTime(zone) !== undefined ? zone : undefined;
+}
+
 /**
  * Returns the next time, to the quarter of an hour, at which all conditions on the time are met. Undefined if the rule
  * combines conditions in another way, reads the time in another form, or is not met within eight days.
