@@ -38,6 +38,8 @@ export const my = {
     name: "Name of the device",
     namePlaceholder: "Phone",
     names: "The WireGuard app cannot reach these names: {{names}}. They need a computer with Gatehouse installed.",
+    needsAgent:
+      "With the WireGuard app, this device can reach nothing of what you may use. That needs a computer with Gatehouse installed.",
     noGateways: "The device cannot reach anything now. Update its file here once it can.",
     noKey: "This file contains no private key. Choose the file that you imported into the WireGuard app.",
     otherKey: "This file belongs to another device. Choose the file for this one.",
@@ -119,7 +121,8 @@ export const my = {
     denied: "Your organisation blocks it for you. Ask your administrator if you need it.",
     device_deactivated: "This device is deactivated. Ask your administrator.",
     device_pending: "This device waits for the approval of an administrator.",
-    device_required: "It is open only from one of your devices. Add a device, or choose one above.",
+    device_required: "It is open only from one of your devices. Choose one above.",
+    device_required_none: "It is open only from one of your devices. Add one under “My devices”.",
     network: "It is open only from certain networks: {{networks}}. You are at {{address}}.",
     no_gateway: "You may connect, but the connection to it is out of service now. Try again later.",
     not_granted:

@@ -6,8 +6,11 @@ import { formatCondition } from "../admission-rules/format-condition.ts";
 
 type Missing = ResultOf<"/tenants/my/access/explanation", "post">["missing"][number];
 
-/** @param sourceAddress the address of the person's browser */
-export function formatMissing(missing: Missing, sourceAddress: string): string {
+/**
+ * @param sourceAddress the address of the person's browser
+ * @param hasDevice whether the person has a device to choose
+ */
+export function formatMissing(missing: Missing, sourceAddress: string, hasDevice = true): string {
   const { kind } = missing;
   switch (kind) {
     case "condition":
@@ -16,6 +19,8 @@ export function formatMissing(missing: Missing, sourceAddress: string): string {
       return t("my.missing.network", { networks: formatList(missing.networks ?? []), address: sourceAddress });
     case "other_device":
       return t("my.missing.other_device", { devices: formatList(missing.devices ?? []) });
+    case "device_required":
+      return t(hasDevice ? "my.missing.device_required" : "my.missing.device_required_none");
     default:
       return t(`my.missing.${kind}`);
   }

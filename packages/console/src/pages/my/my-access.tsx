@@ -7,7 +7,7 @@ import { Search } from "lucide-react";
 import { type FormEvent, useId, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { formatList, formatShortTime } from "../../messages/format.ts";
+import { formatList, formatZonedTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, type Tone } from "../../records/status.tsx";
@@ -189,7 +189,7 @@ function Explanation({ to, device }: OfDevice & { readonly to: string }) {
   if (answer.error !== null) return <ProblemNotice error={answer.error} retry={answer.refetch} />;
   if (answer.data === undefined) return <Skeleton height={24} mt="xs" aria-busy />;
   const { reachable, resource, missing, changesAt } = answer.data;
-  const lines = missing.map((fact) => formatMissing(fact, myself?.sourceAddress ?? ""));
+  const lines = missing.map((fact) => formatMissing(fact, myself?.sourceAddress ?? "", device !== undefined));
   return (
     <Stack gap={4} mt="xs">
       {reachable && <Text>{t("my.access.reachable", { name: resource?.name ?? to })}</Text>}
@@ -198,7 +198,7 @@ function Explanation({ to, device }: OfDevice & { readonly to: string }) {
       ))}
       {changesAt !== undefined && !missing.some(({ kind }) => kind === "no_gateway") && (
         <Text size="sm" c="dimmed">
-          {t(reachable ? "my.access.openUntil" : "my.access.opens", { time: formatShortTime(changesAt) })}
+          {t(reachable ? "my.access.openUntil" : "my.access.opens", { time: formatZonedTime(changesAt) })}
         </Text>
       )}
     </Stack>

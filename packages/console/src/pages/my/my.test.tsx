@@ -1,6 +1,6 @@
 import { screen, waitFor, within } from "@testing-library/dom";
 import { beforeEach, expect, test } from "vitest";
-import { formatShortTime } from "../../messages/format.ts";
+import { formatZonedTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import {
   click,
@@ -121,7 +121,13 @@ test.each([
   const user = openConsole("/my");
   await fill(user, t("my.access.checkLabel"), "Lab");
   await click(user, t("my.access.check"));
-  await screen.findByText(t(message, { time: formatShortTime(changesAt) }));
+  await screen.findByText(t(message, { time: formatZonedTime(changesAt) }));
+});
+
+test("a person without a device is told to add one, not to choose one", () => {
+  const missing = { kind: "device_required" } as const;
+  expect(formatMissing(missing, "", false)).toBe(t("my.missing.device_required_none"));
+  expect(formatMissing(missing, "", true)).toBe(t("my.missing.device_required"));
 });
 
 test("asks about a name that is not listed", async () => {

@@ -109,6 +109,19 @@ test("says what to do with a device that waits for an approval", async () => {
   await screen.findByText(t("my.app.pending"));
 });
 
+test("says that a WireGuard app never reaches what needs the agent", async () => {
+  mockApi.answer("get", "/tenants/my/devices/{id}/configuration", { ...routes, gateways: [] });
+  const wiki = { id: newId(), name: "Wiki", state: "blocked", addresses: ["wiki.internal"] } as const;
+  mockApi.answer("get", "/tenants/my/access", pageOf([wiki]));
+  mockApi.answer("post", "/tenants/my/access/explanation", { reachable: false, missing: [{ kind: "agent_required" }] });
+  const user = openConsole("/my");
+  await click(user, t("my.devices.add"));
+  await fill(user, t("my.app.name"), "Phone");
+  await click(user, t("my.app.create"));
+  await screen.findByText(t("my.app.needsAgent"));
+  expect(screen.queryByText(t("my.app.noGateways"))).toBeNull();
+});
+
 test("shows why a device cannot be added, and keeps the form", async () => {
   mockApi.answer("post", "/tenants/my/devices", problem("device_limit_reached", { detail: "The limit is 5." }));
   const user = openConsole("/my");

@@ -94,8 +94,8 @@ export function DeviceFileDialog({ file, close }: { readonly file: DeviceFile; r
     <Dialog title={t("my.app.fileTitle", { name: device.name })} onClose={() => undefined} closable={false}>
       <Stack>
         {routes.gateways.length === 0 && (
-          <Alert color="yellow" variant="outline">
-            {t(device.approval === "pending" ? "my.app.pending" : "my.app.noGateways")}
+          <Alert color="yellow" variant="outline" role="status">
+            {device.approval === "pending" ? t("my.app.pending") : <NoGateways device={device} />}
           </Alert>
         )}
         {text.length <= qrCharacters ? (
@@ -128,6 +128,26 @@ export function DeviceFileDialog({ file, close }: { readonly file: DeviceFile; r
       </Stack>
     </Dialog>
   );
+}
+
+/** Blocked resources whose reasons are requested. */
+const mostExplained = 5;
+
+/** Says that the device reaches nothing, and whether it ever can. */
+function NoGateways({ device: { id } }: { readonly device: Pick<MyDevice, "id"> }) {
+  const { data: needsAgent = false } = useQuery({
+    queryKey: ["/tenants/my/access", id, "needs agent"],
+    queryFn: async ({ signal }) => {
+      const found = await api.get("/tenants/my/access", { query: { device: id, limit: mostExplained }, signal });
+      const answers = found.data.map((resource) =>
+        api.post("/tenants/my/access/explanation", { body: { to: resource.id, device: id }, signal }),
+      );
+      const reasons = (await Promise.all(answers)).map(({ missing }) => missing);
+      const isAll = found.total === reasons.length && reasons.length > 0;
+      return isAll && reasons.every((missing) => missing.some(({ kind }) => kind === "agent_required"));
+    },
+  });
+  return t(needsAgent ? "my.app.needsAgent" : "my.app.noGateways");
 }
 
 interface UpdateDialogProps {
@@ -179,16 +199,22 @@ export function UpdateDialog({ device, close, updated }: UpdateDialogProps) {
           <List.Item>{t("my.app.importStep")}</List.Item>
         </List>
         <div aria-live="polite">{problem !== undefined && <Text c="red">{problem}</Text>}</div>
-        {routes !== undefined && <Gateways routes={routes} />}
+        {routes !== undefined && <Gateways device={device} routes={routes} />}
         <Text size="sm">{t("my.app.lost")}</Text>
       </Stack>
     </Dialog>
   );
 }
 
-function Gateways({ routes }: { readonly routes: Routes }) {
+function Gateways({ device, routes }: { readonly device: MyDevice; readonly routes: Routes }) {
   const text = formatGateways(routes);
-  if (text === "") return <Text>{t("my.app.noGateways")}</Text>;
+  if (text === "") {
+    return (
+      <Text>
+        <NoGateways device={device} />
+      </Text>
+    );
+  }
   return (
     <Stack gap="xs">
       <Text>{t("my.app.paste")}</Text>
