@@ -65,6 +65,16 @@ export const admissionRules = {
       title: "The builder cannot show this rule",
     },
     unit: "Unit",
+    unreported: {
+      posture: {
+        all: "No device reports “{{name}}”. The condition is not met until one does. Check the name.",
+        seenLast: "None of the {{total, number}} devices seen last reports “{{name}}”. Check the name.",
+      },
+      user: {
+        all: "No user has the attribute “{{name}}”. The condition is not met until one has it. Check the name.",
+        seenLast: "None of the {{total, number}} users seen last has the attribute “{{name}}”. Check the name.",
+      },
+    },
     until: "Until",
     user: "User",
     value: "Value",

@@ -1,5 +1,5 @@
 /** Inputs of conditions that suggest what the tenant has: names of groups, of posture facts and of user attributes. */
-import { Autocomplete, Select, Text } from "@mantine/core";
+import { Alert, Autocomplete, Select, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -8,7 +8,7 @@ import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
 import { findPaged } from "../../records/record-picker.tsx";
 import type { Condition } from "../../records/rule-conditions.ts";
-import { countMet, mostCounted, namesIn, useFactRecords, valuesIn } from "./fact-counts.ts";
+import { countMet, isUnreported, mostCounted, namesIn, useFactRecords, usualPosture, valuesIn } from "./fact-counts.ts";
 import { formatOne } from "./format-condition.ts";
 import { conditionProblem } from "./rule-problems.ts";
 
@@ -49,18 +49,31 @@ interface FactNameProps {
   readonly onChange: (name: string) => void;
 }
 
+/** Suggests the names that records have, with how many have each. Also usual names of posture. */
 export function FactName({ kind, value, onChange }: FactNameProps) {
   const isPosture = kind === "posture";
   const records = useFactRecords(kind);
-  const names = records === undefined ? [] : [...namesIn(records)];
+  const usual = isPosture ? Object.keys(usualPosture) : [];
+  const names = [...new Set([...usual, ...(records === undefined ? [] : namesIn(records))])].sort();
+  const matching = names.filter((name) => name.toLowerCase().includes(value.toLowerCase()));
   return (
     <Autocomplete
       label={isPosture ? t("admissionRules.builder.posture") : t("admissionRules.builder.attribute")}
-      data={names}
+      // All names are offered beside one that was selected, and instead of one that no record has.
+      data={names.includes(value) || matching.length === 0 ? names : matching}
+      filter={({ options }) => options}
+      renderOption={({ option }) =>
+        t(`admissionRules.builder.valueCount.${kind}`, {
+          value: option.value,
+          count: records?.facts.filter((record) => record[option.value] !== undefined).length ?? 0,
+          total: records?.facts.length ?? 0,
+        })
+      }
       value={value}
       onChange={onChange}
       maxLength={100}
       w={170}
+      comboboxProps={{ width: "max-content", position: "bottom-start" }}
     />
   );
 }
@@ -76,7 +89,11 @@ interface FactValueProps {
 /** Suggests the values that records have, with how many have each. */
 export function FactValue({ kind, name, value, onChange }: FactValueProps) {
   const records = useFactRecords(kind);
-  const counts = new Map(records === undefined ? [] : valuesIn(records, name));
+  const usual = kind === "posture" ? (usualPosture[name] ?? []) : [];
+  const counts = new Map([
+    ...usual.map((each) => [String(each), 0] as const),
+    ...(records === undefined ? [] : valuesIn(records, name)),
+  ]);
   return (
     <Autocomplete
       label={t("admissionRules.builder.value")}
@@ -110,7 +127,21 @@ export function MetNow({ condition }: { readonly condition: Condition }) {
         </Text>
       )}
       <MetCount condition={condition} kind={condition.kind === "posture" ? "posture" : "user"} />
+      {condition.kind !== "group" && <Unreported name={condition.name} kind={condition.kind} />}
     </>
+  );
+}
+
+/** Warns of a fact that no record has, which is often a misspelt name. */
+function Unreported({ name, kind }: { readonly name: string; readonly kind: "posture" | "user" }) {
+  const records = useFactRecords(kind);
+  if (records === undefined || !isUnreported(kind, name, records)) return null;
+  const total = records.facts.length;
+  const scope = total === mostCounted ? "seenLast" : "all";
+  return (
+    <Alert color="yellow" variant="outline" p="xs" mt={4} role="status">
+      {t(`admissionRules.builder.unreported.${kind}.${scope}`, { name, total })}
+    </Alert>
   );
 }
 

@@ -8,6 +8,16 @@ import type { Comparison, Condition, Plain } from "../../records/rule-conditions
 /** Records that are counted: those that were seen last. */
 export const mostCounted = 100;
 
+/** Posture that is suggested even if no device has reported it, with its usual values. */
+export const usualPosture: Readonly<Record<string, readonly boolean[]>> = {
+  diskEncrypted: [true, false],
+  jailbroken: [false, true],
+  osUpToDate: [true, false],
+};
+
+/** Facts of each user that are not attributes. */
+const fieldsOfUsers = ["email", "firstName", "lastName", "status", "groups"];
+
 type Device = ItemAt<"/tenants/devices">;
 type User = ItemAt<"/tenants/users">;
 type Facts = Readonly<Record<string, unknown>>;
@@ -44,8 +54,32 @@ function factsOf(record: Device | User): Facts {
   return "attributes" in record ? record.attributes : {};
 }
 
-export function namesIn({ facts }: FactRecords): readonly string[] {
+export function namesIn({ facts }: Pick<FactRecords, "facts">): readonly string[] {
   return [...new Set(facts.flatMap((record) => Object.keys(record)))].sort();
+}
+
+/** Whether no record has the fact, so that a condition on it is never met. */
+export function isUnreported(kind: "posture" | "user", name: string, { facts }: Pick<FactRecords, "facts">): boolean {
+  if (name === "" || (kind === "user" && fieldsOfUsers.includes(name))) return false;
+  return facts.every((record) => record[name] === undefined);
+}
+
+/** Whether the fact is either true or false. A value of another type would never match. */
+function isBoolean(kind: "posture" | "user", name: string, facts: readonly Facts[]): boolean {
+  const found = facts.flatMap((record) => record[name] ?? []);
+  if (found.length > 0) return found.every((value) => typeof value === "boolean");
+  return kind === "posture" && Object.hasOwn(usualPosture, name);
+}
+
+/** The value that a person typed, in the type that records have: "yes" is true for a fact that is true or false. */
+export function readFactValue(kind: "posture" | "user", name: string, text: string, facts: readonly Facts[]): Plain {
+  if (text === "true" || text === "false") return text === "true";
+  if (isBoolean(kind, name, facts)) {
+    const word = text.trim().toLowerCase();
+    if (["yes", "true"].includes(word)) return true;
+    if (["no", "false"].includes(word)) return false;
+  }
+  return /^-?(0|[1-9]\d{0,8})$/.test(text) && text !== "-0" ? Number(text) : text;
 }
 
 /** Values of a fact with the number of records that have each, the most frequent first. */

@@ -19,16 +19,11 @@ import { Plus, X } from "lucide-react";
 import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
-import {
-  type BuiltRule,
-  type Comparison,
-  type Condition,
-  type Plain,
-  writeRule,
-} from "../../records/rule-conditions.ts";
+import { type BuiltRule, type Comparison, type Condition, writeRule } from "../../records/rule-conditions.ts";
 import { HoursFields, Zone } from "../../records/time-fields.tsx";
 import { FactName, FactValue, GroupName, MetNow } from "./condition-pickers.tsx";
 import { countries } from "./countries.ts";
+import { readFactValue, useFactRecords } from "./fact-counts.ts";
 import { conditionProblem } from "./rule-problems.ts";
 import { WeekStrip } from "./week-strip.tsx";
 
@@ -289,12 +284,16 @@ const comparisons: readonly { readonly value: Comparison; readonly label: string
 ];
 
 function ComparisonFields({ condition, set }: ConditionFieldsProps<ComparedCondition>) {
+  const { kind } = condition;
+  const facts = useFactRecords(kind)?.facts ?? [];
+  const write = (name: string, value: string) =>
+    set({ ...condition, name, value: readFactValue(kind, name, value, facts) });
   return (
     <>
       <FactName
         kind={condition.kind}
         value={condition.name}
-        onChange={(name) => set({ ...condition, name: name.replaceAll(/\W/g, "") })}
+        onChange={(name) => write(name.replaceAll(/\W/g, ""), String(condition.value))}
       />
       <Select
         label={t("admissionRules.builder.comparison")}
@@ -310,15 +309,10 @@ function ComparisonFields({ condition, set }: ConditionFieldsProps<ComparedCondi
         kind={condition.kind}
         name={condition.name}
         value={String(condition.value)}
-        onChange={(text) => set({ ...condition, value: plainOf(text) })}
+        onChange={(text) => write(condition.name, text)}
       />
     </>
   );
-}
-
-function plainOf(text: string): Plain {
-  if (text === "true" || text === "false") return text === "true";
-  return /^-?(0|[1-9]\d{0,8})$/.test(text) && text !== "-0" ? Number(text) : text;
 }
 
 interface IsProps {
