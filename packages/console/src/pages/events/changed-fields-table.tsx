@@ -1,5 +1,7 @@
 import { Code, Table, Text } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
+import { RuleReading } from "../../records/rule-reading.tsx";
+import { formatRule } from "../admission-rules/format-condition.ts";
 import { changedFields } from "./changed-fields.ts";
 import { formatOperation } from "./format-operation.ts";
 
@@ -43,10 +45,10 @@ export function ChangedFields({
             ) : (
               <>
                 <Table.Td>
-                  <Value text={change.before} />
+                  <Value field={change.field} text={change.before} />
                 </Table.Td>
                 <Table.Td>
-                  <Value text={change.after} />
+                  <Value field={change.field} text={change.after} />
                 </Table.Td>
               </>
             )}
@@ -76,7 +78,9 @@ function Items({ sign, label, items, className }: ItemsProps) {
   );
 }
 
-function Value({ text }: { readonly text: string | undefined }) {
+function Value({ field, text }: { readonly field: string; readonly text: string | undefined }) {
   if (text === undefined || text === "") return <Text c="dimmed">–</Text>;
+  const reading = field === "rule" ? formatRule(text) : undefined;
+  if (reading !== undefined) return <RuleReading text={text} reading={reading} />;
   return <Code className="value">{text}</Code>;
 }

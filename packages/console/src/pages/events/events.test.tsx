@@ -4,6 +4,7 @@ import { t } from "../../messages/i18n.ts";
 import { findPanel, findTitle, openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
+import { formatNamedTarget } from "./format-target.ts";
 
 test("the filter for operations takes the words that the list shows", async () => {
   openConsole("/events?operation=Update+policy");
@@ -28,6 +29,26 @@ test("a changed list shows removed and added items as one change", async () => {
   expect(row.querySelectorAll("td")).toHaveLength(1);
   expect(row.textContent).toContain(`− ${t("events.changes.removed")} Sales`);
   expect(row.textContent).toContain(`+ ${t("events.changes.added")} Support`);
+});
+
+test("a changed rule is in words and as text", async () => {
+  const event = sample("Event", {
+    operation: "updateAdmissionRule",
+    before: { rule: "device.posture.diskEncrypted == true" },
+    after: { rule: 'user.email.endsWith("@example.com")' },
+  });
+  mockApi.answer("get", "/tenants/events", pageOf([event]));
+  openConsole(`/events/${event.id}`);
+  const row = await screen.findByRole("row", { name: /^Rule/ });
+  expect(row.textContent).toContain("Disk encrypted: yes");
+  expect(row.textContent).toContain("device.posture.diskEncrypted == true");
+  expect(row.textContent).toContain('user.email.endsWith("@example.com")');
+});
+
+test("a name that begins with its type is not doubled", () => {
+  const named = (name: string) => formatNamedTarget({ type: "admission-rule", id: "1", name });
+  expect(named("Admission rule for Wiki")).toBe("Admission rule for Wiki");
+  expect(named("Office hours")).toBe("Admission rule Office hours");
 });
 
 test("the period of the list is a choice, and a time for the server", async () => {

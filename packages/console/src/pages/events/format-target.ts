@@ -1,4 +1,11 @@
 import { t } from "../../messages/i18n.ts";
+
+/** The type and the name of a target. A name that begins with the type, such as a generated one, stands alone. */
+export function formatNamedTarget({ type, id, name = id }: { type: string; id: string; name?: string }): string {
+  const words = formatTarget(type);
+  return name.toLowerCase().startsWith(`${words.toLowerCase()} `) ? name : `${words} ${name}`;
+}
+
 /** Formats the type of a target, such as `access-test`, as words. */
 export function formatTarget(type: string): string {
   if (type === "api-key") return t("events.actors.apiKey");

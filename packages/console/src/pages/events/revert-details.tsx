@@ -7,7 +7,7 @@ import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ChangedFields } from "./changed-fields-table.tsx";
 import { formatOperation } from "./format-operation.ts";
-import { formatTarget } from "./format-target.ts";
+import { formatNamedTarget } from "./format-target.ts";
 
 export type Revert = ResultOf<"/tenants/events/{id}/revert", "post">;
 
@@ -61,7 +61,7 @@ export function RevertDetails({ revert }: { readonly revert: Revert }) {
 }
 
 function ChangedRecord({ record: { target, before, after } }: { readonly record: Revert["records"][number] }) {
-  const values = { type: formatTarget(target.type), name: target.name ?? target.id };
+  const values = { record: formatNamedTarget(target) };
   if (before === undefined) return <Text>{t("events.revert.creates", values)}</Text>;
   if (after === undefined) return <Text>{t("events.revert.deletes", values)}</Text>;
   return (

@@ -14,7 +14,7 @@ import { Panel } from "../../records/record-page.tsx";
 import { pageOf } from "../../records/record-pages.ts";
 import { ReviewedChange } from "../../records/reviewed-change.tsx";
 import type { Event } from "./event.ts";
-import { formatTarget } from "./format-target.ts";
+import { formatNamedTarget } from "./format-target.ts";
 import { type Revert, RevertDetails } from "./revert-details.tsx";
 
 const path = "/tenants/events/{id}/revert";
@@ -56,7 +56,6 @@ interface RevertDialogProps {
 }
 
 function RevertDialog({ event, close }: RevertDialogProps) {
-  const { type, name, id: targetId } = event.target;
   const [isOvertaken, setOvertaken] = useState(false);
   const [isWhole, setWhole] = useState(false);
   const preview = useQuery({
@@ -73,11 +72,7 @@ function RevertDialog({ event, close }: RevertDialogProps) {
       }),
   });
   return (
-    <Dialog
-      onClose={close}
-      size="xl"
-      title={t("events.revert.dialog", { type: formatTarget(type), name: name ?? targetId })}
-    >
+    <Dialog onClose={close} size="xl" title={t("events.revert.dialog", { record: formatNamedTarget(event.target) })}>
       <Stack>
         {isOvertaken && (
           <Alert color="yellow" variant="outline" title={t("events.revert.overtaken.title")} role="alert">
