@@ -33,6 +33,7 @@ export const publish = {
     name: "Name of the new gateway",
     new: "New gateway…",
   },
+  nameTaken: "This name is taken. Enter another name.",
   notPermitted: "Your key cannot publish resources. It lacks {{permissions}}.",
   numberedName: "{{name}} ({{number}})",
   policyName: "Access to {{name}}",

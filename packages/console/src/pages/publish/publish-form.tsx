@@ -1,11 +1,13 @@
 /** The form that publishes a resource. */
+import { GatehouseError } from "@gatehouse/client/errors";
 import { Button, Group, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { whole } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { capitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
-import { sendChanges } from "../../records/planned-change.ts";
+import { type PlannedChange, sendChanges } from "../../records/planned-change.ts";
 import { ReviewedChange } from "../../records/reviewed-change.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { AccessFields, noAccess, PlainPart, Step } from "./access-fields.tsx";
@@ -23,6 +25,21 @@ function useWhole<Row>(source: { readonly path: string; read(signal?: AbortSigna
     queryKey: [source.path, "list", undefined],
     queryFn: ({ signal }) => source.read(signal),
   });
+}
+
+type Problems = Partial<Record<"address" | "gatewayName" | "name" | "who", string>>;
+
+/** The fields whose names the server refuses. */
+function problemsIn(error: unknown, changes: readonly PlannedChange[]): Problems {
+  if (!(error instanceof GatehouseError)) return {};
+  const found = error.errors.flatMap(({ pointer, message }): (readonly [string, string])[] => {
+    const [, index] = /^\/changes\/(\d+)\/body\/name$/.exec(pointer) ?? [];
+    const path = index === undefined ? undefined : changes[Number(index)]?.path;
+    const field = path === "/tenants/resources" ? "name" : path === "/tenants/gateways" ? "gatewayName" : undefined;
+    const text = error.code === "name_taken" ? t("publish.nameTaken") : capitalize(message);
+    return field === undefined ? [] : [[field, text]];
+  });
+  return Object.fromEntries(found);
 }
 
 interface PublishedPolicy {
@@ -50,7 +67,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
   const queryClient = useQueryClient();
   const [given, setGiven] = useState(start);
   const [isNamed, setNamed] = useState(false);
-  const [problems, setProblems] = useState<Partial<Record<"address" | "who", string>>>({});
+  const [problems, setProblems] = useState<Problems>({});
   const [reviewed, setReviewed] = useState<Publication>();
   const [error, setError] = useState<unknown>();
   const unsaved = useUnsaved(given.address !== "");
@@ -114,8 +131,10 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
           done={() => undefined}
           refused={(problem) => {
             if (problem instanceof Error && "code" in problem && problem.code === "access_tests_broken") return false;
+            const atFields = problemsIn(problem, changes);
             setReviewed(undefined);
-            setError(problem);
+            setProblems(atFields);
+            setError(Object.keys(atFields).length > 0 ? undefined : problem);
             return true;
           }}
         />
@@ -135,7 +154,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
             error={problems.address}
             maxLength={300}
             required
-            autoFocus
+            autoFocus={Object.keys(problems).length === 0}
           />
           {destination !== undefined && (
             <Text size="sm" aria-live="polite">
@@ -149,6 +168,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
               setNamed(true);
               change({ name: currentTarget.value });
             }}
+            error={problems.name}
             maxLength={120}
             required
           />
@@ -172,6 +192,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
               description={t("publish.gateway.help")}
               value={given.gatewayName}
               onChange={({ currentTarget }) => change({ gatewayName: currentTarget.value })}
+              error={problems.gatewayName}
               maxLength={120}
               required
             />

@@ -1,8 +1,10 @@
 /** Publishes a resource on one page: where it is, through which gateway, for whom, and under which conditions. */
 import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Check } from "lucide-react";
 import { useEffect, useState } from "react";
+import { api } from "../../app/api.ts";
 import { useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
@@ -49,6 +51,15 @@ interface DoneProps {
 }
 
 function Done({ published: { name, policy, isNewGateway }, again }: DoneProps) {
+  const resource = policy?.resources[0]?.id ?? "";
+  const { data: gateway } = useQuery({
+    queryKey: ["/tenants/resources/{id}", resource, "gateway"],
+    enabled: isNewGateway && resource !== "",
+    queryFn: async ({ signal }) => {
+      const { gateways } = await api.get("/tenants/resources/{id}", { path: { id: resource }, signal });
+      return gateways[0]?.id;
+    },
+  });
   return (
     <Paper withBorder p="xl" role="status">
       <Stack gap="sm">
@@ -73,15 +84,11 @@ function Done({ published: { name, policy, isNewGateway }, again }: DoneProps) {
         </ul>
         <Group>
           {isNewGateway && (
-            <Button
-              component={Link}
-              to="/gateways"
-              search={{ status: "PENDING" } as never} // Mantine hides the types of the link
-            >
+            <Button component={Link} to={gateway === undefined ? "/gateways" : `/gateways/${gateway}`}>
               {t("publish.done.toGateway")}
             </Button>
           )}
-          <Button component={Link} to={`/resources/${policy?.resources[0]?.id ?? ""}`} variant="default">
+          <Button component={Link} to={`/resources/${resource}`} variant="default">
             {t("publish.done.toResource", { name })}
           </Button>
           <Button variant="default" onClick={again}>

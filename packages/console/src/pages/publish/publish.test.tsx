@@ -2,7 +2,7 @@ import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import { choose, click, fill, openConsole } from "../../testing/console-page.tsx";
-import { mockApi } from "../../testing/mock-api.ts";
+import { mockApi, problem } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
 
 const https = sample("Protocol", { id: newId(), name: "HTTPS", networkProtocols: [{ protocol: "TCP", port: "443" }] });
@@ -93,6 +93,38 @@ describe("publishing a resource", () => {
         `${minutes} >= 450 && ${minutes} < 1080`,
       ].join(" &&\n"),
     );
+  });
+
+  test("leads to the deployment of the new gateway", async () => {
+    prepare();
+    const gateway = newId();
+    mockApi.answer(
+      "get",
+      "/tenants/resources/{id}",
+      sample("Resource", { id: resource, gateways: [sample("Gateway", { id: gateway, name: "gateway-1" })] }),
+    );
+    const user = openConsole("/publish");
+    await fill(user, new RegExp(t("publish.address.label")), "https://wiki.internal");
+    await choose(user, t("publish.who.groups"), "Engineering");
+    await click(user, t("common.review"));
+    await click(user, t("publish.publish"));
+    const link = await screen.findByRole("link", { name: t("publish.done.toGateway") });
+    await waitFor(() => expect(link.getAttribute("href")).toBe(`/console/gateways/${gateway}`));
+  });
+
+  test("shows a taken name at the field, which has the focus", async () => {
+    prepare();
+    mockApi.answer("post", "/tenants/policies/preview", () =>
+      problem("name_taken", { errors: [{ pointer: "/changes/1/body/name", message: "is taken" }] }),
+    );
+    const user = openConsole("/publish");
+    await fill(user, new RegExp(t("publish.address.label")), "https://wiki.internal");
+    await choose(user, t("publish.who.groups"), "Engineering");
+    await click(user, t("common.review"));
+    await screen.findByText(t("publish.nameTaken"));
+    const field = screen.getByRole("textbox", { name: t("common.name") });
+    expect(field.getAttribute("aria-invalid")).toBe("true");
+    await waitFor(() => expect(document.activeElement).toBe(field));
   });
 
   test("says at the field what is missing", async () => {
