@@ -22,6 +22,7 @@ export const settings = {
     singleSignOnOnlyHelp:
       "People sign in only through identity providers. Recovery codes still work, so that the owner is never locked out.",
   },
+  fixedNames: "The names of a tenant cannot be changed.",
   id: "Tenant ID",
   shortName: "Short name for sign-in",
   signIn: "Sign-in",

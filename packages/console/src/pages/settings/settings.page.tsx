@@ -113,6 +113,9 @@ export function SettingsPage() {
               { label: t("settings.id"), value: <Code>{tenant.id}</Code> },
             ]}
           />
+          <Text size="sm" c="dimmed" mt="xs">
+            {t("settings.fixedNames")}
+          </Text>
         </Panel>
         {error !== null ? (
           <ProblemNotice error={error} retry={refetch} />

@@ -23,6 +23,12 @@ const unitOf = (name: string) =>
   screen.getByRole<HTMLInputElement>("combobox", { name: t("records.duration.unit", { label: name }) }).value;
 const outOfRange = t("records.duration.outOfRange", { min: "5 minutes", max: "30 days" });
 
+test("says that the names of the tenant are fixed", async () => {
+  openSettings();
+  const tenant = await findPanel(t("settings.tenant"));
+  tenant.getByText(t("settings.fixedNames"));
+});
+
 test("shows each lifetime in the unit that suits it", async () => {
   const user = openSettings();
   const agents = await findPanel(t("settings.agents"));

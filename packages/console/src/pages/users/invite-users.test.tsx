@@ -250,6 +250,6 @@ test("shows who was skipped, also if the links are sent by mail", async () => {
   await screen.findByText(t("users.invite.invited", { names: "ann@example.com" }));
   await screen.findByText(t("users.invite.line", { line: 2, reason: t("users.invite.problems.missing") }));
   expect(screen.queryByRole("button", { name: t("enrolmentLinks.many.create") })).toBeNull();
-  await click(user, t("common.close"));
+  await user.keyboard("{Escape}");
   await waitForDialogToClose();
 });
