@@ -14,6 +14,7 @@ import { RequireSignIn } from "../../records/require-sign-in.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { bodyOf, type Group, groupFields, groupValues } from "./group-fields.ts";
 import { GroupMembers } from "./group-members.tsx";
+import { removeGroup } from "./remove-group.ts";
 
 const path = "/tenants/groups/{id}";
 
@@ -82,6 +83,7 @@ export function GroupPage() {
 
 function Actions({ group, etag }: { readonly group: Group; readonly etag: string }) {
   const canWrite = usePermission("groups:write");
+  const canWriteUsers = usePermission("users:write");
   const navigate = useNavigate();
   const [editing, { open, close }] = useDisclosure(false);
   const at = `/tenants/groups/${group.id}`;
@@ -94,6 +96,7 @@ function Actions({ group, etag }: { readonly group: Group; readonly etag: string
           effect={t("groups.delete.effect", { count: group.users.length })}
           path={at}
           etag={etag}
+          remedy={(error) => (canWriteUsers ? removeGroup({ record: group, etag }, error) : undefined)}
           done={() => void navigate({ to: "/groups" })}
         />
       )}
