@@ -232,7 +232,8 @@ test("SIGTERM stops the server gracefully, and the next start finds the data", a
   const next = serve("--log-level", "silent");
   const address = await next.serving();
   expect(next.output).not.toMatch(/gatehouse_(op|key)_/);
-  expect(next.output).toContain("The keys were shown at the first start.");
+  expect(next.output).toContain("The keys and the owner's link were shown at the first start.");
+  expect(next.output).toContain("gatehouse user invite-link");
   const answer = await fetch(`${address}/operator/tenants`, { headers: { apikey: operatorKey } });
   expect(await answer.json()).toMatchObject({ data: [{ name: "First tenant" }], total: 1 });
   next.kill("SIGINT");

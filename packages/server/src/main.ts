@@ -1,15 +1,13 @@
 /** The composition root: starts a complete server from its settings, and stops it. */
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
-import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { systemErrorCode } from "@gatehouse/embedded-postgres";
 import { warmUpRuleChecks } from "@gatehouse/policy/admission-rules/warm-up-checks";
 import { type Composition, compose } from "./compose.ts";
 import type { MailSettings } from "./composition/compose-tasks.ts";
-import { type Config, ConfigError, flagOf, type SettingName, settings, variableOf } from "./config.ts";
+import { type Config, ConfigError, settings, variableOf } from "./config.ts";
 import { demoSignInEmails } from "./demo/demo-people.ts";
 import { fillDemoTenant } from "./demo/fill-demo-tenant.ts";
 import { type Installation, WrongMasterKeyError } from "./features/tenants/tenants.api.ts";
@@ -18,6 +16,7 @@ import { createChallengeListener } from "./http/challenge-listener.ts";
 import { createMetricsListener } from "./http/metrics-listener.ts";
 import type { TlsFiles } from "./http/tls-certificate.ts";
 import { prepareBodyChecks } from "./http/validation.ts";
+import { closed, type ListenAttempt, listenError, requireFreePort } from "./listening.ts";
 import { headsFileOf } from "./master-keys.ts";
 import { openDatabase } from "./open-database.ts";
 import { acmeTasks } from "./platform/acme/acme-tasks.ts";
@@ -26,7 +25,6 @@ import type { Connection } from "./platform/db/database.ts";
 import type { DatabaseWait, OnDatabaseWait } from "./platform/db/migrate-when-reachable.ts";
 import type { Log } from "./platform/log.ts";
 import { readOrCreateMasterKey, readSecondMasterKey } from "./platform/secrets/master-key-file.ts";
-import { StartError } from "./platform/start-error.ts";
 import { startTracing } from "./platform/telemetry/start-tracing.ts";
 import { routes } from "./routes.ts";
 
@@ -41,7 +39,7 @@ export type { DatabaseWait };
 export interface StartOptions {
   /**
    * Called with keys that were created at this start and are never shown again. Called before the port opens, so that
-   * the keys are known even if opening the port fails.
+   * the keys are known even if opening the port fails. A port in use is detected before keys are created.
    */
   readonly onKeysCreated?: (installation: Installation) => void;
   /**
@@ -73,6 +71,7 @@ export interface Gatehouse {
 export async function startGatehouse(config: Config, log: Log, options: StartOptions = {}): Promise<Gatehouse> {
   const signal = options.signal ?? new AbortController().signal;
   requireMasterKey(config);
+  await requireFreePorts(config);
   const { connection, stop } = await openDatabase(config, log, signal, options.onDatabaseWait);
   try {
     signal.throwIfAborted();
@@ -233,6 +232,28 @@ function mailSettings({ smtpUrl: smtp, mailFrom: from }: Config): MailSettings |
   return smtp === undefined || from === undefined ? undefined : { smtp, from };
 }
 
+/** Checks the ports before keys are created, because these are shown only once. */
+async function requireFreePorts(config: Config): Promise<void> {
+  const { host, metricsHost, metricsPort, acmeHttpPort } = config;
+  await requireFreePort(mainAttempt(config));
+  if (metricsPort !== undefined) await requireFreePort(metricsAttempt(metricsHost, metricsPort));
+  if (acmeHttpPort !== undefined) await requireFreePort(challengeAttempt(host, acmeHttpPort));
+}
+
+function mainAttempt({ host, port }: Config): ListenAttempt {
+  const other = port === settings.port.default ? port + 1 : settings.port.default;
+  return { host, port, hostSetting: "host", portSetting: "port", other };
+}
+
+function metricsAttempt(host: string, port: number): ListenAttempt {
+  const other = port === 9464 ? 9465 : 9464;
+  return { host, port, hostSetting: "metricsHost", portSetting: "metricsPort", other };
+}
+
+function challengeAttempt(host: string, port: number): ListenAttempt {
+  return { host, port, hostSetting: "host", portSetting: "acmeHttpPort", other: 8081 };
+}
+
 async function listen({ app }: Composition, config: Config): Promise<string> {
   const { host, port } = config;
   try {
@@ -244,8 +265,7 @@ async function listen({ app }: Composition, config: Config): Promise<string> {
     // Not every client accepts the unspecified address.
     return address.replace("[::]", "[::1]");
   } catch (error) {
-    const other = port === settings.port.default ? port + 1 : settings.port.default;
-    throw listenError(error, { host, port, hostSetting: "host", portSetting: "port", other });
+    throw listenError(error, mainAttempt(config));
   }
 }
 
@@ -259,8 +279,7 @@ async function listenForMetrics(
     server.listen({ host, port });
     await once(server, "listening");
   } catch (error) {
-    const other = port === 9464 ? 9465 : 9464;
-    throw listenError(error, { host, port, hostSetting: "metricsHost", portSetting: "metricsPort", other });
+    throw listenError(error, metricsAttempt(host, port));
   }
   const bound = server.address() as AddressInfo; // a server that listens on TCP has an address of this type
   return {
@@ -279,49 +298,9 @@ async function listenForChallenges(
     server.listen({ host, port });
     await once(server, "listening");
   } catch (error) {
-    throw listenError(error, { host, port, hostSetting: "host", portSetting: "acmeHttpPort", other: 8081 });
+    throw listenError(error, challengeAttempt(host, port));
   }
   return { close: () => closed(server) };
-}
-
-async function closed(server: Server): Promise<void> {
-  const end = once(server, "close");
-  server.close();
-  server.closeAllConnections();
-  await end;
-}
-
-interface ListenAttempt {
-  readonly host: string;
-  readonly port: number;
-  readonly hostSetting: SettingName;
-  readonly portSetting: SettingName;
-  /** An alternative port. */
-  readonly other: number;
-}
-
-function listenError(error: unknown, attempt: ListenAttempt): unknown {
-  const { host, port, hostSetting, portSetting, other } = attempt;
-  const code = systemErrorCode(error);
-  const place = `port ${port} on ${host}`;
-  const otherPort = `choose another port with ${flagOf(portSetting)} ${other} or ${variableOf(portSetting)}`;
-  if (code === "EADDRINUSE") {
-    return new StartError(
-      `Cannot listen on ${place}: the port is in use.`,
-      `Stop the program that uses the port, or ${otherPort}.`,
-    );
-  }
-  if (code === "EACCES") {
-    return new StartError(
-      `Cannot listen on ${place}: permission denied.`,
-      `Ports below 1024 need privileges; ${otherPort}.`,
-    );
-  }
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    const remedy = `Set ${variableOf(hostSetting)} to an address of this machine, or to 0.0.0.0 or :: for all interfaces.`;
-    return new StartError(`Cannot listen on ${host}: this machine does not have that address.`, remedy);
-  }
-  return error;
 }
 
 async function drain(composition: Composition): Promise<void> {

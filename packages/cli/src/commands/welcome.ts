@@ -62,8 +62,9 @@ export function addressLines(
   if (key !== undefined) lines.push("Try:", "", `  curl -H ${key} ${address}/tenants/resources`, "");
   else if (!keysCreated) {
     lines.push(
-      "The keys were shown at the first start. Create more API keys with gatehouse key create. To replace a lost",
-      `operator key, set ${variableOf("operatorKey")}.`,
+      "The keys and the owner's link were shown at the first start. Create more API keys with gatehouse key create,",
+      "and another link with gatehouse user invite-link. To replace a lost operator key, set",
+      `${variableOf("operatorKey")}.`,
     );
   }
   return lines;
