@@ -135,7 +135,7 @@ export const deactivateUser = operation({
   tag,
   summary: "Deactivate a user",
   description:
-    "Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Idempotent. The caller must hold every permission of the user.",
+    "Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Enrolment links are revoked for good. Idempotent. The caller must hold every permission of the user.",
   access: "users:write",
   changesAccess: true,
   parameters: { id: "string" },
@@ -149,6 +149,8 @@ export const reactivateUser = operation({
   path: "/tenants/users/{id}/reactivate",
   tag,
   summary: "Reactivate a user",
+  description:
+    "Restores the status from before the deactivation. Enrolment links stay revoked. A pending user needs a new link: `POST /tenants/users/{id}/enrolment-links`.",
   access: "users:write",
   changesAccess: true,
   parameters: { id: "string" },
