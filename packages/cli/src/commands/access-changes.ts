@@ -8,6 +8,7 @@ import { CommandExit, CommandFailure, exitCodes } from "../failure.ts";
 import { writeJson, writeLines } from "../output.ts";
 import { isAccessPreview, isAccessTestReport } from "../response-checks.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
+import { sharedAddressText } from "./shared-address-text.ts";
 
 /** The time limit in milliseconds. A preview can contain many changes. */
 const timeoutMs = 120_000;
@@ -98,10 +99,12 @@ function parseChange(request: string): Change {
 }
 
 /** A preview as text. */
-export function previewLines({ gained, lost, groups, groupCount, brokenTests }: AccessPreview): readonly string[] {
+export function previewLines(preview: AccessPreview): readonly string[] {
+  const { gained, lost, groups, groupCount, brokenTests, sharedAddresses = [] } = preview;
   const lines = [`Gained: ${countsText(gained)}.`, `Lost: ${countsText(lost)}.`];
   for (const group of groups) lines.push("", ...groupLines(group));
   if (groupCount > groups.length) lines.push("", `and ${groupCount - groups.length} more groups`);
+  if (sharedAddresses.length > 0) lines.push("", ...sharedAddresses.map(sharedAddressText));
   if (brokenTests.length === 0) return lines;
   lines.push("", "These access tests would fail:");
   for (const { name, enforced, broken, brokenCount } of brokenTests) {

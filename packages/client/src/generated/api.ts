@@ -503,7 +503,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Deactivate a user
-         * @description Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Idempotent. The caller must hold every permission of the user.
+         * @description Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Enrolment links are revoked for good. Idempotent. The caller must hold every permission of the user.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -521,7 +521,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Reactivate a user
-         * @description Requires a key with the permission `users:write`.
+         * @description Restores the status from before the deactivation. Enrolment links stay revoked. A pending user needs a new link: `POST /tenants/users/{id}/enrolment-links`.
+         *
+         *     Requires a key with the permission `users:write`.
          */
         readonly post: operations["reactivateUser"];
         readonly delete?: never;
@@ -2985,6 +2987,8 @@ export interface components {
              * @description The next time at which access begins or ends through the passage of time alone. Omitted if none was found. For rules on hours and days, the search covers eight days.
              */
             readonly changesAt?: string;
+            /** @description Addresses of the destination that several resources have; omitted if there are none. At most 20. */
+            readonly sharedAddresses?: readonly components["schemas"]["SharedAddress"][];
             /** @description For a denial: the smallest set of facts that would have led to access, and the policy that would then allow it. */
             readonly nearestMiss?: {
                 readonly policy?: components["schemas"]["NamedRecord"];
@@ -3063,6 +3067,8 @@ export interface components {
             readonly rows: readonly components["schemas"]["AccessRow"][];
             /** @description All tests that would fail, whether enforced or not. */
             readonly brokenTests: readonly components["schemas"]["PreviewedTest"][];
+            /** @description New addresses that other resources have too, or that are within addresses of other resources; omitted if there are none. At most 20. */
+            readonly sharedAddresses?: readonly components["schemas"]["SharedAddress"][];
         };
         /** @description The destination of the request. */
         readonly AccessResource: {
@@ -5005,6 +5011,15 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly email: string;
+        };
+        /** @description An address of a resource that concerns other resources too. */
+        readonly SharedAddress: {
+            readonly address: string;
+            readonly resource: components["schemas"]["NamedRecord"];
+            /** @description The resources that have this address and offer common protocols and ports, in the order of creation. A connection goes to the first of them that offers its protocol and port, and policies for that resource decide. Empty if only one resource has the address; at most 20. */
+            readonly resources: readonly components["schemas"]["NamedRecord"][];
+            /** @description In a preview: other resources with a block or a wildcard that contains the address. Connections to the address no longer go to them. At most 20. */
+            readonly enclosing: readonly components["schemas"]["NamedRecord"][];
         };
         /** @description An attempt to sign in. */
         readonly SignIn: {

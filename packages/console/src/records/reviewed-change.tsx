@@ -16,6 +16,7 @@ import { EmptyEffect } from "./empty-effect.tsx";
 import { useActionMenu } from "./more-actions.tsx";
 import { changesConditions, type PlannedChange, sendChanges } from "./planned-change.ts";
 import { useSavedNotice } from "./saved-notice.tsx";
+import { SharedAddresses } from "./shared-addresses.tsx";
 import { useEditing } from "./use-editing.ts";
 import { notifyProblem } from "./use-record.ts";
 
@@ -166,6 +167,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
                 changes={effect === undefined ? changes : undefined}
                 isConditional={changesConditions(changes)}
               />
+              <SharedAddresses shared={preview.data?.sharedAddresses} />
               {changesConditions(changes) && canPreview && <EffectNow changes={changes} effect={shown} />}
               {shown.gained.pairs + shown.lost.pairs === 0 && <EmptyEffect changes={changes} />}
             </>

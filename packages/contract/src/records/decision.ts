@@ -147,6 +147,20 @@ export const MissingAccessFact = component(
 );
 export type MissingAccessFact = Static<typeof MissingAccessFact>;
 
+export const SharedAddress = component("SharedAddress", "An address of a resource that concerns other resources too.", {
+  address: Type.String(),
+  resource: NamedRecord,
+  resources: Type.Array(NamedRecord, {
+    description:
+      "The resources that have this address and offer common protocols and ports, in the order of creation. A connection goes to the first of them that offers its protocol and port, and policies for that resource decide. Empty if only one resource has the address; at most 20.",
+  }),
+  enclosing: Type.Array(NamedRecord, {
+    description:
+      "In a preview: other resources with a block or a wildcard that contains the address. Connections to the address no longer go to them. At most 20.",
+  }),
+});
+export type SharedAddress = Static<typeof SharedAddress>;
+
 export const AccessExplanation = component("AccessExplanation", "The explanation of a decision.", {
   policies: Type.Array(ConsideredPolicy, {
     description: "Policies that concern the destination, in order of evaluation; at most 200.",
@@ -159,6 +173,11 @@ export const AccessExplanation = component("AccessExplanation", "The explanation
       ...Timestamp,
       description:
         "The next time at which access begins or ends through the passage of time alone. Omitted if none was found. For rules on hours and days, the search covers eight days.",
+    }),
+  ),
+  sharedAddresses: Type.Optional(
+    Type.Array(SharedAddress, {
+      description: "Addresses of the destination that several resources have; omitted if there are none. At most 20.",
     }),
   ),
   nearestMiss: Type.Optional(

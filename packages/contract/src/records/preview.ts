@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { component, oneOf, Uuid } from "../schema.ts";
 import { AccessTestBreach, maxBrokenShown } from "./access-test.ts";
-import { NamedRecord } from "./decision.ts";
+import { NamedRecord, SharedAddress } from "./decision.ts";
 import { AccessCounts, accessLevels, EffectGroup, EffectSubject } from "./effect.ts";
 
 export const AccessRow = component("AccessRow", "A change of one subject's access to one resource.", {
@@ -38,5 +38,11 @@ export const AccessPreview = component("AccessPreview", "The access that changes
       "A page of the individual changes: gained before lost, then by resource and subject. Both `pairs` together are the total.",
   }),
   brokenTests: Type.Array(PreviewedTest, { description: "All tests that would fail, whether enforced or not." }),
+  sharedAddresses: Type.Optional(
+    Type.Array(SharedAddress, {
+      description:
+        "New addresses that other resources have too, or that are within addresses of other resources; omitted if there are none. At most 20.",
+    }),
+  ),
 });
 export type AccessPreview = Static<typeof AccessPreview>;

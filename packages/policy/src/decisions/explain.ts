@@ -10,6 +10,7 @@ import { type PolicyTrace, tracePolicy } from "./policy-trace.ts";
 import type { AccessRequest } from "./request.ts";
 import { resolveDestination } from "./resolve-destination.ts";
 import { resolvePrincipal } from "./resolve-principal.ts";
+import { type SharedAddress, sharedAddressesAt } from "./shared-addresses.ts";
 
 /** The smallest set of missing facts for a denied request, and the policy that would allow it with these facts. */
 export interface NearestMiss {
@@ -26,6 +27,8 @@ export interface Explanation {
   readonly nearestMiss?: NearestMiss;
   /** When access begins or ends next because time passes, in milliseconds since 1970. Absent if none was found. */
   readonly changesAt?: number;
+  /** Addresses of the destination that several resources have. */
+  readonly sharedAddresses: readonly SharedAddress[];
 }
 
 /** Explains a decision. Slower than `decide`, and always consistent with it. */
@@ -41,20 +44,23 @@ export function* explaining(model: Model, request: AccessRequest): Work<Explanat
   const resource = reached.resource;
   const type = principal === undefined ? undefined : policyTypeFor(principal, resource);
   if (principal === undefined || type === undefined || (reached.denied !== undefined && resource === undefined)) {
-    return { decision, policies: [] };
+    return { decision, policies: [], sharedAddresses: [] };
   }
   const input = { model, request, principal, resource };
   const traces: PolicyTrace[] = [];
   for (const policy of model.policies[type].policies) traces.push(yield* tracePolicy(policy, input));
   const policies = decided(traces, reason === undefined && reached.denied === undefined);
   const next = yield* findingNextChange(model, request, decision);
-  const changesAt = next === undefined ? {} : { changesAt: next };
-  if (decision.allowed) return { decision, policies, ...changesAt };
+  const more = {
+    ...(next === undefined ? {} : { changesAt: next }),
+    sharedAddresses: yield* sharedAddressesAt(model, request.destination),
+  };
+  if (decision.allowed) return { decision, policies, ...more };
   const first: MissingFact[] = [];
   if (reason !== undefined) first.push({ kind: "subject", reason });
   if (reached.denied !== undefined) first.push({ kind: "destination", reason: reached.denied });
   const nearestMiss = nearest(traces, model.policies[type].policies, first);
-  return { decision, policies, ...changesAt, ...(nearestMiss === undefined ? {} : { nearestMiss }) };
+  return { decision, policies, ...more, ...(nearestMiss === undefined ? {} : { nearestMiss }) };
 }
 
 /** Resolves the principal. If the subject may reach nothing, returns the principal as if it could, and the reason. */

@@ -22,7 +22,7 @@ export function resolveDestination(model: Model, destination: Destination): Reso
     return resource === undefined ? unknown : { resource };
   }
   const { address, protocol, port } = destination;
-  const entries = entriesOf(model, address);
+  const entries = entriesAt(model, address);
   if (entries === undefined) return { denied: "invalid_address" };
   const candidates = entries.flatMap((entry) => {
     const resource = model.resources.get(entry.resourceId);
@@ -37,7 +37,7 @@ export function resolveDestination(model: Model, destination: Destination): Reso
 }
 
 /** The entries of the most specific address. Undefined if the text is not a single host. */
-function entriesOf(model: Model, text: string): readonly AddressEntry[] | undefined {
+export function entriesAt(model: Model, text: string): readonly AddressEntry[] | undefined {
   const reading = parseAddressText(text);
   if (!reading.ok) return undefined;
   const { value } = reading;

@@ -26,7 +26,13 @@ const none: Entries = [];
 /** The directory of an address, and the key of the address in that directory. */
 type AddressKey =
   | { readonly kind: "host" | "wildcard"; readonly lookupKey: string }
-  | { readonly kind: "range"; readonly version: IpVersion; readonly prefixLength: number; readonly lookupKey: string };
+  | {
+      readonly kind: "range";
+      readonly version: IpVersion;
+      readonly first: bigint;
+      readonly prefixLength: number;
+      readonly lookupKey: string;
+    };
 
 interface Directories {
   readonly host: Directory;
@@ -93,9 +99,31 @@ export class AddressDirectory {
 
   /** The entries of the most specific address that matches a host name: the name itself, or the longest wildcard. */
   ofHost(name: string): Entries {
-    const { host, wildcard } = this.#directories;
-    const exact = host.get(name);
-    if (exact !== undefined) return exact;
+    return this.#directories.host.get(name) ?? this.#ofWildcard(name);
+  }
+
+  /** The entries of the longest prefix that contains an IP address. */
+  ofIp({ version, bits }: IpAddress): Entries {
+    return this.#ofPrefix(version, bits, addressWidth(version));
+  }
+
+  /** The entries at the address of a resource, which can be a block or a wildcard. */
+  atAddress(text: string): AddressEntries {
+    const key = addressKeyOf(text);
+    if (key === undefined) return { same: none, enclosing: none };
+    const { host, wildcard, v4, v6 } = this.#directories;
+    if (key.kind !== "range") {
+      const same = (key.kind === "host" ? host : wildcard).get(key.lookupKey) ?? none;
+      return { same, enclosing: this.#ofWildcard(key.lookupKey) };
+    }
+    const { version, first, prefixLength, lookupKey } = key;
+    const same = (version === 4 ? v4 : v6)[prefixLength]?.get(lookupKey) ?? none;
+    return { same, enclosing: this.#ofPrefix(version, first, prefixLength - 1) };
+  }
+
+  /** The entries of the longest wildcard for the parent domains of a name. */
+  #ofWildcard(name: string): Entries {
+    const { wildcard } = this.#directories;
     for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
       const entries = wildcard.get(name.slice(dot + 1));
       if (entries !== undefined) return entries;
@@ -103,16 +131,24 @@ export class AddressDirectory {
     return none;
   }
 
-  /** The entries of the longest prefix that contains an IP address. */
-  ofIp({ version, bits }: IpAddress): Entries {
+  /** The entries of the longest prefix, of at most a length, that contains an IP address. */
+  #ofPrefix(version: IpVersion, bits: bigint, longest: number): Entries {
     const directories = version === 4 ? this.#directories.v4 : this.#directories.v6;
     const width = addressWidth(version);
-    for (let length = width; length >= 0; length -= 1) {
+    for (let length = longest; length >= 0; length -= 1) {
       const entries = directories[length]?.get(rangeKey(bits, width - length));
       if (entries !== undefined) return entries;
     }
     return none;
   }
+}
+
+/** The entries at an address of a resource. */
+export interface AddressEntries {
+  /** The entries with exactly this address, in the order in which their resources were created. */
+  readonly same: Entries;
+  /** The entries of the smallest larger block, or of the longest other wildcard, that contains the address. */
+  readonly enclosing: Entries;
 }
 
 /** Whether an entry offers a protocol and port. An undefined protocol or port matches every offer. */
@@ -130,6 +166,13 @@ export function isOffered(
 /** The services that a resource offers at all of its addresses together. */
 export function offersOf({ id, addresses }: ResourceFacts): AddressEntry {
   return { resourceId: id, offers: addresses.flatMap(({ protocols }) => protocols.map(offerOf)) };
+}
+
+/** Whether two entries offer a common protocol and port. */
+export function offersMeet(one: AddressEntry, other: AddressEntry): boolean {
+  return one.offers.some(({ protocol, first, last }) =>
+    other.offers.some((offer) => offer.protocol === protocol && offer.first <= last && first <= offer.last),
+  );
 }
 
 /** Whether the outer entry offers everything that the inner entry offers. */
@@ -247,7 +290,7 @@ function addressKeyOf(text: string): AddressKey | undefined {
   }
   const { version, first, prefixLength } = value.range;
   const lookupKey = rangeKey(first, addressWidth(version) - prefixLength);
-  return { kind: "range", version, prefixLength, lookupKey };
+  return { kind: "range", version, first, prefixLength, lookupKey };
 }
 
 function rangeKey(bits: bigint, hostBits: number): string {

@@ -142,6 +142,7 @@ export const access = {
   },
   query: {
     address: "Address",
+    addressInvalid: "Enter an IP address or a host name, such as wiki.internal or wiki.internal:443.",
     addressPlaceholder: "IP address or host name",
     anyProtocol: "Any protocol",
     byAddress: "An address",

@@ -261,6 +261,16 @@ export const records = {
     saved: "Done, I saved it",
     warning: "You won't be able to see it again. Store it in a secret manager.",
   },
+  sharedAddress: {
+    enclosing:
+      "{{address}} is within an address of <others/>. Connections to {{address}} go to {{name}} only, even if {{name}} does not offer their port.",
+    first:
+      "{{address}} is also an address of <others/>. Connections to ports that both offer go to {{name}}, which was created first.",
+    later:
+      "{{address}} belongs to <others/>, which was created first. Connections to ports that both offer go there, and policies for {{name}} do not decide about them.",
+    title_one: "Another resource has this address",
+    title_other: "Other resources have these addresses",
+  },
   status: {
     active: "Active",
     deactivated: "Deactivated",

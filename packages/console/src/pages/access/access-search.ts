@@ -60,6 +60,15 @@ export function readAccessSearch(search: Search): AccessSearch {
   };
 }
 
+/** Letters, digits, hyphens and underscores of a host name, or the digits of an IP address. */
+const host = /^(?!.*\.\.)[\p{L}\p{N}_-][\p{L}\p{N}_.-]*$/u;
+const ipv6 = /^(?=.*:.*:)[0-9a-f:.]+$/i;
+
+/** Whether a text can be a host name or an IP address. The server checks the details. */
+export function isSingleHost(text: string): boolean {
+  return host.test(text) || ipv6.test(text);
+}
+
 /** The destination in the form of the evaluation API. */
 export function destinationOf({ byAddress, resource, address, protocol, port }: AccessSearch) {
   if (!byAddress) return { type: "resource", id: resource };

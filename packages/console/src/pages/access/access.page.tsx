@@ -5,7 +5,7 @@ import { lazy, Suspense, useEffect } from "react";
 import { CopyText } from "../../app/copy.tsx";
 import { t } from "../../messages/i18n.ts";
 import { KindMark } from "../../records/kind-icon.tsx";
-import { useAccessSearch, type View, views } from "./access-search.ts";
+import { isSingleHost, useAccessSearch, type View, views } from "./access-search.ts";
 import { DecisionAnswer } from "./decision-answer.tsx";
 import { FoundAnswer } from "./found-answer.tsx";
 import { Question, type QuestionProps } from "./question.tsx";
@@ -57,7 +57,7 @@ function promptFor(view: View, byAddress: boolean): string {
 function Answer({ query, change }: QuestionProps) {
   const { view, user, device, byAddress, resource, address, at, past } = query;
   const hasSubject = user !== "" || device !== "";
-  const hasDestination = byAddress ? address !== "" : resource !== "";
+  const hasDestination = byAddress ? isSingleHost(address) : resource !== "";
   if ((view !== "who" && !hasSubject) || (view !== "what" && !hasDestination)) {
     return (
       <Paper withBorder p="xl">

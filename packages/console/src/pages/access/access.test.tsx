@@ -169,6 +169,38 @@ describe("whether someone can reach a resource", () => {
     ]);
   });
 
+  test("splits an address with a port, as the page that publishes reads it", async () => {
+    mockApi.answer("post", "/access/v1/evaluation", denied);
+    const user = openConsole(`/access?device=${deviceId}&to=address`);
+    await user.type(await screen.findByRole("textbox", { name: t("access.query.address") }), "wiki.internal:443");
+    await findPanel(t("access.decision.title"));
+    expect(mockApi.bodies("evaluateAccess").at(-1)).toMatchObject({
+      resource: { type: "address", id: "wiki.internal", properties: { protocol: "TCP", port: 443 } },
+    });
+  });
+
+  test("says at the field that a text is no address, and decides nothing", async () => {
+    mockApi.answer("post", "/access/v1/evaluation", denied);
+    openConsole(`/access?device=${deviceId}&to=address&address=two+words`);
+    await screen.findByText(t("access.query.addressInvalid"));
+    expect(mockApi.received("evaluateAccess")).toEqual([]);
+  });
+
+  test("names the resource to which a shared address belongs", async () => {
+    const [first, second] = [
+      { id: resourceId, name: "Wiki" },
+      { id: newId(), name: "Wiki for all" },
+    ];
+    const sharedAddresses = [{ address: "wiki.internal", resource: first, resources: [first, second], enclosing: [] }];
+    mockApi.answer("post", "/access/v1/evaluation", {
+      ...allowed,
+      context: { ...allowed.context, explanation: sample("AccessExplanation", { sharedAddresses }) },
+    });
+    openConsole(`/access?device=${deviceId}&to=address&address=wiki.internal`);
+    await screen.findByText(t("records.sharedAddress.title", { count: 1 }));
+    expect(screen.getByText(/wiki\.internal is also an address of/).textContent).toContain("Wiki for all");
+  });
+
   test("asks in one line, and expands the circumstances on request", async () => {
     const user = openConsole("/access");
     const region = await screen.findByRole("region", { name: t("access.query.region") });

@@ -8,6 +8,7 @@ import { t } from "../../messages/i18n.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { ExactTime } from "../../records/relative-time.tsx";
+import { SharedAddresses } from "../../records/shared-addresses.tsx";
 import { PolicyAction, Status } from "../../records/status.tsx";
 import { formatCondition } from "../admission-rules/format-condition.ts";
 import { type AccessSearch, circumstancesOf, destinationOf } from "./access-search.ts";
@@ -50,6 +51,8 @@ export function DecisionAnswer({ query, allowed }: DecisionAnswerProps) {
   });
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={200} aria-busy />;
+  // Nothing was decided about a text that is no destination.
+  if (data.context.reason === "invalid_address") return <Text role="alert">{t("access.query.addressInvalid")}</Text>;
   return (
     <Stack aria-busy={isPlaceholderData} style={{ opacity: isPlaceholderData ? 0.6 : 1 }}>
       <Verdict decision={data} query={query} from={query.at === "" ? new Date() : new Date(query.at)} />
@@ -140,6 +143,7 @@ function Verdict({ decision: { decision, context }, query, from }: VerdictProps)
             )}
           </section>
         )}
+        <SharedAddresses shared={explanation?.sharedAddresses} />
         {(!decision || isUnreachable) && (
           <OfflineGateways resource={resource?.id ?? (byAddress ? "" : query.resource)} />
         )}

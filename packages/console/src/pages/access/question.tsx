@@ -22,7 +22,8 @@ import { RichText } from "../../messages/rich-text.tsx";
 import { useAccessHistory } from "../../records/access-history.ts";
 import { DateTimeField } from "../../records/date-time-field.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
-import { type AccessSearch, protocols, type useAccessSearch } from "./access-search.ts";
+import { readDestination } from "../publish/read-destination.ts";
+import { type AccessSearch, isSingleHost, protocols, type useAccessSearch } from "./access-search.ts";
 
 export interface QuestionProps {
   readonly query: AccessSearch;
@@ -201,7 +202,8 @@ function Thing({ query: { byAddress, resource, address, protocol, port }, change
             aria-label={t("access.query.address")}
             placeholder={t("access.query.addressPlaceholder")}
             value={address}
-            onChange={(next) => change({ address: next })}
+            onChange={(next) => change(partsOf(next))}
+            error={address === "" || isSingleHost(address) ? undefined : t("access.query.addressInvalid")}
           />
           <Group wrap="nowrap" gap="xs">
             <Select
@@ -249,12 +251,21 @@ function Thing({ query: { byAddress, resource, address, protocol, port }, change
   );
 }
 
+/** A URL or a host with a port becomes a host, TCP and the port. Other text stays for the person to correct. */
+function partsOf(text: string) {
+  const { address, port } = readDestination(text) ?? {};
+  return address === undefined || port === undefined
+    ? { address: text }
+    : { address, protocol: "TCP", port: String(port) };
+}
+
 interface TypedTextProps {
   readonly label?: string;
   readonly "aria-label"?: string;
   readonly placeholder: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
+  readonly error?: string | undefined;
 }
 
 /** Changes the query when the user stops typing, because half an address is invalid. */

@@ -127,6 +127,25 @@ describe("publishing a resource", () => {
     await waitFor(() => expect(document.activeElement).toBe(field));
   });
 
+  test("the review names the resource that has the address already", async () => {
+    prepare();
+    const [first, planned] = [
+      { id: newId(), name: "Old wiki" },
+      { id: newId(), name: "Wiki" },
+    ];
+    const shared = { address: "wiki.internal", resource: planned, resources: [first, planned], enclosing: [] };
+    mockApi.answer("post", "/tenants/policies/preview", sample("AccessPreview", { sharedAddresses: [shared] }));
+    const user = openConsole("/publish");
+    await fill(user, new RegExp(t("publish.address.label")), "https://wiki.internal");
+    await choose(user, t("publish.who.groups"), "Engineering");
+    await click(user, t("common.review"));
+    await screen.findByText(t("records.sharedAddress.title", { count: 1 }));
+    expect(screen.getByText(/wiki\.internal belongs to/).textContent).toBe(
+      t("records.sharedAddress.later", { address: "wiki.internal", name: "Wiki" }).replace("<others/>", "Old wiki"),
+    );
+    expect(screen.getByRole("link", { name: "Old wiki" }).getAttribute("href")).toBe(`/console/resources/${first.id}`);
+  });
+
   test("says at the field what is missing", async () => {
     prepare();
     const user = openConsole("/publish");

@@ -1,3 +1,4 @@
+export { sharedAddressView } from "./decide/explanation.view.ts";
 export type { AccessGuard, EffectToJudge } from "./impact/access-guard.ts";
 export { accessRows, effectSummary } from "./impact/effect-summary.ts";
 export { LateEffects } from "./impact/late-effects.ts";

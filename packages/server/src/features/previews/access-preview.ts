@@ -2,13 +2,14 @@
 import type { Operation } from "@gatehouse/contract/operation";
 import { defaultPreviewRows } from "@gatehouse/contract/operations/previews.operations";
 import type { AccessPreview, PreviewedTest } from "@gatehouse/contract/records/preview";
+import { newlySharedAddresses } from "@gatehouse/policy/decisions/shared-addresses";
 import { comparingAccess } from "@gatehouse/policy/effects/compare-access";
 import type { OpenCircumstances } from "@gatehouse/policy/effects/open-circumstances";
 import type { Model } from "@gatehouse/policy/model/model";
 import type { Work } from "@gatehouse/policy/work";
 import type { Call } from "../../platform/call.ts";
 import type { CommandBatch } from "../../platform/command-batch.ts";
-import { accessRows, effectSummary } from "../access/access.api.ts";
+import { accessRows, effectSummary, sharedAddressView } from "../access/access.api.ts";
 import {
   accessTestStateView,
   type BrokenTest,
@@ -47,7 +48,13 @@ export async function readAccessPreview(batch: CommandBatch): Promise<ComputePre
         const { brokenTests: _none, ...summary } = yield* effectSummary(difference, before, after, []);
         const broken = yield* brokenTests(tests, before, after, change.changes);
         const rows = yield* accessRows(difference, before, after, { limit, offset });
-        return { ...summary, rows: [...rows], brokenTests: broken.map((test) => testView(test, after)) };
+        const shared = yield* newlySharedAddresses(change.changes, before, after);
+        return {
+          ...summary,
+          rows: [...rows],
+          brokenTests: broken.map((test) => testView(test, after)),
+          ...(shared.length === 0 ? {} : { sharedAddresses: shared.map(sharedAddressView) }),
+        };
       })(),
     );
     return { generation: change.before.generation, ...impact };

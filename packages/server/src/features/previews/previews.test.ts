@@ -79,6 +79,24 @@ describe("gained and lost access", () => {
     expect(JSON.stringify(body)).not.toContain(ann.id);
   });
 
+  test("names the earlier resource at the address of a new one", async () => {
+    const address = `${randomUUID()}.internal`;
+    const body = {
+      name: unique("Wiki"),
+      type: "PRIVATE",
+      addresses: [{ address, protocols: [await makeId("protocol", client)] }],
+    };
+    const { body: first } = await client.must.post("/tenants/resources", body);
+    const again = { ...body, name: unique("Wiki for all") };
+    const { sharedAddresses } = await previewed([{ method: "POST", path: "/tenants/resources", body: again }]);
+    const resource = { id: expect.any(String), name: again.name };
+    const named = { id: first.id, name: body.name };
+    expect(sharedAddresses).toEqual([{ address, resource, resources: [named, resource], enclosing: [] }]);
+    expect(await previewed([{ method: "DELETE", path: `/tenants/resources/${first.id}` }])).not.toHaveProperty(
+      "sharedAddresses",
+    );
+  });
+
   test("applies the given circumstances", async () => {
     const change: Change = { method: "PATCH", path: `/tenants/policies/${network.denying.id}/deactivate` };
     const early = await previewed([change], { context: { time: "2026-01-31T12:00:00Z" } });

@@ -4,11 +4,13 @@ import type {
   MissingAccessFact,
   NamedRecord,
   RuleCondition,
+  SharedAddress as SharedAddressView,
 } from "@gatehouse/contract/records/decision";
 import type { Explanation } from "@gatehouse/policy/decisions/explain";
 import type { MissingFact } from "@gatehouse/policy/decisions/missing-facts";
 import type { PolicyTrace, SourceMatch } from "@gatehouse/policy/decisions/policy-trace";
 import type { ConditionTrace, ObservedValue } from "@gatehouse/policy/decisions/rule-trace";
+import type { SharedAddress } from "@gatehouse/policy/decisions/shared-addresses";
 import type { Model } from "@gatehouse/policy/model/model";
 import { momentView } from "./decision.view.ts";
 
@@ -18,12 +20,14 @@ const shownEntries = 100;
 const shownCharacters = 500;
 
 /** An explanation as the API shows it: with names, and short enough to read. */
-export function explanationView({ policies, nearestMiss, changesAt }: Explanation, model: Model): AccessExplanation {
+export function explanationView(explanation: Explanation, model: Model): AccessExplanation {
+  const { policies, nearestMiss, changesAt, sharedAddresses } = explanation;
   const about = policies.filter(({ destinationMet }) => destinationMet).slice(0, shownPolicies);
   return {
     policies: about.map((trace) => policyView(trace, model)),
     otherPolicies: policies.length - about.length,
     ...(changesAt === undefined ? {} : { changesAt: momentView(changesAt) }),
+    ...(sharedAddresses.length === 0 ? {} : { sharedAddresses: sharedAddresses.map(sharedAddressView) }),
     ...(nearestMiss === undefined
       ? {}
       : {
@@ -33,6 +37,10 @@ export function explanationView({ policies, nearestMiss, changesAt }: Explanatio
           },
         }),
   };
+}
+
+export function sharedAddressView({ address, resource, resources, enclosing }: SharedAddress): SharedAddressView {
+  return { address, resource, resources: [...resources], enclosing: [...enclosing] };
 }
 
 function policyView(trace: PolicyTrace, model: Model): ConsideredPolicy {

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import type { FactChange } from "../model/facts.ts";
+import { compile } from "../model/model.ts";
+import { goldenCase } from "../testing/golden-case.ts";
+import { finish } from "../work.ts";
+import { explain } from "./explain.ts";
+import { newlySharedAddresses, type SharedAddress } from "./shared-addresses.ts";
+
+const tenant = (resources: string) => `
+  users: { ada: {} }
+  devices: { laptop: { user: ada } }
+  gateways: { berlin: ONLINE }
+  resources:
+${resources}
+  policies:
+    - { name: Open, all: [users, resources] }`;
+
+function caseOf(resources: string, request = "{ device: laptop, resource: Wiki }") {
+  return goldenCase(
+    "a case",
+    `why: Addresses that several resources have, described by its test.\ntenant:${tenant(resources)}\nrequest: ${request}\nexpect: { allowed: false, reasons: [no_policy_allows] }\n`,
+  );
+}
+
+const inShort = ({ address, resource, resources, enclosing }: SharedAddress) => ({
+  address,
+  of: resource.name,
+  resources: resources.map(({ name }) => name),
+  enclosing: enclosing.map(({ name }) => name),
+});
+
+function explained(resources: string, request: string) {
+  const { facts, request: asked } = caseOf(resources, request);
+  return explain(compile(facts), asked).sharedAddresses.map(inShort);
+}
+
+/** The shared addresses after the last resource was created. */
+function created(resources: string) {
+  const { facts } = caseOf(resources);
+  const added = facts.resources.at(-1);
+  if (added === undefined) throw new Error("The case has no resource.");
+  const change: FactChange = { kind: "resource", facts: added };
+  const before = compile({ ...facts, resources: facts.resources.slice(0, -1) });
+  return finish(newlySharedAddresses([change], before, compile(facts))).map(inShort);
+}
+
+const twice = `
+    Wiki: { addresses: { wiki.internal: [TCP/443] } }
+    Wiki for all: { addresses: { wiki.internal: [TCP/443] } }`;
+
+describe("an explanation", () => {
+  const shared = { address: "wiki.internal", resources: ["Wiki", "Wiki for all"], enclosing: [] };
+
+  test("by address names the other resources at the address, the first created one first", () => {
+    expect(explained(twice, "{ device: laptop, to: wiki.internal }")).toEqual([{ ...shared, of: "Wiki" }]);
+  });
+
+  test("by resource names the resource that connections reach instead", () => {
+    expect(explained(twice, "{ device: laptop, resource: Wiki for all }")).toEqual([{ ...shared, of: "Wiki for all" }]);
+  });
+
+  test("is silent about a resource that offers other ports there", () => {
+    const other = twice.replace(
+      "Wiki for all: { addresses: { wiki.internal: [TCP/443]",
+      "SSH: { addresses: { wiki.internal: [TCP/22]",
+    );
+    expect(explained(other, "{ device: laptop, to: wiki.internal }")).toEqual([]);
+  });
+});
+
+describe("a created resource", () => {
+  test("shares an address with an earlier resource", () => {
+    expect(created(twice)).toEqual([
+      { address: "wiki.internal", of: "Wiki for all", resources: ["Wiki", "Wiki for all"], enclosing: [] },
+    ]);
+  });
+
+  test("shares ports of a range, and a block in another notation", () => {
+    const ranges = `
+    Wiki: { addresses: { 10.1.2.3: [TCP/1-1024] } }
+    Web: { addresses: { 10.1.2.3/32: [TCP/443] } }`;
+    expect(created(ranges)).toEqual([{ address: "10.1.2.3/32", of: "Web", resources: ["Wiki", "Web"], enclosing: [] }]);
+  });
+
+  test.each([
+    ["block", "10.1.0.0/16", "10.1.2.3"],
+    ["wildcard", "*.internal", "wiki.internal"],
+    ["longer wildcard", "*.internal", "*.wiki.internal"],
+  ])("takes its address from a resource with a %s", (_kind, wide, narrow) => {
+    const within = `
+    Network: { addresses: { "${wide}": [TCP/443] } }
+    Wiki: { addresses: { "${narrow}": [TCP/443] } }`;
+    expect(created(within)).toEqual([{ address: narrow, of: "Wiki", resources: [], enclosing: ["Network"] }]);
+  });
+
+  test("shares nothing at an address of its own", () => {
+    const apart = `
+    Wiki: { addresses: { wiki.internal: [TCP/443] } }
+    Git: { addresses: { git.internal: [TCP/443] } }`;
+    expect(created(apart)).toEqual([]);
+  });
+});
+
+test("a changed resource shares only its new addresses", () => {
+  const { facts } = caseOf(twice);
+  const model = compile(facts);
+  const changes = facts.resources.map((resource): FactChange => ({ kind: "resource", facts: resource }));
+  expect(finish(newlySharedAddresses(changes, model, model))).toEqual([]);
+});

@@ -1,0 +1,94 @@
+/** Addresses that several resources have. A connection goes to one of them only (contract, "Policy evaluation", step 2). */
+import { type AddressEntry, offersMeet } from "../model/address-directory.ts";
+import type { CompiledResource } from "../model/compiled-resource.ts";
+import type { AddressFacts, FactChange } from "../model/facts.ts";
+import type { Model } from "../model/model.ts";
+import { recordCost, type Work } from "../work.ts";
+import type { Named } from "./decision.ts";
+import type { Destination } from "./request.ts";
+import { entriesAt, resolveDestination } from "./resolve-destination.ts";
+
+/** The most shared addresses, and resources at each of them, in one answer. */
+const mostShared = 20;
+
+export interface SharedAddress {
+  readonly address: string;
+  /** The resource in question. */
+  readonly resource: Named;
+  /**
+   * All resources with this address, in the order of creation: the resource in question, and others that offer a common
+   * protocol and port. Empty if there are no others. A connection goes to the first resource that offers it.
+   */
+  readonly resources: readonly Named[];
+  /** Other resources that lose the address: it is within their block or wildcard, and the smallest one counts. */
+  readonly enclosing: readonly Named[];
+}
+
+/** Finds new addresses that other resources have too, or that are within addresses of other resources. */
+export function* newlySharedAddresses(
+  changes: readonly FactChange[],
+  before: Model,
+  after: Model,
+): Work<readonly SharedAddress[]> {
+  const shared: SharedAddress[] = [];
+  for (const change of changes) {
+    if (change.kind !== "resource" || "gone" in change) continue;
+    const { id, addresses } = change.facts;
+    const resource = after.resources.get(id);
+    if (resource === undefined) continue;
+    const former = new Set((before.resources.get(id)?.facts.addresses ?? []).map(textOf));
+    for (const address of addresses) {
+      yield recordCost;
+      if (former.has(textOf(address))) continue;
+      const { same, enclosing } = after.addresses.atAddress(address.address);
+      const resources = sharingResources(after, resource, same);
+      // A resource at the same address had already taken it from the others.
+      const losing =
+        same.length > 1
+          ? []
+          : namesOf(
+              after,
+              enclosing.filter(({ resourceId }) => resourceId !== id),
+            );
+      if (resources.length + losing.length === 0) continue;
+      shared.push({ address: address.address, resource: resource.named, resources, enclosing: losing });
+      if (shared.length === mostShared) return shared;
+    }
+  }
+  return shared;
+}
+
+function textOf({ address, protocols }: AddressFacts): string {
+  return JSON.stringify([address, protocols]);
+}
+
+/** Finds the addresses of a destination that several resources have. */
+export function* sharedAddressesAt(model: Model, destination: Destination): Work<readonly SharedAddress[]> {
+  const { resource } = resolveDestination(model, destination);
+  if (resource === undefined) return [];
+  const texts =
+    destination.kind === "address" ? [destination.address] : resource.facts.addresses.map(({ address }) => address);
+  const shared: SharedAddress[] = [];
+  for (const address of texts) {
+    yield recordCost;
+    const same =
+      destination.kind === "address" ? (entriesAt(model, address) ?? []) : model.addresses.atAddress(address).same;
+    const resources = sharingResources(model, resource, same);
+    if (resources.length === 0) continue;
+    shared.push({ address, resource: resource.named, resources, enclosing: [] });
+    if (shared.length === mostShared) break;
+  }
+  return shared;
+}
+
+/** @param same all entries at the address, in the order of creation */
+function sharingResources(model: Model, { facts }: CompiledResource, same: readonly AddressEntry[]): readonly Named[] {
+  const own = same.find(({ resourceId }) => resourceId === facts.id);
+  if (own === undefined) return [];
+  const sharing = same.filter((entry) => entry === own || offersMeet(entry, own));
+  return sharing.length === 1 ? [] : namesOf(model, sharing);
+}
+
+function namesOf(model: Model, entries: readonly AddressEntry[]): readonly Named[] {
+  return entries.slice(0, mostShared).flatMap(({ resourceId }) => model.resources.get(resourceId)?.named ?? []);
+}
