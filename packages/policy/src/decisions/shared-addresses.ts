@@ -1,4 +1,4 @@
-/** Addresses that several resources have. A connection goes to one of them only (contract, "Policy evaluation", step 2). */
+/** Addresses that several resources have. A connection goes to one of them (contract, "Policy evaluation", step 2). */
 import { type AddressEntry, offersMeet } from "../model/address-directory.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { AddressFacts, FactChange } from "../model/facts.ts";

@@ -1,4 +1,4 @@
-/** The deletion of a group that is the only group of some users: the default group takes them in the same change set. */
+/** The deletion of a group that is the only group of some users: the default group takes them. */
 import type { GatehouseError } from "@gatehouse/client/errors";
 import { paged } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
