@@ -21,8 +21,8 @@ import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { useAccessHistory } from "../../records/access-history.ts";
 import { DateTimeField } from "../../records/date-time-field.tsx";
+import { readDestination } from "../../records/read-destination.ts";
 import { RecordSelect } from "../../records/record-select.tsx";
-import { readDestination } from "../publish/read-destination.ts";
 import { type AccessSearch, isSingleHost, protocols, type useAccessSearch } from "./access-search.ts";
 
 export interface QuestionProps {

@@ -3,9 +3,9 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { paged, whole } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
+import { readDestination } from "../../records/read-destination.ts";
 import { type Condition, writeRule } from "../../records/rule-conditions.ts";
 import type { Hours } from "../../records/time-fields.tsx";
-import { readDestination } from "./read-destination.ts";
 
 export interface Publication {
   /** The address as a person wrote it. */

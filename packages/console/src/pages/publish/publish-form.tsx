@@ -8,12 +8,12 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { capitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { type PlannedChange, sendChanges } from "../../records/planned-change.ts";
+import { nameFor, readDestination } from "../../records/read-destination.ts";
 import { ReviewedChange } from "../../records/reviewed-change.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { AccessFields, noAccess, PlainPart, Step } from "./access-fields.tsx";
 import { AccessSummary } from "./access-summary.tsx";
 import { type Protocol, type Publication, protocolFor, publishChanges, resourceChanges } from "./publish-changes.ts";
-import { nameFor, readDestination } from "./read-destination.ts";
 
 const start: Publication = { ...noAccess, address: "", name: "", gateway: "", gatewayName: "gateway-1" };
 
