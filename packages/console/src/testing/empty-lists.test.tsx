@@ -1,7 +1,7 @@
 /** Every empty list says what its records are for, offers one action, and links to a part of a guide that exists. */
 import { rolePermissions } from "@gatehouse/contract/permissions";
 import { screen, waitFor, within } from "@testing-library/dom";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { t } from "../messages/i18n.ts";
 import { pageSets } from "../pages/all.ts";
 import { readGuide } from "../pages/guides/guide-texts.ts";
@@ -9,7 +9,7 @@ import { headingId } from "../pages/guides/heading-id.ts";
 import { type GuideName, guideNames } from "../records/guide-link.tsx";
 import { openConsole } from "./console-page.tsx";
 import { mockApi } from "./mock-api.ts";
-import { newId } from "./sample.ts";
+import { newId, sample } from "./sample.ts";
 
 interface Case {
   /** The page whose list is empty. */
@@ -62,6 +62,9 @@ async function findEmptyList() {
 const hrefOf = (link: Element) => link.getAttribute("href")?.replace(/^\/console/, "");
 
 describe("the empty list of", () => {
+  // An inactive webhook offers to activate it.
+  beforeEach(() => mockApi.answer("get", "/tenants/webhooks/{id}", sample("Webhook", { active: true })));
+
   test.each(cases)("$path explains itself, offers $action, and links to the guide", async ({ path, action }) => {
     openConsole(path);
     const { guide, list } = await findEmptyList();
