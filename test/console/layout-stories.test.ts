@@ -123,7 +123,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
-  test("sees nothing move while a list loads, if the system asks for less motion", async () => {
+  test("sees nothing move while a list loads, if the system asks for reduced motion", async () => {
     const visit = await given.visit();
     const { page } = visit;
     let answer: () => void = () => undefined;

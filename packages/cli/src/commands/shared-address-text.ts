@@ -4,7 +4,7 @@ import type { NamedRecord, SharedAddress } from "@gatehouse/contract/records/dec
 export function sharedAddressText({ address, resource, resources, enclosing }: SharedAddress): string {
   const names = (list: readonly NamedRecord[]) => list.map(({ name }) => `"${name}"`).join(", ");
   if (resources.length === 0) {
-    return `${address} is within an address of ${names(enclosing)}. Connections to it go to "${resource.name}" instead.`;
+    return `${address} is within a block or wildcard of ${names(enclosing)}. Connections to it go to "${resource.name}" instead.`;
   }
   return `${address} is an address of ${names(resources)}. Connections go to the first of them that offers the port.`;
 }

@@ -42,11 +42,11 @@ export const admissionRules = {
     met: {
       posture: {
         all: "Met now by {{count, number}} of {{total, number}} devices",
-        seenLast: "Met now by {{count, number}} of the {{total, number}} devices seen last",
+        seenLast: "Met now by {{count, number}} of the {{total, number}} most recently seen devices",
       },
       user: {
         all: "Met now by {{count, number}} of {{total, number}} users",
-        seenLast: "Met now by {{count, number}} of the {{total, number}} users seen last",
+        seenLast: "Met now by {{count, number}} of the {{total, number}} most recently seen users",
       },
     },
     minutes: "minutes",
@@ -68,11 +68,12 @@ export const admissionRules = {
     unreported: {
       posture: {
         all: "No device reports “{{name}}”. The condition is not met until one does. Check the name.",
-        seenLast: "None of the {{total, number}} devices seen last reports “{{name}}”. Check the name.",
+        seenLast: "None of the {{total, number}} most recently seen devices reports “{{name}}”. Check the name.",
       },
       user: {
         all: "No user has the attribute “{{name}}”. The condition is not met until one has it. Check the name.",
-        seenLast: "None of the {{total, number}} users seen last has the attribute “{{name}}”. Check the name.",
+        seenLast:
+          "None of the {{total, number}} most recently seen users has the attribute “{{name}}”. Check the name.",
       },
     },
     until: "Until",
@@ -115,7 +116,7 @@ export const admissionRules = {
     hourFrom: "it is {{hour}} or later in {{zone}}",
     hourUntil: "it is before {{hour}} in {{zone}}",
     hours: "it is between {{from}} and {{to}} in {{zone}}",
-    hoursOvernight: "it is {{from}} to {{to}} the next day in {{zone}}",
+    hoursOvernight: "it is between {{from}} and {{to}} the next day in {{zone}}",
     or: "{{names}} or {{last}}",
     posture: "the device's posture “{{name}}” {{comparison}} {{value}}",
     postureIs: "{{name}}: {{value}}",

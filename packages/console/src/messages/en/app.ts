@@ -74,7 +74,7 @@ export const app = {
     providerTab: "The sign-in opens in a new tab. This dialog closes once you have signed in there.",
     showKey: "Show key",
     signIn: "Sign in",
-    text: "Choose a way to sign in.",
+    text: "Choose how to sign in.",
     title: "Sign in to Gatehouse",
   },
   theme: {

@@ -35,7 +35,7 @@ export const enrolmentLinks = {
     text_other:
       "Each of the {{count, number}} people signs in with a separate link. Create the links now, and hand them over.",
     warning:
-      "Anyone who has a link can sign in as its user. You can get the links only now. Download the CSV file or copy each link.",
+      "Anyone who has a link can sign in as its user. You cannot retrieve the links later. Download the CSV file or copy each link.",
   },
   noMail:
     "This server sends no mail. To send links by mail, set <code>GATEHOUSE_SMTP_URL</code> and <code>GATEHOUSE_MAIL_FROM</code>.",

@@ -1,7 +1,7 @@
 export const groups = {
   bulk: {
     deleteNote:
-      "Members of the groups stay users. Policies no longer refer to the groups. A group that is a user's only group is refused: delete it on its own page, which offers to move the users. The default groups are skipped.",
+      "Members of the groups stay users. Policies no longer refer to the groups. A group that is a user's only group cannot be deleted here. Delete it on its own page, which offers to move the users. The default groups are skipped.",
   },
   create: "Create group",
   defaultForSso: "Default group for SSO users",
@@ -10,8 +10,8 @@ export const groups = {
       "{{count}} user leaves the group, and policies no longer refer to the group. Users who have access only through the group lose it. If you revert the deletion, the group gets a new ID.",
     effect_other:
       "{{count}} users leave the group, and policies no longer refer to the group. Users who have access only through the group lose it. If you revert the deletion, the group gets a new ID.",
-    moveMembers_one: "Move {{count, number}} user to the default group",
-    moveMembers_other: "Move {{count, number}} users to the default group",
+    moveMembers_one: "Move {{count, number}} user to the default group and delete this group",
+    moveMembers_other: "Move {{count, number}} users to the default group and delete this group",
     noDefault: "No default group was found. Add the users to another group first.",
     title: "Delete group {{name}}?",
   },

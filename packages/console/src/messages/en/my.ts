@@ -13,7 +13,7 @@ export const my = {
     openUntil: "It is open until {{time}}.",
     reachable: "You can connect to {{name}}.",
     search: "Search",
-    connectFirst: "{{device}} is offline. Connect the device to reach what is allowed.",
+    connectFirst: "{{device}} is offline. Connect the device to reach the allowed resources.",
     states: { allowed: "Allowed", available: "Available", blocked: "Not now", unavailable: "Out of service" },
     title: "What you can reach",
     why: "Why?",
@@ -39,7 +39,7 @@ export const my = {
     namePlaceholder: "Phone",
     names: "The WireGuard app cannot reach these names: {{names}}. They need a computer with Gatehouse installed.",
     needsAgent:
-      "With the WireGuard app, this device can reach nothing of what you may use. That needs a computer with Gatehouse installed.",
+      "With the WireGuard app, this device cannot reach any of your resources. They need a computer with Gatehouse installed.",
     noGateways: "The device cannot reach anything now. Update its file here once it can.",
     noKey: "This file contains no private key. Choose the file that you imported into the WireGuard app.",
     otherKey: "This file belongs to another device. Choose the file for this one.",

@@ -82,7 +82,7 @@ export const records = {
       lost: "{{who}} lost access to {{what}}",
       lostNothing: "No access lost",
       none: "No one's access changed.",
-      noneEntirely: "No one gained or lost access entirely. The times and conditions of access can have changed.",
+      noneEntirely: "No one gained or lost access entirely. The times and conditions of access may have changed.",
     },
     moreGroups_one: "{{count, number}} more row is not shown. The totals above include it.",
     moreGroups_other: "{{count, number}} more rows are not shown. The totals above include them.",
@@ -101,7 +101,7 @@ export const records = {
       lost_other: "{{who}} lose access to {{what}}",
       lostNothing: "No access lost",
       none: "No one's access changes.",
-      noneEntirely: "No one gains or loses access entirely. The times and conditions of access can change.",
+      noneEntirely: "No one gains or loses access entirely. The times and conditions of access may change.",
       now: "At this moment",
       nowNone: "No one's access changes.",
     },
@@ -263,13 +263,13 @@ export const records = {
   },
   sharedAddress: {
     enclosing:
-      "{{address}} is within an address of <others/>. Connections to {{address}} go to {{name}} only, even if {{name}} does not offer their port.",
+      "{{address}} is within a block or wildcard of <others/>. Connections to {{address}} go to {{name}} only, even to ports that {{name}} does not offer.",
     first:
-      "{{address}} is also an address of <others/>. Connections to ports that both offer go to {{name}}, which was created first.",
+      "{{address}} is also an address of <others/>. Connections to ports that {{name}} offers go to {{name}}, which was created first.",
     later:
-      "{{address}} belongs to <others/>, which was created first. Connections to ports that both offer go there, and policies for {{name}} do not decide about them.",
-    title_one: "Another resource has this address",
-    title_other: "Other resources have these addresses",
+      "{{address}} belongs to <others/>, which was created first. Connections to ports that both resources offer go there, and policies for {{name}} do not decide about them.",
+    title_one: "Overlapping address",
+    title_other: "Overlapping addresses",
   },
   status: {
     active: "Active",

@@ -70,7 +70,7 @@ export const signIn = {
   },
   log: {
     empty: {
-      text: "Attempts of people to sign in to the console appear here. Sign-ins with API keys are not listed.",
+      text: "Attempts by people to sign in to the console appear here. Sign-ins with API keys are not listed.",
       title: "No sign-ins yet",
     },
     failed: "Failed",
@@ -93,7 +93,7 @@ export const signIn = {
       "No sign-in was found. Check the name, sign in another way, or ask an administrator for the address of the sign-in.",
     or: "or",
     organisation: "Organisation or email address",
-    organisationHelp: "Enter the short name of your organisation. Administrators find it in the settings.",
+    organisationHelp: "Enter the short name of your organisation. Administrators can find it in the settings.",
     otherWays: "Other ways to sign in",
     passkey: "Sign in with passkey",
     provider: "Sign in with {{name}}",
@@ -122,7 +122,7 @@ export const signIn = {
     confirm: "Confirm with passkey",
     confirmWithCode: "Confirm",
     copyCode: "Copy the code",
-    noPasskey: "The browser found no passkey of yours, or the confirmation was canceled.",
+    noPasskey: "The browser found no passkey for your account, or the confirmation was cancelled.",
     provider: "Confirm at the identity provider",
     providerText: "The identity provider opens in a new tab. This dialog closes once you have confirmed there.",
     recoveryHelp: "This signs you in again, and replaces the code.",

@@ -23,18 +23,18 @@ export const users = {
     addToGroupNote: "The users gain the access that policies grant to the group.",
     deactivate: "Deactivate",
     deactivateNote:
-      "The users and all of their devices are disconnected immediately. Their enrolment links stop working, also after a reactivation. API keys that they created stay valid. You can reactivate the users.",
+      "The users and all of their devices are disconnected immediately. Their enrolment links are revoked permanently. API keys that they created stay valid. You can reactivate the users.",
     deleteNote:
       "Policies no longer refer to the users. Their devices are deactivated, and the records of the devices are kept. API keys that the users created stay valid.",
     group: "Group",
     reactivate: "Reactivate",
     reactivateNote:
-      "Restores the access of the users and of their devices. Enrolment links from before stay revoked. Create new links on the pages of users who have no passkey yet.",
+      "Restores the access of the users and of their devices. Earlier enrolment links stay revoked. Create new links on the pages of users who have no passkey yet.",
   },
   deactivate: {
     done: "User deactivated and devices disconnected",
     label: "Deactivate",
-    note: "Disconnects the user and all of the user's devices immediately. The user's enrolment links stop working, also after a reactivation. All other data is kept, and you can reactivate the user later.",
+    note: "Disconnects the user and all of the user's devices immediately. The user's enrolment links are revoked permanently. All other data is kept, and you can reactivate the user later.",
     title: "Deactivate {{name}}?",
   },
   delete: {
@@ -118,7 +118,7 @@ export const users = {
   reactivate: {
     done: "User reactivated",
     label: "Reactivate",
-    note: "Restores the access of the user and of the user's devices. Enrolment links from before stay revoked. Without a passkey, the user needs a new link, which you can create under Enrolment links.",
+    note: "Restores the access of the user and of the user's devices. Earlier enrolment links stay revoked. Without a passkey, the user needs a new link, which you can create under Enrolment links.",
     title: "Reactivate {{name}}?",
   },
   title: "Users",

@@ -15,7 +15,7 @@ export const webhooks = {
       time: "Time",
     },
     empty: {
-      inactive: "This webhook is inactive and receives nothing. Edit it to activate it.",
+      inactive: "This webhook is inactive and receives nothing. Edit the webhook to activate it.",
       text: "Gatehouse delivers each event that matches the webhook, and lists the deliveries here for 30 days.",
       title: "No deliveries yet",
     },

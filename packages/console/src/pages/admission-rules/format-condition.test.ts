@@ -23,7 +23,7 @@ test.each([
   ['now.getHours("UTC") * 60 + now.getMinutes("UTC") <= 1049', "it is before 17:30 in UTC"],
   [
     '(now.getHours("UTC") * 60 + now.getMinutes("UTC") >= 1350 || now.getHours("UTC") * 60 + now.getMinutes("UTC") < 375)',
-    "it is 22:30 to 06:15 the next day in UTC",
+    "it is between 22:30 and 06:15 the next day in UTC",
   ],
   ['now.getHours("UTC") > 6', "it is 07:00 or later in UTC"],
   ['now.getDayOfWeek("UTC") >= 1', "it is Monday or later in the week, starting on Sunday, in UTC"],
@@ -56,7 +56,7 @@ test("a rule reads as its conditions, of which all or any must be met", () => {
   });
   expect(formatRule(`${office} && (now.getHours("UTC") >= 22 || now.getHours("UTC") < 6)`)).toEqual({
     match: "all",
-    conditions: ["it is Monday to Friday in UTC", "it is 22:00 to 06:00 the next day in UTC"],
+    conditions: ["it is Monday to Friday in UTC", "it is between 22:00 and 06:00 the next day in UTC"],
   });
   expect(formatRule('user.name.startsWith("a") && user.level >= 3')).toBeUndefined();
 });
