@@ -113,7 +113,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reorder the policies of a type
-         * @description Requires the complete list of policies of the type. The default policy is either last or omitted. `If-Match` takes the tenant's generation, such as that of a preview.
+         * @description Requires the complete list of policies of the type. The default policy is either last or omitted. `If-Match` takes the tenant's generation, for example from a preview.
          *
          *     Requires a key with the permission `policies:write`.
          */
@@ -503,7 +503,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Deactivate a user
-         * @description Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Enrolment links are revoked for good. Idempotent. The caller must hold every permission of the user.
+         * @description Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Enrolment links are revoked permanently. Idempotent. The caller must hold every permission of the user.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -3067,7 +3067,7 @@ export interface components {
             readonly rows: readonly components["schemas"]["AccessRow"][];
             /** @description All tests that would fail, whether enforced or not. */
             readonly brokenTests: readonly components["schemas"]["PreviewedTest"][];
-            /** @description New addresses that other resources have too, or that are within addresses of other resources; omitted if there are none. At most 20. */
+            /** @description New addresses that other resources have too, or that are within blocks or wildcards of other resources; omitted if there are none. At most 20. */
             readonly sharedAddresses?: readonly components["schemas"]["SharedAddress"][];
         };
         /** @description The destination of the request. */
@@ -4319,7 +4319,7 @@ export interface components {
             readonly device: components["schemas"]["SessionDevice"];
             readonly user: components["schemas"]["DeviceSessionUser"];
             /**
-             * @description `active`: the user has signed in, and the device is trusted. `not-signed-in`: nobody has signed in on the device, and it is trusted until `endsAt`. `pending`: the device waits for an administrator. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. If no lifetime is set, deactivating the device or its user ends the session until both are active again.
+             * @description `active`: the user has signed in, and the device is trusted. `not-signed-in`: nobody has signed in on the device, and it is trusted until `endsAt`, if there is an end. `pending`: the device awaits approval by an administrator, and is not trusted. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. If no lifetime is set, deactivating the device or its user ends the session until both are active again.
              * @enum {string}
              */
             readonly state: "active" | "not-signed-in" | "pending" | "expired" | "ended";
@@ -5012,7 +5012,7 @@ export interface components {
             readonly id: string;
             readonly email: string;
         };
-        /** @description An address of a resource that concerns other resources too. */
+        /** @description An address that overlaps addresses of other resources. */
         readonly SharedAddress: {
             readonly address: string;
             readonly resource: components["schemas"]["NamedRecord"];

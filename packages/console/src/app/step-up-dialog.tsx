@@ -90,7 +90,7 @@ function Confirmation() {
   );
 }
 
-/** Whether the person canceled, or has no passkey here. Browsers do not tell which. */
+/** Whether the person cancelled, or has no passkey here. Browsers do not distinguish the two. */
 function isRefusedByBrowser(problem: unknown): boolean {
   return problem instanceof DOMException && problem.name === "NotAllowedError";
 }
@@ -110,7 +110,7 @@ function Recovery({ personId, back }: RecoveryProps) {
   const [recovered, setRecovered] = useState<RecoveredSession>();
   if (recovered !== undefined) {
     const finish = () => {
-      // The code of somebody else has signed in that person.
+      // Somebody else's code signs in that person.
       if (recovered.user?.id !== personId) return globalThis.location.reload();
       const { recoveryCode: _shown, ...session } = recovered;
       queryClient.setQueryData(sessionQuery.queryKey, session);

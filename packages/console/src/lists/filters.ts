@@ -7,7 +7,7 @@ const dayMs = 86_400_000;
 
 const notSeenDays = [7, 30, 90] as const;
 
-/** Records that did not connect for some days. Records that never connected count from their creation. */
+/** Records that have not connected for some days. Records that never connected count from their creation. */
 export const notSeenFilter: Filter<unknown> = {
   field: "notSeen",
   title: t("lists.notSeen.label"),

@@ -28,7 +28,7 @@ export function DateTimeField({ value, onChange, earliest, error, ...input }: Da
     setInvalid(false);
   }, [value]);
   usePendingText(typed.trim() !== format(value));
-  // The browser does not submit a form with an invalid field. The value is still the one before the invalid text.
+  // The browser does not submit a form with an invalid field. The form still has the previous value.
   useEffect(() => field.current?.setCustomValidity(isInvalid ? t("common.timeInvalid") : ""), [isInvalid]);
   const apply = () => {
     const isSame = typed.trim() === format(value);
@@ -37,7 +37,7 @@ export function DateTimeField({ value, onChange, earliest, error, ...input }: Da
     if (read !== undefined && !isSame) onChange(read);
   };
   const choose = (at: string) => {
-    // The value may be the one before the invalid text.
+    // The form may still have the previous value.
     setTyped(format(at));
     setInvalid(false);
     onChange(at);

@@ -15,7 +15,7 @@ export interface PlannedChange {
 
 const conditional = /^\/tenants\/(?:admission-rules|policies)\/[^/]+$/;
 
-/** Whether the changes can affect when, and under which conditions, somebody has access who keeps it. */
+/** Whether the changes can affect the times or conditions of access that somebody keeps. */
 export function changesConditions(changes: readonly PlannedChange[]): boolean {
   return changes.some(({ method, path }) => (method === "PUT" || method === "PATCH") && conditional.test(path));
 }

@@ -163,7 +163,7 @@ export const reorderPolicies = operation({
   tag,
   summary: "Reorder the policies of a type",
   description:
-    "Requires the complete list of policies of the type. The default policy is either last or omitted. `If-Match` takes the tenant's generation, such as that of a preview.",
+    "Requires the complete list of policies of the type. The default policy is either last or omitted. `If-Match` takes the tenant's generation, for example from a preview.",
   access: "policies:write",
   changesAccess: true,
   conditional: true,

@@ -135,7 +135,7 @@ export const deactivateUser = operation({
   tag,
   summary: "Deactivate a user",
   description:
-    "Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Enrolment links are revoked for good. Idempotent. The caller must hold every permission of the user.",
+    "Cuts off the user and all of the user's devices. Data and settings remain, and reactivating the user restores the previous status. Enrolment links are revoked permanently. Idempotent. The caller must hold every permission of the user.",
   access: "users:write",
   changesAccess: true,
   parameters: { id: "string" },

@@ -147,7 +147,7 @@ export const MissingAccessFact = component(
 );
 export type MissingAccessFact = Static<typeof MissingAccessFact>;
 
-export const SharedAddress = component("SharedAddress", "An address of a resource that concerns other resources too.", {
+export const SharedAddress = component("SharedAddress", "An address that overlaps addresses of other resources.", {
   address: Type.String(),
   resource: NamedRecord,
   resources: Type.Array(NamedRecord, {

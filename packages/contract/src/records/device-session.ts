@@ -21,7 +21,7 @@ export const ListedDeviceSession = component(
     user: component("DeviceSessionUser", "The user of the device.", { id: Uuid, email: Type.String() }),
     state: oneOf(deviceSessionStates, {
       description:
-        "`active`: the user has signed in, and the device is trusted. `not-signed-in`: nobody has signed in on the device, and it is trusted until `endsAt`. `pending`: the device waits for an administrator. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. If no lifetime is set, deactivating the device or its user ends the session until both are active again.",
+        "`active`: the user has signed in, and the device is trusted. `not-signed-in`: nobody has signed in on the device, and it is trusted until `endsAt`, if there is an end. `pending`: the device awaits approval by an administrator, and is not trusted. `expired`: the lifetime is over. `ended`: the session was ended before its time, and the device is not trusted until a new sign-in. If no lifetime is set, deactivating the device or its user ends the session until both are active again.",
     }),
     signedInAt: at("When the user signed in on the device; omitted if nobody has."),
     authenticatedAt: at("When the user authenticated, which can be before the sign-in on the device."),

@@ -41,7 +41,7 @@ export const AccessPreview = component("AccessPreview", "The access that changes
   sharedAddresses: Type.Optional(
     Type.Array(SharedAddress, {
       description:
-        "New addresses that other resources have too, or that are within addresses of other resources; omitted if there are none. At most 20.",
+        "New addresses that other resources have too, or that are within blocks or wildcards of other resources; omitted if there are none. At most 20.",
     }),
   ),
 });

@@ -131,7 +131,7 @@ export class AddressDirectory {
     return none;
   }
 
-  /** The entries of the longest prefix, of at most a length, that contains an IP address. */
+  /** The entries of the longest prefix that contains an IP address and does not exceed a length. */
   #ofPrefix(version: IpVersion, bits: bigint, longest: number): Entries {
     const directories = version === 4 ? this.#directories.v4 : this.#directories.v6;
     const width = addressWidth(version);

@@ -231,7 +231,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   }
 }
 
-/** The ends of reservations of long requests whose bodies are being received. */
+/** Functions that end the reservations of long requests whose bodies are being received. */
 const reservations = new WeakMap<FastifyRequest, () => void>();
 
 /**

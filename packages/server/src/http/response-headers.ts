@@ -36,7 +36,7 @@ export function guardEveryResponse(app: FastifyInstance, strictTransport: Strict
   });
 }
 
-/** Forbids browsers to guess the type of a response. */
+/** Prevents browsers from guessing the type of a response. */
 export function forbidGuessing(reply: FastifyReply): void {
   reply.header("x-content-type-options", "nosniff");
 }

@@ -1,4 +1,4 @@
-/** An event loop whose time the tests move. */
+/** An event loop whose clock the tests control. */
 export class FakeEventLoop {
   now = 0;
   active = 0;

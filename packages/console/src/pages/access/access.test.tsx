@@ -179,7 +179,7 @@ describe("whether someone can reach a resource", () => {
     });
   });
 
-  test("says at the field that a text is no address, and decides nothing", async () => {
+  test("reports an invalid address at the field, and decides nothing", async () => {
     mockApi.answer("post", "/access/v1/evaluation", denied);
     openConsole(`/access?device=${deviceId}&to=address&address=two+words`);
     await screen.findByText(t("access.query.addressInvalid"));

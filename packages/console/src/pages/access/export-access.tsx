@@ -1,4 +1,4 @@
-/** Downloads the access that a question found, with the question, such as for an auditor. */
+/** Downloads the access that a question found, with the question, for example for an auditor. */
 import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useState } from "react";

@@ -49,7 +49,7 @@ interface FactNameProps {
   readonly onChange: (name: string) => void;
 }
 
-/** Suggests the names that records have, with how many have each. Also usual names of posture. */
+/** Suggests usual names of posture and the names that records have, with the number of records. */
 export function FactName({ kind, value, onChange }: FactNameProps) {
   const isPosture = kind === "posture";
   const records = useFactRecords(kind);
@@ -115,7 +115,7 @@ export function FactValue({ kind, name, value, onChange }: FactValueProps) {
   );
 }
 
-/** The condition in words, and how many devices or users meet it now. Nothing for conditions on time and place. */
+/** The condition in words, and how many devices or users meet it now. Conditions on time and place show nothing. */
 export function MetNow({ condition }: { readonly condition: Condition }) {
   if (condition.kind !== "posture" && condition.kind !== "user" && condition.kind !== "group") return null;
   return (

@@ -45,7 +45,7 @@ export function WeekStrip({ rule }: { readonly rule: BuiltRule }) {
   );
 }
 
-/** The week of a stored rule. Nothing for a rule that the builder does not support. */
+/** The week of a stored rule. Shows nothing for a rule that the builder does not support. */
 export function WeekOf({ text }: { readonly text: string }) {
   const built = readRule(text);
   return built === undefined ? null : <WeekStrip rule={built} />;

@@ -136,7 +136,7 @@ describe("the history of a record", () => {
     expect(mockApi.received("listEvents").map(({ query }) => query["filter[target.id]"])).toContain(target.id);
   });
 
-  test("leads to no record that was deleted", async () => {
+  test("does not link to a deleted record", async () => {
     mockApi.answer("get", "/tenants/events", pageOf([sample("Event", { id: newId(), target, before: {} })]));
     openConsole(`/events?target.id=${target.id}`);
     await findTitle(t("events.historyOf", { name: "Sales" }));

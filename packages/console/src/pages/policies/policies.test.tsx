@@ -131,7 +131,7 @@ describe("the list of policies", () => {
 });
 
 describe("a long list of policies", () => {
-  test("is read again before a review, also after a look at another type", async () => {
+  test("is read again before a review, also after a visit to another type", async () => {
     const all = Array.from({ length: 120 }, (_, index) => sample("Policy", { name: `Policy ${index}`, active: true }));
     mockApi.answer("get", "/tenants/policies", ({ query }) => {
       const offset = Number(query.offset);
@@ -147,7 +147,7 @@ describe("a long list of policies", () => {
     const read = mockApi.received("listPolicies").length;
     await user.click(screen.getByRole("button", { name: t("policies.order.moveDown", { name: "Policy 110" }) }));
     await click(user, t("policies.order.review"));
-    // So that it does not overwrite a change of someone else.
+    // The new order must not overwrite somebody else's change.
     await waitFor(() =>
       expect(mockApi.received("listPolicies").slice(read)).toContainEqual(
         expect.objectContaining({ query: expect.objectContaining({ offset: "100" }) }),

@@ -11,7 +11,7 @@ import { csvOf, type LinkOfPerson } from "./links-csv.ts";
 
 interface InvitationLinksProps {
   readonly emails: readonly string[];
-  /** Called before links are created, which continues after the list of links is closed. */
+  /** Called before links are created. The creation continues after the list of links is closed. */
   readonly begun: () => void;
   readonly close: () => void;
 }

@@ -18,7 +18,7 @@ export interface Invitee {
 export interface Invitations {
   readonly invitees: readonly Invitee[];
   readonly invalid: readonly InvalidLine[];
-  /** Text on lines with an address that is not taken for a name. */
+  /** Text beside an address that is not read as a name. */
   readonly ignored: readonly string[];
 }
 

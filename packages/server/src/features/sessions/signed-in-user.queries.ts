@@ -40,7 +40,7 @@ const lock = statement<{ readonly status: UserStatus }, [tenantId: string, id: s
 
 /**
  * Locks a user until the transaction ends. Commands lock the user first if they begin a session, add a way to sign in,
- * or take both away. Otherwise a sign-in in progress could outlast a deactivation or a reset of passkeys.
+ * or remove either. Otherwise a sign-in in progress could outlast a deactivation or a reset of passkeys.
  *
  * @returns the status; undefined for a deleted user
  */

@@ -1,6 +1,6 @@
 import type { EventLoop } from "./fair-queue.ts";
 
-/** The rest after each use of the database, in lengths of the use: a third of the time remains for the request. */
+/** The rest after each use of the database, as a multiple of the use: a third of the time remains for the request. */
 const restShare = 2;
 
 /** Like `restShare`, if others hardly used the last rest. These rests are long enough to notice a change. */

@@ -3,12 +3,12 @@ import type { Readable } from "node:stream";
 /** The bytes that are read from one connection in a turn of the event loop: about 1 ms of parsing. */
 const mostInATurn = 65_536;
 
-/** Smaller chunks are the answers of small statements. With TLS, a large answer arrives in chunks of this size. */
+/** Smaller chunks are results of small statements. With TLS, a large result arrives in chunks of this size. */
 const smallestChunk = 16_384;
 
 /**
- * Spreads large answers over several turns of the event loop. Otherwise, one turn can read 2 MiB, if PostgreSQL sends
- * them faster than they are parsed.
+ * Spreads large query results over several turns of the event loop. Otherwise, one turn can read 2 MiB, if PostgreSQL
+ * sends them faster than they are parsed.
  */
 export function readInTurns(stream: Readable): void {
   let bytes = 0;
