@@ -8,6 +8,7 @@ import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { RequestOutcome } from "../platform/telemetry/request-outcome.ts";
 import type { RequestSpan, Tracing } from "../platform/telemetry/tracing.ts";
+import { closeWithConnection } from "./client-disconnect.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -38,10 +39,8 @@ export function requestIdOf(request: IncomingMessage): string {
 
 const observedReply = Symbol("observed reply");
 
-/** A request or response that knows the reply that it belongs to. */
-interface Observed {
-  [observedReply]?: FastifyReply;
-}
+/** A response that knows the reply that it belongs to. */
+type ObservedResponse = FastifyReply["raw"] & { [observedReply]?: FastifyReply };
 
 /** Not logged, because supervisors and load balancers poll them constantly. */
 const quietRoutes = new Set(["/healthz", "/readyz"]);
@@ -60,20 +59,17 @@ export function observeRequests(
     request.observed = true;
     metrics?.requestStarted();
     request.span = tracing?.startRequest(request.method, request.headers);
-    const response: FastifyReply["raw"] & Observed = reply.raw;
+    const response: ObservedResponse = reply.raw;
     response[observedReply] = reply;
     // If the client disconnects early, the response never finishes.
     response.on("close", endAborted);
-    // A response that waits for responses to earlier pipelined requests reports nothing.
-    const incoming: FastifyRequest["raw"] & Observed = request.raw;
-    incoming[observedReply] = reply;
-    incoming.on("aborted", endAborted);
+    closeWithConnection(reply);
     // After an upgrade, stop treating the connection as a request.
     if (request.headers.upgrade !== undefined) response.once("upgraded", () => end(request, reply, "answered"));
   };
 
   // One function for all requests: a function for each request would outlive the request and burden garbage collection.
-  function endAborted(this: Observed): void {
+  function endAborted(this: ObservedResponse): void {
     const reply = this[observedReply];
     if (reply !== undefined) end(reply.request, reply, "aborted");
   }
