@@ -119,6 +119,12 @@ describe("the list", () => {
     expect((await sessions("?filter[state]=pending")).total).toBe(1);
   });
 
+  test("has a device that waits for approval before anybody has signed in on it", async () => {
+    const device = await newDevice(await newUser());
+    await letDeviceWait(server.database, tenant.id, device);
+    expect(await sessionOf(device)).toMatchObject({ state: "pending", methods: [] });
+  });
+
   test("has an expired session once its lifetime is over", async () => {
     await limit(900);
     const device = await newDevice(await newUser());

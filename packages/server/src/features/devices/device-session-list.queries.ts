@@ -58,7 +58,7 @@ function stateAt(now: Date): string {
  * SQL for whether the device has a session, so that its state is not null. Most devices are active, which is much
  * cheaper to determine than the end of the session. Inactive users are found once for all devices.
  */
-const isListed = `(item.enrolment_key_id IS NULL AND item.user_id IS NOT NULL AND (
+const isListed = `(item.enrolment_key_id IS NULL AND item.user_id IS NOT NULL AND (item.approval_pending OR
     (item.active AND item.user_id NOT IN (
       SELECT person.id FROM users AS person WHERE person.tenant_id = current_tenant() AND person.status = 'inactive'))
     OR ${own("signed_in_at")} IS NOT NULL OR ${end} IS NOT NULL))`;
