@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { FactChange } from "../model/facts.ts";
 import { compile } from "../model/model.ts";
 import { goldenCase } from "../testing/golden-case.ts";
-import { finish } from "../work.ts";
+import { entryCost, finish, yieldAfter } from "../work.ts";
 import { explain } from "./explain.ts";
 import { newlySharedAddresses, type SharedAddress } from "./shared-addresses.ts";
 
@@ -106,4 +106,36 @@ test("a changed resource shares only its new addresses", () => {
   const model = compile(facts);
   const changes = facts.resources.map((resource): FactChange => ({ kind: "resource", facts: resource }));
   expect(finish(newlySharedAddresses(changes, model, model))).toEqual([]);
+});
+
+describe("the cost", () => {
+  /** The units of each slice of the comparison of the last resource with all others at its address. */
+  function slices(resources: string): readonly number[] {
+    const { facts } = caseOf(resources, "{ device: laptop, to: wiki.internal }");
+    const added = facts.resources.at(-1);
+    if (added === undefined) throw new Error("The case has no resource.");
+    const model = compile(facts);
+    return [...newlySharedAddresses([{ kind: "resource", facts: added }], compile({ ...facts, resources: [] }), model)];
+  }
+
+  test("counts each resource at the address, in slices", () => {
+    const count = 500;
+    const others = Array.from(
+      { length: count },
+      (_, index) => `
+    R${index}: { addresses: { wiki.internal: [TCP/${index + 1}] } }`,
+    );
+    const units = slices(others.join(""));
+    expect(units.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(count * entryCost);
+    expect(Math.max(...units)).toBeLessThan(count * entryCost + 2 * yieldAfter);
+  });
+
+  test("counts the services of each resource", () => {
+    const ports = (protocol: string) => Array.from({ length: 200 }, (_, index) => `${protocol}/${2 * index + 1}`);
+    const [tcp, udp] = [ports("TCP"), ports("UDP")];
+    const units = slices(`
+    Wiki: { addresses: { wiki.internal: [${tcp}] } }
+    Names: { addresses: { wiki.internal: [${udp}] } }`);
+    expect(units.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(400 * entryCost);
+  });
 });

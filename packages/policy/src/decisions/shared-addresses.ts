@@ -1,9 +1,10 @@
 /** Addresses that several resources have. A connection goes to one of them (contract, "Policy evaluation", step 2). */
-import { type AddressEntry, offersMeet } from "../model/address-directory.ts";
+import type { AddressEntry } from "../model/address-directory.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { AddressFacts, FactChange } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
-import { recordCost, type Work } from "../work.ts";
+import { OfferRanges } from "../model/offer-ranges.ts";
+import { entryCost, recordCost, type Work, yieldAfter } from "../work.ts";
 import type { Named } from "./decision.ts";
 import type { Destination } from "./request.ts";
 import { entriesAt, resolveDestination } from "./resolve-destination.ts";
@@ -36,20 +37,14 @@ export function* newlySharedAddresses(
     const { id, addresses } = change.facts;
     const resource = after.resources.get(id);
     if (resource === undefined) continue;
-    const former = new Set((before.resources.get(id)?.facts.addresses ?? []).map(textOf));
+    const former = new Map((before.resources.get(id)?.facts.addresses ?? []).map((facts) => [facts.address, facts]));
     for (const address of addresses) {
-      yield recordCost;
-      if (former.has(textOf(address))) continue;
+      yield recordCost + address.protocols.length * entryCost;
+      if (hasSameProtocols(address, former.get(address.address))) continue;
       const { same, enclosing } = after.addresses.atAddress(address.address);
-      const resources = sharingResources(after, resource, same);
+      const resources = yield* findingSharing(after, resource, same);
       // A resource at the same address had already taken it from the others.
-      const losing =
-        same.length > 1
-          ? []
-          : namesOf(
-              after,
-              enclosing.filter(({ resourceId }) => resourceId !== id),
-            );
+      const losing = same.length > 1 ? [] : namesOf(after, enclosing, id);
       if (resources.length + losing.length === 0) continue;
       shared.push({ address: address.address, resource: resource.named, resources, enclosing: losing });
       if (shared.length === mostShared) return shared;
@@ -58,8 +53,14 @@ export function* newlySharedAddresses(
   return shared;
 }
 
-function textOf({ address, protocols }: AddressFacts): string {
-  return JSON.stringify([address, protocols]);
+function hasSameProtocols({ protocols }: AddressFacts, former: AddressFacts | undefined): boolean {
+  return (
+    protocols.length === former?.protocols.length &&
+    protocols.every(({ protocol, port }, index) => {
+      const other = former.protocols[index];
+      return protocol === other?.protocol && port === other.port;
+    })
+  );
 }
 
 /** Finds the addresses of a destination that several resources have. */
@@ -73,7 +74,7 @@ export function* sharedAddressesAt(model: Model, destination: Destination): Work
     yield recordCost;
     const same =
       destination.kind === "address" ? (entriesAt(model, address) ?? []) : model.addresses.atAddress(address).same;
-    const resources = sharingResources(model, resource, same);
+    const resources = yield* findingSharing(model, resource, same);
     if (resources.length === 0) continue;
     shared.push({ address, resource: resource.named, resources, enclosing: [] });
     if (shared.length === mostShared) break;
@@ -81,14 +82,41 @@ export function* sharedAddressesAt(model: Model, destination: Destination): Work
   return shared;
 }
 
-/** @param same all entries at the address, in the order of creation */
-function sharingResources(model: Model, { facts }: CompiledResource, same: readonly AddressEntry[]): readonly Named[] {
+/**
+ * Finds the first resources at an address that offer a common protocol and port with one of them.
+ *
+ * @param same all entries at the address, in the order of creation
+ */
+function* findingSharing(
+  model: Model,
+  { facts }: CompiledResource,
+  same: readonly AddressEntry[],
+): Work<readonly Named[]> {
+  if (same.length < 2) return [];
+  let spent = same.length * entryCost;
   const own = same.find(({ resourceId }) => resourceId === facts.id);
   if (own === undefined) return [];
-  const sharing = same.filter((entry) => entry === own || offersMeet(entry, own));
+  spent += own.offers.length * entryCost;
+  const ranges = new OfferRanges(own.offers);
+  const sharing: AddressEntry[] = [];
+  for (const entry of same) {
+    if (spent >= yieldAfter) {
+      yield spent;
+      spent = 0;
+    }
+    spent += (1 + entry.offers.length) * entryCost;
+    if (entry === own || ranges.meet(entry.offers)) sharing.push(entry);
+    if (sharing.length === mostShared) break;
+  }
+  yield spent;
   return sharing.length === 1 ? [] : namesOf(model, sharing);
 }
 
-function namesOf(model: Model, entries: readonly AddressEntry[]): readonly Named[] {
-  return entries.slice(0, mostShared).flatMap(({ resourceId }) => model.resources.get(resourceId)?.named ?? []);
+/** The names of the first resources, without one of them. */
+function namesOf(model: Model, entries: readonly AddressEntry[], without?: string): readonly Named[] {
+  return entries
+    .slice(0, mostShared + 1)
+    .filter(({ resourceId }) => resourceId !== without)
+    .slice(0, mostShared)
+    .flatMap(({ resourceId }) => model.resources.get(resourceId)?.named ?? []);
 }

@@ -12,7 +12,7 @@ export interface AddressEntry {
 }
 
 /** A transport protocol with its lowest and highest port. */
-interface Offer {
+export interface Offer {
   readonly protocol: TransportProtocol;
   readonly first: number;
   readonly last: number;
@@ -166,13 +166,6 @@ export function isOffered(
 /** The services that a resource offers at all of its addresses together. */
 export function offersOf({ id, addresses }: ResourceFacts): AddressEntry {
   return { resourceId: id, offers: addresses.flatMap(({ protocols }) => protocols.map(offerOf)) };
-}
-
-/** Whether two entries offer a common protocol and port. */
-export function offersMeet(one: AddressEntry, other: AddressEntry): boolean {
-  return one.offers.some(({ protocol, first, last }) =>
-    other.offers.some((offer) => offer.protocol === protocol && offer.first <= last && first <= offer.last),
-  );
 }
 
 /** Whether the outer entry offers everything that the inner entry offers. */

@@ -1,0 +1,39 @@
+import type { Offer } from "./address-directory.ts";
+import type { TransportProtocol } from "./facts.ts";
+
+interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The services of a resource at an address, sorted so that each look-up takes few steps. An entry can have 10,000. */
+export class OfferRanges {
+  /** The ranges of ports by protocol, in ascending order, without overlaps. */
+  readonly #ranges = new Map<TransportProtocol, PortRange[]>();
+
+  constructor(offers: readonly Offer[]) {
+    for (const { protocol, first, last } of [...offers].sort((one, other) => one.first - other.first)) {
+      const ranges = this.#ranges.get(protocol) ?? [];
+      if (ranges.length === 0) this.#ranges.set(protocol, ranges);
+      const previous = ranges.at(-1);
+      if (previous === undefined || first > previous.last) ranges.push({ first, last });
+      else if (last > previous.last) ranges[ranges.length - 1] = { first: previous.first, last };
+    }
+  }
+
+  /** Whether any of these offers has a protocol and port of the ranges. */
+  meet(offers: readonly Offer[]): boolean {
+    return offers.some(({ protocol, first, last }) => {
+      const ranges = this.#ranges.get(protocol) ?? [];
+      let low = 0;
+      // Finds the first range that does not end before the offer.
+      for (let high = ranges.length; low < high; ) {
+        const middle = (low + high) >> 1;
+        if ((ranges[middle]?.last ?? 0) < first) low = middle + 1;
+        else high = middle;
+      }
+      const range = ranges[low];
+      return range !== undefined && range.first <= last;
+    });
+  }
+}
