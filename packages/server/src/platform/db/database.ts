@@ -316,7 +316,8 @@ export class Database {
       const release = (broken: boolean) => {
         client.release(broken);
         leave();
-        if (tenantId !== undefined) this.#onUsed?.(tenantId, used() - since);
+        // The rest after the last statement of an earlier transaction can end during this one.
+        if (tenantId !== undefined) this.#onUsed?.(tenantId, Math.max(0, used() - since));
       };
       return { client, release };
     } catch (error) {

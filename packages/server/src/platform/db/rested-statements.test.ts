@@ -5,9 +5,11 @@ import { RestedStatements } from "./rested-statements.ts";
 class HeldRests {
   areDue = true;
   readonly restedMs = 0;
+  count = 0;
   #end: (() => void) | undefined;
 
   after(): Promise<void> {
+    this.count += 1;
     return new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -80,12 +82,14 @@ test("the statement after a failed one is sent, as without rests", async () => {
   expect(await second).toBe("second");
 });
 
-test("a statement that waits when the transaction ends is not sent", async () => {
+test("a statement that waits when the transaction ends is not sent, and no rest follows it", async () => {
   await send("first");
   const second = expect(send("second")).rejects.toThrow("the transaction ended");
   expect(() => statements.requireAllSent()).toThrow("must await its statements");
   statements.close();
   await rests.end();
   await second;
+  await settled();
   expect(sent).toEqual(["first"]);
+  expect(rests.count).toBe(1);
 });

@@ -39,7 +39,7 @@ export class RestedStatements {
       return start();
     });
     const rest = async () => {
-      await rests.after(performance.now() - sentAt);
+      if (this.#isOpen) await rests.after(performance.now() - sentAt);
       this.#pending -= 1;
     };
     this.#last = answer.then(rest, rest);
