@@ -68,15 +68,15 @@ export class NumberLists {
   readonly #starts: Int32Array;
   readonly #items: Int32Array;
 
-  constructor(lists: readonly (readonly number[])[]) {
-    this.#starts = new Int32Array(lists.length + 1);
-    let length = 0;
-    for (const [index, list] of lists.entries()) {
-      length += list.length;
-      this.#starts[index + 1] = length;
-    }
-    this.#items = new Int32Array(length);
-    for (const [index, list] of lists.entries()) this.#items.set(list, this.#starts[index]);
+  constructor(starts: Int32Array, items: Int32Array) {
+    this.#starts = starts;
+    this.#items = items;
+  }
+
+  static of(lists: Iterable<readonly number[]>): NumberLists {
+    const builder = new NumberListsBuilder();
+    for (const list of lists) builder.add(list);
+    return builder.build();
   }
 
   /** The place of the first item of a list. */
@@ -96,6 +96,23 @@ export class NumberLists {
     const item = this.#items[place];
     if (item === undefined) throw outOfRange(place, this.#items.length);
     return item;
+  }
+}
+
+/** Collects lists one by one, so that work can be suspended between them. */
+export class NumberListsBuilder {
+  readonly #starts = new NumberList();
+  readonly #items = new NumberList();
+
+  add(list: readonly number[]): void {
+    this.#starts.push(this.#items.length);
+    for (const item of list) this.#items.push(item);
+  }
+
+  /** Completes the lists. Nothing can be added afterwards. */
+  build(): NumberLists {
+    this.#starts.push(this.#items.length);
+    return new NumberLists(this.#starts.view(), this.#items.view());
   }
 }
 
@@ -131,6 +148,11 @@ export class NumberList {
 
   clear(): void {
     this.#length = 0;
+  }
+
+  /** The items, without a copy: later changes of the list may affect it. */
+  view(): Int32Array {
+    return this.#items.subarray(0, this.#length);
   }
 
   /**

@@ -4,10 +4,10 @@ import type { DeviceFacts, UserFacts } from "../model/facts.ts";
 import { type Index, indexingDevices } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
-import { entriesAtOnce, entryCost, type Work } from "../work.ts";
+import { entriesAtOnce, entryCost, type Work, yieldAfter } from "../work.ts";
 import type { AccessSubject } from "./access-difference.ts";
 import type { Scope } from "./affected-access.ts";
-import { NumberLists } from "./columns.ts";
+import { type NumberLists, NumberListsBuilder } from "./columns.ts";
 import type { ComparedSubject, PrincipalState } from "./compared-subject.ts";
 import { sortingIds } from "./sort-ids.ts";
 import { subjectFingerprintA, subjectFingerprintB } from "./subject-tally.ts";
@@ -272,19 +272,23 @@ function* findingInOrder(
   const found: CompiledUser[] = [];
   const devices: Devices[] = [];
   const numbers = new Map<string, number>();
-  const groups: (readonly number[])[] = [];
+  let unpaid = 0;
+  const groups = new NumberListsBuilder();
   for (const userId of userIds) {
     const user = users.get(userId);
     if (user === undefined) continue;
     found.push(user);
     devices.push(inOrder(owned.get(userId)));
-    groups.push(user.facts.groups.map((id) => numberOf(id, numbers)));
-    if (found.length % entriesAtOnce === 0) yield entriesAtOnce * entryCost;
+    groups.add(user.facts.groups.map((id) => numberOf(id, numbers)));
+    unpaid += (1 + user.facts.groups.length) * entryCost;
+    if (unpaid < yieldAfter) continue;
+    yield unpaid;
+    unpaid = 0;
   }
   const inOrderOfIds = {
     users: found,
     devices,
-    groups: { ids: [...numbers.keys()], ofUsers: new NumberLists(groups) },
+    groups: { ids: [...numbers.keys()], ofUsers: groups.build() },
     table,
   };
   usersInOrder.set(users, inOrderOfIds);

@@ -297,7 +297,7 @@ function* namedClasses(entries: readonly ChainEntry[], classes: readonly Destina
       namedDestinations.add(position, resources.length);
     }
   }
-  return { classSizes, namedClasses: new NumberLists(lists), namedDestinations };
+  return { classSizes, namedClasses: NumberLists.of(lists), namedDestinations };
 }
 
 function append(lists: Map<string, number[]>, id: string, position: number): void {

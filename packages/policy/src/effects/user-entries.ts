@@ -69,7 +69,7 @@ export class UserEntries {
   constructor(chain: PolicyChain, certainties: RuleCertainties, groups: NumberedGroups | undefined) {
     this.#chain = chain;
     this.#groupsOfUsers = groups?.ofUsers;
-    this.#byGroupNumber = groups && new NumberLists(groups.ids.map((id) => chain.byGroup.get(id) ?? none));
+    this.#byGroupNumber = groups && NumberLists.of(groups.ids.map((id) => chain.byGroup.get(id) ?? none));
     this.#certainties = certainties;
     this.#resultKeys = new IntColumn(chain.conditions.length);
     this.#results = new ByteColumn(chain.conditions.length);
