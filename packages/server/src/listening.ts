@@ -1,30 +1,42 @@
 /** Ports of the server: checks that they are free, and errors that name the setting to change. */
 import { once } from "node:events";
 import type { Server as HttpServer } from "node:http";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import { systemErrorCode } from "@gatehouse/embedded-postgres";
 import { flagOf, type SettingName, variableOf } from "./config.ts";
 import { StartError } from "./platform/start-error.ts";
 
-/** @throws StartError if the server could not listen on the port now */
-export async function requireFreePort(attempt: ListenAttempt): Promise<void> {
-  const { host, port } = attempt;
-  const probe = createServer((socket) => socket.destroy());
+/**
+ * Listens on all ports at once for a moment, so that two settings with the same port are found too.
+ *
+ * @throws StartError if the server could not listen on the ports now
+ */
+export async function requireFreePorts(attempts: readonly ListenAttempt[]): Promise<void> {
+  const probes: Server[] = [];
   try {
-    probe.listen({ host, port });
-    await once(probe, "listening");
+    for (const attempt of attempts) probes.push(await probe(attempt));
+  } finally {
+    await Promise.all(probes.map(closed));
+  }
+}
+
+async function probe(attempt: ListenAttempt): Promise<Server> {
+  const { host, port } = attempt;
+  const server = createServer((socket) => socket.destroy());
+  try {
+    server.listen({ host, port });
+    await once(server, "listening");
   } catch (error) {
     throw listenError(error, attempt);
   }
-  const end = once(probe, "close");
-  probe.close();
-  await end;
+  return server;
 }
 
-export async function closed(server: HttpServer): Promise<void> {
+/** Closes a server and its connections. */
+export async function closed(server: Server | HttpServer): Promise<void> {
   const end = once(server, "close");
   server.close();
-  server.closeAllConnections();
+  if ("closeAllConnections" in server) server.closeAllConnections();
   await end;
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -124,6 +125,12 @@ test("a port in use is named, and no keys are created", async () => {
   );
   expect(reported).toEqual([]);
   other.close();
+  await once(other, "close");
+  // Two settings with the same port.
+  const both = { port: String(port), metricsPort: String(port) };
+  const again = startGatehouse(configWith(both), log, { onKeysCreated: (created) => reported.push(created) });
+  await expect(again).rejects.toThrow(`Cannot listen on port ${port} on 127.0.0.1: the port is in use.`);
+  expect(reported).toEqual([]);
 });
 
 test("metrics are served only on their own port", async () => {

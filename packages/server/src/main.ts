@@ -16,7 +16,7 @@ import { createChallengeListener } from "./http/challenge-listener.ts";
 import { createMetricsListener } from "./http/metrics-listener.ts";
 import type { TlsFiles } from "./http/tls-certificate.ts";
 import { prepareBodyChecks } from "./http/validation.ts";
-import { closed, type ListenAttempt, listenError, requireFreePort } from "./listening.ts";
+import { closed, type ListenAttempt, listenError, requireFreePorts } from "./listening.ts";
 import { headsFileOf } from "./master-keys.ts";
 import { openDatabase } from "./open-database.ts";
 import { acmeTasks } from "./platform/acme/acme-tasks.ts";
@@ -71,7 +71,7 @@ export interface Gatehouse {
 export async function startGatehouse(config: Config, log: Log, options: StartOptions = {}): Promise<Gatehouse> {
   const signal = options.signal ?? new AbortController().signal;
   requireMasterKey(config);
-  await requireFreePorts(config);
+  await requireFreePorts(listenAttempts(config));
   const { connection, stop } = await openDatabase(config, log, signal, options.onDatabaseWait);
   try {
     signal.throwIfAborted();
@@ -232,12 +232,14 @@ function mailSettings({ smtpUrl: smtp, mailFrom: from }: Config): MailSettings |
   return smtp === undefined || from === undefined ? undefined : { smtp, from };
 }
 
-/** Checks the ports before keys are created, because these are shown only once. */
-async function requireFreePorts(config: Config): Promise<void> {
+/** The ports of the server. They are checked before keys are created, because these are shown only once. */
+function listenAttempts(config: Config): readonly ListenAttempt[] {
   const { host, metricsHost, metricsPort, acmeHttpPort } = config;
-  await requireFreePort(mainAttempt(config));
-  if (metricsPort !== undefined) await requireFreePort(metricsAttempt(metricsHost, metricsPort));
-  if (acmeHttpPort !== undefined) await requireFreePort(challengeAttempt(host, acmeHttpPort));
+  return [
+    mainAttempt(config),
+    ...(metricsPort === undefined ? [] : [metricsAttempt(metricsHost, metricsPort)]),
+    ...(acmeHttpPort === undefined ? [] : [challengeAttempt(host, acmeHttpPort)]),
+  ];
 }
 
 function mainAttempt({ host, port }: Config): ListenAttempt {
