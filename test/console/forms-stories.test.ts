@@ -30,7 +30,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
 
     await visit.open("/addresses");
     await button(visit, "Add address").click();
-    await page.getByRole("combobox", { name: "Resource" }).fill("Wiki");
+    await page.getByRole("dialog").getByRole("combobox", { name: "Resource" }).fill("Wiki");
     await page.getByRole("option", { name: "Wiki", exact: true }).click();
     await page.getByRole("textbox", { name: "Address" }).fill("telemetry.corp.example.com");
     await page.getByRole("combobox", { name: "Protocols" }).fill("Telem");

@@ -78,6 +78,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.keyboard.press("Enter");
     await heading(visit, "Bergen").waitFor();
     await region(visit, "Configuration").getByText("Target").waitFor();
+    await region(visit, "Deploy").getByRole("button").click();
     await region(visit, "Deploy").getByText("which your key cannot view").waitFor();
     expect(await page.content()).not.toContain("gatehouse_gw_");
     await visit.leave();

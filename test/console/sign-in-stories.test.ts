@@ -243,7 +243,7 @@ describe.runIf(hasBrowser)("the owner", () => {
     await page.getByRole("button", { name: "Create recovery code" }).click();
     await page.getByRole("button", { name: "Confirm with passkey" }).click();
     await page.getByText(/^([0-9A-Z]{4}-){7}[0-9A-Z]{4}$/).waitFor();
-    await page.getByRole("dialog").getByRole("button").last().click();
+    await button(visit, "Done, I saved it").click();
 
     await page.getByRole("button", { name: "Sign out everywhere" }).click();
     await page.getByRole("button", { name: "Sign in with passkey" }).waitFor();
