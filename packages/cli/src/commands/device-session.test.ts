@@ -35,7 +35,7 @@ test("sessions are listed and ended, and users are asked by device, address and 
   const [ann = "", bob = ""] = devices;
   const listed = await run("list");
   expect(listed.code, listed.errors).toBe(0);
-  expect(listed.output.match(/active/g)).toHaveLength(3);
+  expect(listed.output.match(/not-signed-in/g)).toHaveLength(3);
 
   expect((await run("end", ann)).output).toContain("must sign in again");
   const asked = await run("require-sign-in", "--user", "bob@example.com", "--group", "Contractors");

@@ -101,7 +101,7 @@ describe("the session's description", () => {
     expect(status).toBe(200);
     expect(body).toEqual({
       apiKey: { id: expect.any(String), name: "Test key" },
-      tenant: { id: tenant.id, name: expect.stringMatching(/^Tenant /) },
+      tenant: { id: tenant.id, name: expect.stringMatching(/^Tenant /), slug: expect.stringMatching(/^tenant-/) },
       permissions: ["users:read"],
       createdAt: clock.now().toISOString(),
       expiresAt: new Date(clock.now().getTime() + 12 * 60 * minuteMs).toISOString(),
