@@ -8,7 +8,7 @@ import type { Work } from "@gatehouse/policy/work";
 const sliceMs = 2;
 
 /** The rest of the event loop gets this many times the length of the last slice, if anything else runs on it. */
-const restShare = 2;
+const restShare = 3;
 
 /** The activity of others during a pause, in milliseconds, below which the event loop counts as free. */
 const othersMs = 0.2;
