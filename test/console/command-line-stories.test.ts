@@ -1,4 +1,5 @@
 /** A person approves command lines and a device, with the real command. */
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -103,10 +104,11 @@ describe.runIf(hasBrowser)("a person approves", () => {
   });
 
   test("a device by its code, after comparing the fingerprint of its key", async () => {
-    const state = join(folder, "device");
+    // A repeated attempt enrols another device.
+    const name = `Laptop ${randomUUID()}`;
     const command = new GatehouseProcess([
-      ...["device", "enrol", "--url", given.world.url, "--state-folder", state],
-      ...["--name", "Laptop of the owner", "--hardware-id", "SERIAL-1"],
+      ...["device", "enrol", "--url", given.world.url, "--state-folder", join(folder, name)],
+      ...["--name", name, "--hardware-id", name],
     ]);
     const fingerprint = await shown(command, /Key fingerprint {2}(\S+)/);
     const code = await shown(command, /The code is (\S+)\./);
@@ -119,15 +121,15 @@ describe.runIf(hasBrowser)("a person approves", () => {
     await visit.page.getByLabel("Code").fill(code.toLowerCase());
     expect(await accessibilityProblemsInBothThemes(visit.page)).toEqual([]);
     await button(visit, "Continue").click();
-    await visit.page.getByText("The machine Laptop of the owner asks to become your device.").waitFor();
+    await visit.page.getByText(`The machine ${name} asks to become your device.`).waitFor();
     await visit.page.getByText(fingerprint).waitFor();
     await visit.page.getByText("It asked from the address 127.0.0.1").waitFor();
     expect(await accessibilityProblemsInBothThemes(visit.page)).toEqual([]);
     await button(visit, "Approve").click();
     await heading(visit, "Approved").waitFor();
     expect(await command.exited(), command.log).toBe(0);
-    expect(command.output).toContain("Enrolled as Laptop of the owner");
-    const { body } = await given.client.must.get("/tenants/devices?filter[name]=Laptop%20of%20the%20owner");
+    expect(command.output).toContain(`Enrolled as ${name}`);
+    const { body } = await given.client.must.get(`/tenants/devices?filter[name]=${encodeURIComponent(name)}`);
     expect(body.data).toMatchObject([{ active: true, user: { id: (await ownerOf(given)).id } }]);
     await visit.leave();
   });

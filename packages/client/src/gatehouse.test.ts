@@ -140,6 +140,12 @@ describe("a failed call", () => {
     expect(inspect(server.gatehouse, { depth: 9, showHidden: true })).not.toContain(apiKey);
   });
 
+  test("leaves a message readable if the key is mistyped as one letter", async () => {
+    const detail = "The key is unknown, has expired, or was revoked.";
+    const server = new FakeServer([problem(401, "invalid_api_key", {}, { detail })], { apiKey: "x" });
+    await expect(server.gatehouse.get("/tenants/gateways")).rejects.toMatchObject({ problem: { detail } });
+  });
+
   test.each([
     [{ url: "https://user:secret@gatehouse.example.com", apiKey }, "url must be"],
     [{ url: "https://gatehouse.example.com/?secret", apiKey }, "url must be"],

@@ -233,7 +233,9 @@ export class Transport {
   }
 
   #withoutKey(text: string): string {
-    return this.#key === undefined ? text : text.replaceAll(this.#key, "<redacted>");
+    const key = this.#key;
+    // A key with a few characters, such as a mistyped one, also occurs in words.
+    return key === undefined || key.length < shortestKey ? text : text.replaceAll(key, "<redacted>");
   }
 
   /** Removes the key, because the server that responded knows the key and can repeat it. */
@@ -242,6 +244,9 @@ export class Transport {
     return JSON.parse(JSON.stringify(value), (_, part) => (typeof part === "string" ? this.#withoutKey(part) : part));
   }
 }
+
+/** The number of characters below which a key is no secret: keys of Gatehouse have more than 40. */
+const shortestKey = 8;
 
 const realTiming: Timing = {
   now: () => Date.now(),

@@ -21,7 +21,7 @@ import { requireRecentAuthentication } from "../platform/authorization/recent-au
 import { Call, type RequestFinder } from "../platform/call.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
-import type { Rests } from "../platform/db/rested-statements.ts";
+import type { Pauses } from "../platform/db/paused-statements.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
 import { hasLargeBody, withSerializedBody } from "../platform/json-slices.ts";
 import {
@@ -122,7 +122,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     } else await inSlices(caller, checkLargeBody(request.body, largeBody));
     checkStringIds(operation, parameters);
     // The time of a call is the time at which its turn starts.
-    const callNow = (caller: Caller, rests: Rests | undefined) =>
+    const callNow = (caller: Caller, pauses: Pauses | undefined) =>
       new Call<Operation>(
         {
           runner: options.runner,
@@ -146,13 +146,13 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
           ifMatch: request.headers["if-match"],
           overrideReason,
           idempotency,
-          rests,
+          pauses,
           now: options.clock.now(),
         } as ConstructorParameters<typeof Call<Operation>>[0], // the body was just validated against the declaration
         grantedTo(operation, caller),
       );
-    const outcome = await inTurn(caller, reply, async (current, rests) => {
-      const answered = await handler(callNow(current, rests));
+    const outcome = await inTurn(caller, reply, async (current, pauses) => {
+      const answered = await handler(callNow(current, pauses));
       const serialized = hasLargeBody(answered) ? await inSlices(caller, withSerializedBody(answered)) : answered;
       reply.header("cache-control", cacheControl(current.permissions.has("gateways:token")));
       return serialized;
@@ -167,13 +167,13 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   async function inTurn(
     caller: Caller,
     reply: FastifyReply,
-    answer: (caller: Caller, rests?: Rests) => Promise<Outcome>,
+    answer: (caller: Caller, pauses?: Pauses) => Promise<Outcome>,
   ): Promise<Outcome> {
     const { tenantId } = caller;
     if (tenantId === undefined) return answer(caller);
     const { pace } = options.runner;
-    const answerAgain = async (rests?: Rests) =>
-      answer(await authorizeAgain(operation, options.authenticator, reply.request), rests);
+    const answerAgain = async (pauses?: Pauses) =>
+      answer(await authorizeAgain(operation, options.authenticator, reply.request), pauses);
     if (operation.wholeTenant === true) return pace.longTurn(tenantId, takePlace(reply), answerAgain);
     const turn = pace.turn(tenantId);
     if (turn === undefined) return answer(caller);

@@ -15,7 +15,7 @@ import type { Actor, Origin } from "./change.ts";
 import { type CommandRunner, type CommandScope, runBatch, runCommand, type Secrets } from "./command.ts";
 import { type CommandBatch, runDry } from "./command-batch.ts";
 import type { Scope, Transaction } from "./db/database.ts";
-import type { Rests } from "./db/rested-statements.ts";
+import type { Pauses } from "./db/paused-statements.ts";
 import { requireTag } from "./entity-tag.ts";
 import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { CheckedRequest, RequestTarget } from "./inner-request.ts";
@@ -87,8 +87,8 @@ export interface CallOptions<O extends Operation> {
   readonly idempotency: IdempotencyRequest | undefined;
   /** The id of the event that the request reverts; undefined if it is not part of a revert. */
   readonly reverts?: string | undefined;
-  /** The rests of a long request while other tenants are active. */
-  readonly rests?: Rests | undefined;
+  /** The pauses of a long request while other tenants are active. */
+  readonly pauses?: Pauses | undefined;
   readonly now: Date;
 }
 
@@ -113,8 +113,8 @@ export class Call<O extends Operation> {
    * @throws AppError database_unavailable
    */
   runDry<T>(work: (batch: CommandBatch) => Promise<T>): Promise<T> {
-    const { runner, rests } = this.#options;
-    return runDry(runner, this.tenantId, work, rests);
+    const { runner, pauses } = this.#options;
+    return runDry(runner, this.tenantId, work, pauses);
   }
 
   /**
@@ -289,11 +289,11 @@ export class Call<O extends Operation> {
    */
   read<T>(work: (tx: TenantTx) => Promise<T>): Promise<T> {
     const { tenantId } = this;
-    const { runner, batch, rests } = this.#options;
+    const { runner, batch, pauses } = this.#options;
     // Only the batch's own transaction sees its earlier changes.
     if (batch !== undefined) return batch.read(work);
     const reading = ({ query }: Transaction) => work({ tenantId, query });
-    return runner.database.snapshot({ kind: "tenant", tenantId }, reading, rests);
+    return runner.database.snapshot({ kind: "tenant", tenantId }, reading, pauses);
   }
 
   /**
@@ -491,11 +491,11 @@ export class Call<O extends Operation> {
     command: Pick<CommandScope, "scope" | "tenantId" | "alone">,
     work: (tx: CommandTx) => Promise<Outcome>,
   ): Promise<Outcome> {
-    const { runner, operation, batch, rests } = this.#options;
+    const { runner, operation, batch, pauses } = this.#options;
     const { origin, idempotency } = this;
     if (batch !== undefined) return batch.perform(origin, work);
     const changesAccess = operation.changesAccess === true;
-    return runCommand(runner, { ...command, origin, idempotency, changesAccess, rests }, work);
+    return runCommand(runner, { ...command, origin, idempotency, changesAccess, pauses }, work);
   }
 
   /**

@@ -7,7 +7,7 @@ import type { Clock } from "./clock.ts";
 import type { Database, Transaction } from "./db/database.ts";
 import { isStatementTimeout } from "./db/database-errors.ts";
 import { checkDeferredConstraints } from "./db/deferred-constraints.queries.ts";
-import type { Rests } from "./db/rested-statements.ts";
+import type { Pauses } from "./db/paused-statements.ts";
 import { limitStatements } from "./db/statement-timeout.queries.ts";
 import { newId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
@@ -165,7 +165,7 @@ export async function runDry<T>(
   { database, ledger, clock }: { readonly database: Database; readonly ledger: AccessLedger; readonly clock: Clock },
   tenantId: string,
   work: (batch: CommandBatch) => Promise<T>,
-  rests?: Rests,
+  pauses?: Pauses,
 ): Promise<T> {
   const impact = await ledger.open(tenantId);
   const dryRun = async (transaction: Transaction) => {
@@ -173,5 +173,5 @@ export async function runDry<T>(
     const tx = { tenantId, query: transaction.query };
     return work(new CommandBatch({ tx, recorded: [], impact, clock, tooLong: "preview_too_long" }));
   };
-  return database.dryRun({ kind: "tenant", tenantId }, dryRun, rests);
+  return database.dryRun({ kind: "tenant", tenantId }, dryRun, pauses);
 }

@@ -12,7 +12,7 @@ import { allSettled } from "./concurrency/all-settled.ts";
 import type { JointRuns } from "./concurrency/joint-runs.ts";
 import type { TenantPace } from "./concurrency/tenant-pace.ts";
 import type { Database, Scope, Transaction } from "./db/database.ts";
-import type { Rests } from "./db/rested-statements.ts";
+import type { Pauses } from "./db/paused-statements.ts";
 import type { Evaluator } from "./evaluation/evaluator.ts";
 import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.queries.ts";
 import { newId } from "./ids.ts";
@@ -105,8 +105,8 @@ export interface CommandScope {
   readonly changesAccess?: boolean;
   /** Whether the command stores a late effect, which its seal then covers. */
   readonly storesLateEffect?: boolean;
-  /** The rests between statements; undefined if the command is short. */
-  readonly rests?: Rests | undefined;
+  /** The pauses between statements; undefined if the command is short. */
+  readonly pauses?: Pauses | undefined;
 }
 
 /** A command that creates records and changes no others. It announces them with its last statement. */
@@ -196,7 +196,7 @@ async function runRecorded(
     alone = false,
     changesAccess = false,
     storesLateEffect = false,
-    rests,
+    pauses,
   } = command;
   const impact = changesAccess ? await runner.ledger.open(tenantId) : undefined;
   let entries: StoredEntries | undefined;
@@ -293,7 +293,7 @@ async function runRecorded(
     ]);
   };
 
-  const outcome = await runner.database.transaction(scope, perform, finish, rests);
+  const outcome = await runner.database.transaction(scope, perform, finish, pauses);
   if (outcome.replayed !== true) {
     evaluated?.committed();
     runner.committed(entryCount);

@@ -9,6 +9,8 @@ test.each([
   ["data_dir", "dataDir"],
   ["databaseURL", "databaseUrl"],
   ["poort", "port"],
+  ["data", "dataDir"],
+  ["database", "databaseUrl"],
   ["p", undefined],
   ["colour", undefined],
   ["", undefined],

@@ -4,10 +4,17 @@ const maxEdits = 3;
 /** Returns the candidate that a mistyped name most likely means, or undefined if none is close. */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   const [nearest] = candidates
-    .map((candidate) => ({ candidate, edits: editsBetween(name, candidate) }))
+    .map((candidate) => ({ candidate, edits: isBeginning(name, candidate) ? 1 : editsBetween(name, candidate) }))
     .filter(({ edits, candidate }) => edits <= Math.min(maxEdits, candidate.length / 2))
-    .sort((a, b) => a.edits - b.edits);
+    .sort((a, b) => a.edits - b.edits || a.candidate.length - b.candidate.length);
   return nearest?.candidate;
+}
+
+/** Whether the name is the candidate without its last words: `dataDir` and `DATA_DIR` begin with `data` and `DATA`. */
+function isBeginning(name: string, candidate: string): boolean {
+  return (
+    name.length >= candidate.length / 2 && candidate.startsWith(name) && /^[_A-Z]/.test(candidate.slice(name.length))
+  );
 }
 
 /** The Levenshtein distance: the number of characters to insert, delete or replace. */

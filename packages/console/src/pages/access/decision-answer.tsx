@@ -51,7 +51,7 @@ export function DecisionAnswer({ query, allowed }: DecisionAnswerProps) {
   });
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={200} aria-busy />;
-  // There is no decision about an invalid destination.
+  // The API denies an address that it cannot parse.
   if (data.context.reason === "invalid_address") return <Text role="alert">{t("access.query.addressInvalid")}</Text>;
   return (
     <Stack aria-busy={isPlaceholderData} style={{ opacity: isPlaceholderData ? 0.6 : 1 }}>

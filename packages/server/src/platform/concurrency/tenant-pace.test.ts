@@ -99,8 +99,8 @@ class LongRequests {
   readonly started: string[] = [];
   readonly #ends = new Map<string, () => void>();
 
-  send(tenantId: string, name: string, left = present): Promise<void> {
-    return pace.longTurn(tenantId, left, () => {
+  send(tenantId: string, name: string, disconnected = present): Promise<void> {
+    return pace.longTurn(tenantId, disconnected, () => {
       this.started.push(name);
       return new Promise((resolve) => this.#ends.set(name, resolve));
     });
@@ -232,8 +232,8 @@ test("a long request whose client disconnects during its pause does not start", 
 
 test("a long request whose client has already disconnected does not wait", async () => {
   const requests = new LongRequests();
-  const left = AbortSignal.abort(new Error("gone"));
-  await expect(requests.send("attacker", "first", left)).rejects.toThrow("gone");
+  const disconnected = AbortSignal.abort(new Error("gone"));
+  await expect(requests.send("attacker", "first", disconnected)).rejects.toThrow("gone");
   expect(requests.started).toEqual([]);
 });
 

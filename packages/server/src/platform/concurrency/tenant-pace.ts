@@ -1,6 +1,6 @@
 import { AppError } from "../app-error.ts";
 import type { EventLoop } from "./fair-queue.ts";
-import { RequestRests } from "./request-rests.ts";
+import { RequestPauses } from "./request-pauses.ts";
 
 /** The charged time that a tenant may use per elapsed time without a pause. Two connections in use count twice. */
 const allowedShare = 0.5;
@@ -135,29 +135,29 @@ export class TenantPace {
   }
 
   /**
-   * Performs a request that can take seconds, when its turn comes, unless the client disconnects first. It rests
+   * Performs a request that can take seconds, when its turn comes, unless the client disconnects first. It pauses
    * between its uses of the database.
    *
-   * @param left aborted when the client disconnects
+   * @param disconnected aborted when the client disconnects
    * @throws AppError rate_limited
-   * @throws the reason of `left` if the client disconnected before the start
+   * @throws the reason of `disconnected` if the client disconnected before the start
    * @throws the error of the request
    */
   async longTurn<Result>(
     tenantId: string,
-    left: AbortSignal,
-    perform: (rests: RequestRests) => Promise<Result>,
+    disconnected: AbortSignal,
+    perform: (pauses: RequestPauses) => Promise<Result>,
   ): Promise<Result> {
-    left.throwIfAborted();
+    disconnected.throwIfAborted();
     const account = this.#seen(tenantId);
     if (!this.#canStart(tenantId, account)) requireRoom(account);
-    const started = wait(account, left);
+    const started = wait(account, disconnected);
     this.#startNext(tenantId, account);
     await started;
     try {
       await this.turn(tenantId);
-      left.throwIfAborted();
-      return await perform(new RequestRests(this.#loop, () => this.isAlone(tenantId)));
+      disconnected.throwIfAborted();
+      return await perform(new RequestPauses(this.#loop, () => this.isAlone(tenantId)));
     } finally {
       account.longRequests -= 1;
       this.#startNext(tenantId, account);
@@ -236,19 +236,19 @@ export class TenantPace {
 }
 
 /** Waits until the request starts. Removes it from the queue if the client disconnects first. */
-function wait({ waiting }: Account, left: AbortSignal): Promise<void> {
+function wait({ waiting }: Account, disconnected: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const entry: Waiting = {
       start: () => {
-        left.removeEventListener("abort", leave);
+        disconnected.removeEventListener("abort", leave);
         resolve();
       },
     };
     const leave = () => {
       waiting.splice(waiting.indexOf(entry), 1);
-      reject(left.reason);
+      reject(disconnected.reason);
     };
-    left.addEventListener("abort", leave, { once: true });
+    disconnected.addEventListener("abort", leave, { once: true });
     waiting.push(entry);
   });
 }

@@ -7,7 +7,7 @@ import { DatabaseProxy } from "../../testing/faults/database-proxy.ts";
 import { createDatabase } from "../../testing/test-database.ts";
 import { until } from "../../testing/until.ts";
 import { applicationRole, Database, type Scope, type Transaction } from "./database.ts";
-import type { Rests } from "./rested-statements.ts";
+import type { Pauses } from "./paused-statements.ts";
 import { statement, unprepared } from "./statement.ts";
 
 // A table that every scope can write to. Each test uses its own rows.
@@ -128,19 +128,19 @@ describe("a transaction", () => {
   });
 });
 
-describe("a transaction with rests", () => {
-  let restedMs: number;
-  const rests: Rests = {
+describe("a transaction with pauses", () => {
+  let pausedMs: number;
+  const pauses: Pauses = {
     areDue: true,
-    get restedMs() {
-      return restedMs;
+    get pausedMs() {
+      return pausedMs;
     },
     after: async () => {
-      restedMs += 1_000;
+      pausedMs += 1_000;
     },
   };
   beforeEach(() => {
-    restedMs = 0;
+    pausedMs = 0;
   });
 
   test("sends nothing after a statement has failed", async () => {
@@ -148,20 +148,20 @@ describe("a transaction with rests", () => {
       scope,
       (tx) => Promise.all([tx.query(failing), tx.query(insert, name)]),
       none,
-      rests,
+      pauses,
     );
     await expect(work).rejects.toThrow("division by zero");
     expect(await stored()).toBe(false);
     for (let count = 0; count < 4; count += 1) await database.transaction(scope, (tx) => tx.query(select, name));
   });
 
-  test("commits its last statements together, without rests", async () => {
+  test("commits its last statements together, without pauses", async () => {
     const finish = async (tx: Transaction) => {
-      const before = restedMs;
+      const before = pausedMs;
       await Promise.all([tx.query(select, name), tx.query(select, name)]);
-      expect(restedMs).toBe(before);
+      expect(pausedMs).toBe(before);
     };
-    await database.transaction(scope, (tx) => tx.query(insert, name), finish, rests);
+    await database.transaction(scope, (tx) => tx.query(insert, name), finish, pauses);
     expect(await stored()).toBe(true);
   });
 
@@ -173,10 +173,10 @@ describe("a transaction with rests", () => {
         await database.transaction(scope, (other) => other.query(insert, name));
         return [before, await tx.query(select, name)];
       },
-      rests,
+      pauses,
     );
     expect(read).toEqual([[], []]);
-    expect(restedMs).toBe(2_000);
+    expect(pausedMs).toBe(2_000);
   });
 
   test("is not charged for them, nor credited if one lasts longer than the transaction", async () => {
@@ -184,9 +184,9 @@ describe("a transaction with rests", () => {
     const connection = inject("database");
     const metered = new Database({ connection, poolSize: 1, onUsed: (_tenantId, ms) => charges.push(ms) });
     const tenant: Scope = { kind: "tenant", tenantId: randomUUID() };
-    await metered.dryRun(tenant, (tx) => Promise.all([tx.query(select, name), tx.query(select, name)]), rests);
+    await metered.dryRun(tenant, (tx) => Promise.all([tx.query(select, name), tx.query(select, name)]), pauses);
     await metered.close();
-    // The clock did not move during the rests.
+    // The clock did not move during the pauses.
     expect(charges).toEqual([0]);
   });
 });

@@ -10,8 +10,8 @@ import {
   isSerializationFailure,
   isUnwritable,
 } from "./database-errors.ts";
+import { PausedStatements, type Pauses } from "./paused-statements.ts";
 import { readInTurns } from "./read-in-turns.ts";
-import { RestedStatements, type Rests } from "./rested-statements.ts";
 import { sessionPreparation } from "./session-settings.ts";
 import type { Statement } from "./statement.ts";
 import { TenantShares } from "./tenant-shares.ts";
@@ -118,11 +118,11 @@ export class Database {
    * Reads in one round trip. BEGIN, the scope, every query of `work` and COMMIT are sent together, and all queries see
    * one snapshot. Therefore `work` must start all of its queries before it first waits.
    *
-   * @param rests of the request; while they are due, the queries are sent one at a time
+   * @param pauses of the request; while they are due, the queries are sent one at a time
    * @throws AppError database_unavailable
    */
-  async snapshot<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>, rests?: Rests): Promise<T> {
-    if (rests?.areDue === true) return this.readThrough(scope, work, rests);
+  async snapshot<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>, pauses?: Pauses): Promise<T> {
+    if (pauses?.areDue === true) return this.readThrough(scope, work, pauses);
     const beginning = begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", scope);
     const { client, release } = await this.#connect(scope);
     const onQuery = this.#onQuery;
@@ -169,16 +169,16 @@ export class Database {
    * thrown.
    *
    * @param finish starts its queries at once after `work`; they are sent together with COMMIT
-   * @param rests of the request, between the queries of `work`
+   * @param pauses of the request, between the queries of `work`
    * @throws AppError database_unavailable
    */
   async transaction<T>(
     scope: Scope,
     work: (transaction: Transaction) => Promise<T>,
     finish: (transaction: Transaction, result: T) => Promise<unknown> = () => Promise.resolve(),
-    rests?: Rests,
+    pauses?: Pauses,
   ): Promise<T> {
-    return this.#repeated(() => this.#attempt(scope, work, { finish, rests }));
+    return this.#repeated(() => this.#attempt(scope, work, { finish, pauses }));
   }
 
   /**
@@ -186,8 +186,8 @@ export class Database {
    *
    * @throws AppError database_unavailable
    */
-  async dryRun<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>, rests?: Rests): Promise<T> {
-    return this.#repeated(() => this.#attempt(scope, work, { ending: "ROLLBACK", rests }));
+  async dryRun<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>, pauses?: Pauses): Promise<T> {
+    return this.#repeated(() => this.#attempt(scope, work, { ending: "ROLLBACK", pauses }));
   }
 
   /** Retries a transaction after a serialization failure. */
@@ -215,8 +215,8 @@ export class Database {
    *
    * @throws AppError database_unavailable
    */
-  async readThrough<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>, rests?: Rests): Promise<T> {
-    return this.#attempt(scope, work, { mode: "ISOLATION LEVEL REPEATABLE READ READ ONLY", rests });
+  async readThrough<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>, pauses?: Pauses): Promise<T> {
+    return this.#attempt(scope, work, { mode: "ISOLATION LEVEL REPEATABLE READ READ ONLY", pauses });
   }
 
   /** Whether the latest transaction that tried to write failed because the database cannot write. */
@@ -241,14 +241,14 @@ export class Database {
   async #attempt<T>(
     scope: Scope,
     work: (transaction: Transaction) => Promise<T>,
-    { finish = () => Promise.resolve(), ending = "COMMIT", mode = "", rests }: TransactionForm<T>,
+    { finish = () => Promise.resolve(), ending = "COMMIT", mode = "", pauses }: TransactionForm<T>,
   ): Promise<T> {
     const beginning = begin(mode, scope);
-    const { client, release } = await this.#connect(scope, rests);
+    const { client, release } = await this.#connect(scope, pauses);
     writeTogether(client);
     const text = hasOldPlans(client) ? `${beginning}; DISCARD PLANS` : beginning;
     const begun = client.query(timed({ text }, this.#answerTimeoutMs));
-    const worked = this.#perform(client, work, { finish, ending, rests });
+    const worked = this.#perform(client, work, { finish, ending, pauses });
     return this.#finish(
       release,
       Promise.all([begun, worked]).then((results) => results[1]),
@@ -259,12 +259,12 @@ export class Database {
   async #perform<T>(
     client: pg.PoolClient,
     work: (transaction: Transaction) => Promise<T>,
-    { finish, ending, rests }: Pick<Required<TransactionForm<T>>, "finish" | "ending" | "rests">,
+    { finish, ending, pauses }: Pick<Required<TransactionForm<T>>, "finish" | "ending" | "pauses">,
   ): Promise<T> {
     const timeoutMs = this.#answerTimeoutMs;
     const sending = this.#sending;
     let firstError: unknown;
-    const statements = new RestedStatements(rests);
+    const statements = new PausedStatements(pauses);
     const query: Transaction["query"] = (statement, ...parameters) => {
       const answer = send(client, statement, parameters, sending);
       answer.catch((error: unknown) => {
@@ -299,9 +299,9 @@ export class Database {
 
   /**
    * @param scope a tenant's scope is limited to its share of the connections; undefined for a single short statement
-   * @param rests during which the tenant does not use the connection
+   * @param pauses during which the tenant does not use the connection
    */
-  async #connect(scope: Scope | undefined, rests?: Rests): Promise<Lent> {
+  async #connect(scope: Scope | undefined, pauses?: Pauses): Promise<Lent> {
     const tenantId = scope?.kind === "tenant" ? scope.tenantId : undefined;
     let leave = () => {};
     try {
@@ -311,12 +311,12 @@ export class Database {
         leave = () => this.#shares.leave(tenantId);
       }
       const client = await this.#pool.connect();
-      const used = () => performance.now() - (rests?.restedMs ?? 0);
+      const used = () => performance.now() - (pauses?.pausedMs ?? 0);
       const since = used();
       const release = (broken: boolean) => {
         client.release(broken);
         leave();
-        // The rest after the last statement of an earlier transaction can end during this one.
+        // The pause after the last statement of an earlier transaction can end during this one.
         if (tenantId !== undefined) this.#onUsed?.(tenantId, Math.max(0, used() - since));
       };
       return { client, release };
@@ -346,7 +346,7 @@ interface TransactionForm<T> {
   /** The last statement after success. */
   readonly ending?: "COMMIT" | "ROLLBACK";
   readonly mode?: string;
-  readonly rests?: Rests | undefined;
+  readonly pauses?: Pauses | undefined;
 }
 
 /** A connection, and the function that returns it to the pool. */

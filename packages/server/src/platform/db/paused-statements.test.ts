@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from "vitest";
-import { RestedStatements } from "./rested-statements.ts";
+import { PausedStatements } from "./paused-statements.ts";
 
-/** Rests that a test ends. */
-class HeldRests {
+/** Pauses that a test ends. */
+class HeldPauses {
   areDue = true;
-  readonly restedMs = 0;
+  readonly pausedMs = 0;
   count = 0;
   #end: (() => void) | undefined;
 
@@ -21,13 +21,13 @@ class HeldRests {
   }
 }
 
-let rests: HeldRests;
-let statements: RestedStatements;
+let pauses: HeldPauses;
+let statements: PausedStatements;
 let sent: string[];
 
 beforeEach(() => {
-  rests = new HeldRests();
-  statements = new RestedStatements(rests);
+  pauses = new HeldPauses();
+  statements = new PausedStatements(pauses);
   sent = [];
 });
 
@@ -44,52 +44,52 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-test("each statement waits for the answer of the previous one and for the rest after it", async () => {
+test("each statement waits for the answer of the previous one and for the pause after it", async () => {
   let answer: (() => void) | undefined;
   const first = send("first", new Promise<void>((resolve) => (answer = resolve)));
   const second = send("second");
   await settled();
   expect(sent).toEqual(["first"]);
   answer?.();
-  // The answer does not wait for the rest.
+  // The answer does not wait for the pause.
   expect(await first).toBe("first");
   expect(sent).toEqual(["first"]);
-  await rests.end();
+  await pauses.end();
   expect(await second).toBe("second");
 });
 
-test("statements are sent at once while no rest is due, in the order of all statements", async () => {
-  rests.areDue = false;
+test("statements are sent at once while no pause is due, in the order of all statements", async () => {
+  pauses.areDue = false;
   void send("first");
   void send("second");
   expect(sent).toEqual(["first", "second"]);
-  rests.areDue = true;
+  pauses.areDue = true;
   void send("third");
   await settled();
-  rests.areDue = false;
+  pauses.areDue = false;
   void send("fourth");
   await settled();
   expect(sent).toEqual(["first", "second", "third"]);
-  await rests.end();
+  await pauses.end();
   expect(sent).toEqual(["first", "second", "third", "fourth"]);
 });
 
-test("the statement after a failed one is sent, as without rests", async () => {
+test("the statement after a failed one is sent, as without pauses", async () => {
   const failed = expect(send("first", Promise.reject(new Error("failed")))).rejects.toThrow("failed");
   const second = send("second");
   await failed;
-  await rests.end();
+  await pauses.end();
   expect(await second).toBe("second");
 });
 
-test("a statement that waits when the transaction ends is not sent, and no rest follows it", async () => {
+test("a statement that waits when the transaction ends is not sent, and no pause follows it", async () => {
   await send("first");
   const second = expect(send("second")).rejects.toThrow("the transaction ended");
   expect(() => statements.requireAllSent()).toThrow("must await its statements");
   statements.close();
-  await rests.end();
+  await pauses.end();
   await second;
   await settled();
   expect(sent).toEqual(["first"]);
-  expect(rests.count).toBe(1);
+  expect(pauses.count).toBe(1);
 });
