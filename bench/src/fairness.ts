@@ -2,28 +2,34 @@
  * Tenant isolation under load: one tenant sends the most expensive requests of each kind, while another tenant reads
  * and writes.
  *
- *     npm run bench:fairness [-- --quick] [--only=NAME]
+ *     npm run bench:fairness [-- --quick] [--large] [--only=NAME]
  *
  * Reports, for each kind of request, the longest block of the server's event loop, the most processor time between two
  * turns of it, the longest pause for garbage collection, and the neighbour's latency and throughput compared with those
  * on a quiet server. A block that is longer than its processor time waited for a processor. The last columns show the
  * processor time of each part, in processors: the server's main thread, its other threads, PostgreSQL, and the clients
  * of both tenants.
+ *
+ * With `--large`, the attacker has 100,000 users instead of the most expensive rules.
  */
+import type { TenantFacts } from "@gatehouse/policy/model/facts";
 import { type AttackResult, type RunningAttack, startAttack } from "./attack.ts";
 import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
 import { processorSecondsOfGroup, startChild } from "./child-server.ts";
+import { addPolicies, makeDirectory } from "./decisions-tenant.ts";
 import { type LoadResult, run } from "./load.ts";
 import { seedFacts } from "./seed-facts.ts";
 import { slowTenant } from "./slow-tenant.ts";
 
 const quick = process.argv.includes("--quick");
+const isLarge = process.argv.includes("--large");
 const seconds = quick ? 4 : 10;
 /** A part of the names of the attacks to run; undefined for all. */
 const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice("--only=".length);
 /** Requests of the attacker at the same time. */
 const attackers = 4;
 const userCount = 150;
+const largeSizes = { users: 100_000, groups: 2_000, devices: 150_000, resources: 10_000 };
 
 interface Attack {
   readonly name: string;
@@ -47,14 +53,24 @@ try {
   );
   print(`|---|---|---|---|---|---|---|---|---|---|---|---|---|---|`);
   print(row("none", await longestBlock(announcement), quiet, quiet));
-  for (const [index, { name }] of attacks(slowTenant(1)).entries()) {
-    if (only !== undefined && !only.split(",").some((part) => name.includes(part))) continue;
-    // Each attack has its own tenant, whose rate is unused.
-    const attacker = await makeBenchTenant(announcement, `Attacker ${index}`);
-    const facts = slowTenant(userCount);
+  if (isLarge) {
+    const facts = addPolicies(makeDirectory(largeSizes), 2_000, 0.3);
+    const attacker = await makeBenchTenant(announcement, "Large attacker");
     await seedFacts(announcement.database, attacker.id, facts);
-    const attack = attacks(facts)[index];
-    if (attack === undefined) continue;
+    for (const attack of attacksOfLargeTenant(facts).filter(isWanted)) await measureAttack(attacker, attack);
+  } else {
+    for (const [index, named] of attacks(slowTenant(1)).entries()) {
+      if (!isWanted(named)) continue;
+      // Each attack has its own tenant, whose rate is unused.
+      const attacker = await makeBenchTenant(announcement, `Attacker ${index}`);
+      const facts = slowTenant(userCount);
+      await seedFacts(announcement.database, attacker.id, facts);
+      const attack = attacks(facts)[index];
+      if (attack !== undefined) await measureAttack(attacker, attack);
+    }
+  }
+
+  async function measureAttack(attacker: BenchTenant, attack: Attack): Promise<void> {
     if (attack.prepare !== undefined) {
       await attacker.call("POST", "/tenants/configuration/apply", JSON.stringify(attack.prepare));
     }
@@ -64,6 +80,39 @@ try {
   }
 } finally {
   await server.stop();
+}
+
+function isWanted({ name }: Attack): boolean {
+  return only === undefined || only.split(",").some((part) => name.includes(part));
+}
+
+/** Requests whose work grows with the number of records. */
+function attacksOfLargeTenant({ users, groups, resources }: TenantFacts): readonly Attack[] {
+  const [userId, groupId, resourceId] = [users, groups, resources].map(([first]) => first?.id ?? "");
+  const [action, resource] = [{ name: "connect" }, { type: "resource", id: resourceId }];
+  const search = (kind: string, body: object) => post(`search for ${kind}`, `/access/v1/search/${kind}`, body);
+  const policy = { type: "PRIVATE", action: true, allUsers: true, allResources: true, name: "Previewed" };
+  const test = { subject: { type: "everyone" }, resource, expected: "denied", name: "Nobody" };
+  const preview = (name: string, change: object) =>
+    post(`preview: ${name}`, "/tenants/policies/preview", { changes: [change] });
+  return [
+    { ...search("subject", { subject: { type: "user" }, action, resource }), name: "search for users" },
+    { ...search("subject", { subject: { type: "device" }, action, resource }), name: "search for devices" },
+    search("resource", { subject: { type: "user", id: userId }, action, resource: { type: "resource" } }),
+    { name: "past access to a resource", method: "GET", path: `/tenants/access?resource=${resourceId}` },
+    { name: "past access of a user", method: "GET", path: `/tenants/access?user=${userId}` },
+    post("check of an access test", "/tenants/access-tests/check", { test }),
+    { name: "findings", method: "GET", path: "/tenants/access/findings" },
+    preview("policy for everyone", { method: "POST", path: "/tenants/policies", body: policy }),
+    preview("deletion of a group", { method: "DELETE", path: `/tenants/groups/${groupId}` }),
+    preview("deletion of a user", { method: "DELETE", path: `/tenants/users/${userId}` }),
+    post("write: user", "/tenants/users", { email: "made-[<id>]@example.com", groups: [groupId] }),
+    { name: "export", method: "GET", path: "/tenants/configuration" },
+  ];
+}
+
+function post(name: string, path: string, body: object): Attack {
+  return { name, method: "POST", path, body: JSON.stringify(body) };
 }
 
 function attacks({ users, resources }: ReturnType<typeof slowTenant>): readonly Attack[] {
@@ -109,12 +158,6 @@ function attacks({ users, resources }: ReturnType<typeof slowTenant>): readonly 
     path: "/tenants/groups",
     body: { name: `Set ${index} [<id>]`, description: "x".repeat(900) },
   }));
-  const post = (name: string, path: string, body: object): Attack => ({
-    name,
-    method: "POST",
-    path,
-    body: JSON.stringify(body),
-  });
   return [
     post("batch of 1,000 decisions", "/access/v1/evaluations", batch(1_000, {})),
     post("10 explanations", "/access/v1/evaluations", batch(10, { explain: true })),

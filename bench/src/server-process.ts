@@ -15,7 +15,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { getHeapSpaceStatistics } from "node:v8";
 import { startEmbeddedPostgres } from "@gatehouse/embedded-postgres";
-import { warmUpRuleChecks } from "@gatehouse/policy/admission-rules/warm-up-checks";
+import { warmUpRules } from "@gatehouse/policy/admission-rules/warm-up-rules";
 import { compose } from "@gatehouse/server/compose";
 import { acceptQueueLength } from "@gatehouse/server/http/app";
 import { prepareBodyChecks } from "@gatehouse/server/http/validation";
@@ -32,10 +32,8 @@ const connection = { ...postgres.connection, ssl: false };
 const { BENCH_MODEL_SNAPSHOTS: snapshotFolder } = process.env;
 await migrate(connection);
 // A server does this before it listens.
-warmUpRuleChecks();
-prepareBodyChecks(
-  routes.map(({ operation }) => operation).filter(({ bodyLimitBytes }) => bodyLimitBytes !== undefined),
-);
+warmUpRules();
+prepareBodyChecks(routes.map(({ operation }) => operation));
 const cacheMebibytes = process.env.GATEHOUSE_CACHE_MEMORY;
 const server = await compose({
   connection,

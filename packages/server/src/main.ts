@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { warmUpRuleChecks } from "@gatehouse/policy/admission-rules/warm-up-checks";
+import { warmUpRules } from "@gatehouse/policy/admission-rules/warm-up-rules";
 import { type Composition, compose } from "./compose.ts";
 import type { MailSettings } from "./composition/compose-tasks.ts";
 import { type Config, ConfigError, settings, variableOf } from "./config.ts";
@@ -174,7 +174,7 @@ async function composeWithMasterKey(
   // Must follow the start of PostgreSQL, which creates and locks the data folder.
   const file = config.masterKey === undefined ? await readOrCreateMasterKey(config.dataDir, log) : undefined;
   const second = config.masterKey === undefined ? await readSecondMasterKey(config.dataDir, log) : undefined;
-  warmUpRuleChecks();
+  warmUpRules();
   const linkLimits = { connectionsPerTenant: config.agentLinksPerTenant };
   try {
     return await compose({

@@ -1,6 +1,8 @@
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
-import { devicesByUser, usersByGroup } from "../model/members.ts";
+import { indexingDevices, indexingUsers } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
+import { sorting } from "../sorting.ts";
+import { entriesAtOnce, entryCost, finish, type Work } from "../work.ts";
 import { decide } from "./decide.ts";
 import type { Decision } from "./decision.ts";
 import type { AccessRequest, Destination, Subject } from "./request.ts";
@@ -21,15 +23,10 @@ export function* reachableResources(
   subject: Subject,
   circumstances: SearchCircumstances,
 ): Iterable<Found> {
-  for (const resourceId of resourceIds(model)) {
+  for (const resourceId of finish(sorting(model.resources.ids()))) {
     const decision = decide(model, { ...circumstances, subject, destination: { kind: "resource", resourceId } });
     if (decision.allowed) yield { id: resourceId, decision };
   }
-}
-
-/** The ids of all resources, in order. */
-export function resourceIds(model: Model): readonly string[] {
-  return Array.from(model.resources.values(), ({ facts }) => facts.id).sort();
 }
 
 /**
@@ -44,7 +41,7 @@ export function* subjectsWithAccess(
   destination: Destination,
   circumstances: SearchCircumstances,
 ): Iterable<Found> {
-  for (const id of possibleSubjects(model, kind, destination)) {
+  for (const id of finish(sorting(finish(possibleSubjects(model, kind, destination))))) {
     const subject: Subject = kind === "user" ? { kind, userId: id } : { kind, deviceId: id };
     const decision = decide(model, { ...circumstances, subject, destination });
     if (decision.allowed) yield { id, decision };
@@ -52,14 +49,14 @@ export function* subjectsWithAccess(
 }
 
 /**
- * The ids of all subjects that an allowing policy names, in order. May contain more ids. No other subject can be
- * allowed.
+ * The ids of all subjects that an allowing policy names, each once and in no particular order. May contain more ids. No
+ * other subject can be allowed.
  */
-export function possibleSubjects(model: Model, kind: "user" | "device", destination: Destination): readonly string[] {
-  return [...namedSubjects(model, kind, destination)].sort();
-}
-
-function namedSubjects(model: Model, kind: "user" | "device", destination: Destination): Iterable<string> {
+export function* possibleSubjects(
+  model: Model,
+  kind: "user" | "device",
+  destination: Destination,
+): Work<Iterable<string>> {
   const { resource, denied } = resolveDestination(model, destination);
   if (denied !== undefined) return [];
   const list = model.policies[resource?.facts.type ?? "INTERNET"];
@@ -68,32 +65,40 @@ function namedSubjects(model: Model, kind: "user" | "device", destination: Desti
       ? list.anywhere.policies
       : [...list.everywhere.policies, ...(resource.policiesIn(list)?.policies ?? [])];
   const allowing = policies.filter(({ facts }) => facts.action);
-  if (list.fallback !== undefined || allowing.some(isForMany)) return allSubjects(model, kind);
-  return kind === "user" ? namedUsers(model, allowing) : namedDevices(model, allowing);
+  if (list.fallback !== undefined || allowing.some(isForMany)) return model[`${kind}s`].ids();
+  return yield* kind === "user" ? namedUsers(model, allowing) : namedDevices(model, allowing);
 }
 
 function isForMany({ forAnyone, facts }: CompiledPolicy): boolean {
   return forAnyone || facts.allGroups || facts.allDevices;
 }
 
-function* allSubjects(model: Model, kind: "user" | "device"): Iterable<string> {
-  if (kind === "device") for (const { facts } of model.devices.values()) yield facts.id;
-  else for (const { facts } of model.users.values()) yield facts.id;
-}
-
-function namedUsers(model: Model, policies: readonly CompiledPolicy[]): ReadonlySet<string> {
-  const members = usersByGroup(model.users);
+function* namedUsers(model: Model, policies: readonly CompiledPolicy[]): Work<ReadonlySet<string>> {
+  const members = yield* indexingUsers(model.users);
   const ids = new Set<string>();
   for (const { facts } of policies) {
-    for (const id of facts.users) ids.add(id);
-    for (const group of facts.groups) for (const id of members.idsOf(group)) ids.add(id);
+    yield* adding(facts.users, ids);
+    for (const group of facts.groups) yield* adding(members.idsOf(group), ids);
   }
   return ids;
 }
 
-function namedDevices(model: Model, policies: readonly CompiledPolicy[]): ReadonlySet<string> {
-  const devices = devicesByUser(model.devices);
-  const ids = new Set(policies.flatMap(({ facts }) => facts.devices));
-  for (const userId of namedUsers(model, policies)) for (const id of devices.idsOf(userId)) ids.add(id);
+function* namedDevices(model: Model, policies: readonly CompiledPolicy[]): Work<ReadonlySet<string>> {
+  const devices = yield* indexingDevices(model.devices);
+  const ids = new Set<string>();
+  for (const { facts } of policies) yield* adding(facts.devices, ids);
+  for (const userId of yield* namedUsers(model, policies)) yield* adding(devices.idsOf(userId), ids);
   return ids;
+}
+
+function* adding(items: Iterable<string>, ids: Set<string>): Work<void> {
+  let unpaid = 1;
+  for (const id of items) {
+    ids.add(id);
+    unpaid += 1;
+    if (unpaid < entriesAtOnce) continue;
+    yield unpaid * entryCost;
+    unpaid = 0;
+  }
+  yield unpaid * entryCost;
 }

@@ -1,11 +1,11 @@
 import { resolvePrincipal } from "../decisions/resolve-principal.ts";
 import type { Model } from "../model/model.ts";
-import type { Work } from "../work.ts";
+import { entryCost, type Work } from "../work.ts";
 import type { AccessGroup, AccessRow, AccessSubject, Direction, Page } from "./access-difference.ts";
 import { type AccessLevel, evaluatingAccess } from "./access-level.ts";
 import type { AffectedAccess } from "./affected-access.ts";
 import { ComparedSubjects } from "./compared-subjects.ts";
-import { type DestinationChanges, groupDestinations, pairsOf } from "./destination-changes.ts";
+import { type DestinationChanges, groupingDestinations, pairsOf } from "./destination-changes.ts";
 import { changeBetween, isGain, levelChange } from "./level-changes.ts";
 import type { KnownCircumstances } from "./open-circumstances.ts";
 
@@ -53,9 +53,11 @@ export class AccessListing {
     return changeBetween(before, yield* this.#levelIn(this.#after, subject, resourceId));
   }
 
-  groupsOf(destinations: readonly DestinationChanges[]): readonly AccessGroup[] {
+  *groupsOf(destinations: readonly DestinationChanges[]): Work<readonly AccessGroup[]> {
     const readPage = this.#page.bind(this);
-    return groupDestinations(destinations).map((group): AccessGroup => {
+    const groups = yield* groupingDestinations(destinations);
+    yield groups.length * entryCost;
+    return groups.map((group): AccessGroup => {
       const { change, subjects, resourceIds, internet, first } = group;
       const { direction, before, after } = levelChange(change);
       const destination = destinations[first];

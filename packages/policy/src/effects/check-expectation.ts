@@ -6,10 +6,10 @@ import { CompiledDevice } from "../model/compiled-device.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledUser } from "../model/compiled-user.ts";
 import type { DeviceFacts, Properties, TransportProtocol } from "../model/facts.ts";
-import { devicesByUser, usersByGroup } from "../model/members.ts";
+import { type Index, indexingDevices, indexingUsers } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
-import { entriesAtOnce, entryCost, finish, type Work } from "../work.ts";
+import { finish, recordCost, recordsAtOnce, type Work } from "../work.ts";
 import { type AccessEvaluation, type AccessLevel, evaluatingAccess, type VariableOverrides } from "./access-level.ts";
 import { knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
 import { allowsEveryone, usersWhoMayBeAllowed } from "./possible-subjects.ts";
@@ -66,9 +66,6 @@ export interface BrokenExpectation {
 
 export const maxBroken = 20;
 
-/** The cost of selecting one of the users who are evaluated, in rule-cost units. */
-const amongCost = 2 * entryCost;
-
 /**
  * Checks whether subjects reach a destination as expected. "denied" holds if the level of each subject is "never", and
  * "allowed" if it is "always". Inactive and pending users and inactive devices may reach nothing, so "allowed" is not
@@ -90,7 +87,7 @@ export function* checkingExpectation(
 ): Work<CheckedExpectation> {
   const { subject } = expectation;
   const isPart = among !== undefined && (subject.kind === "everyone" || subject.kind === "group");
-  const users = isPart ? usersAmong(model, subject, among) : usersOf(model, expectation);
+  const users = isPart ? usersAmong(model, subject, among) : yield* usersOf(model, expectation);
   if (users === undefined) return { ...nobody, missing: "subject" };
   const target = targetOf(model, expectation.destination);
   if (target === undefined) return { ...nobody, missing: "destination" };
@@ -98,12 +95,16 @@ export function* checkingExpectation(
   // If every active user has access, evaluating some of them is enough.
   const isUniform =
     !isPart && expectation.expected === "denied" && target.open && allowsEveryone(model, target.resource);
-  if (isPart) yield among.size * amongCost;
   const suspects = isPart ? undefined : yield* suspectsOf(model, expectation, target);
   const broken: BrokenExpectation[] = [];
   let asked = 0;
   let brokenCount = 0;
-  for (const { principal, overrides } of principalsOf(model, expectation, suspects ?? users)) {
+  for (const tested of yield* principalsOf(model, expectation, suspects ?? users)) {
+    if (typeof tested === "number") {
+      yield tested;
+      continue;
+    }
+    const { principal, overrides } = tested;
     asked += 1;
     const access =
       principal.isActive && target.open
@@ -116,7 +117,11 @@ export function* checkingExpectation(
   }
   if (isUniform && broken.length === maxBroken) {
     // The loop above has consumed the users.
-    const [everyone, active] = yield* countingPrincipals(model, expectation, usersOf(model, expectation) ?? []);
+    const [everyone, active] = yield* countingPrincipals(
+      model,
+      expectation,
+      (yield* usersOf(model, expectation)) ?? [],
+    );
     return { holds: false, asked: everyone, broken, brokenCount: active };
   }
   if (suspects !== undefined) [asked] = yield* countingPrincipals(model, expectation, users);
@@ -129,31 +134,33 @@ export function* checkingExpectation(
  *
  * @returns undefined if the expectation may not hold for any user
  */
-function* suspectsOf(
-  model: Model,
-  { subject, expected }: AccessExpectation,
-  target: Target,
-): Work<CompiledUser[] | undefined> {
+function* suspectsOf(model: Model, { subject, expected }: AccessExpectation, target: Target): Work<Users | undefined> {
   if (subject.kind !== "everyone" && subject.kind !== "group") return undefined;
   if (expected === "allowed") return target.open && allowsEveryone(model, target.resource) ? [] : undefined;
   if (!target.open) return [];
   const ids = yield* usersWhoMayBeAllowed(model, target.resource);
   if (ids === undefined) return undefined;
-  yield ids.size * entryCost;
   return usersAmong(model, subject, ids);
 }
 
 type MultiUserSubject = { readonly kind: "everyone" } | { readonly kind: "group" | "user"; readonly id: string };
 
+/** Users, and the units of cost that were spent to find them. */
+type Users = Iterable<CompiledUser | number>;
+
 /** The users with these ids, without users outside the group if the subject is a group. */
-function usersAmong(model: Model, subject: MultiUserSubject, ids: Iterable<string>): CompiledUser[] {
-  const users: CompiledUser[] = [];
+function* usersAmong(model: Model, subject: MultiUserSubject, ids: Iterable<string>): Users {
+  let unpaid = 0;
   for (const id of ids) {
+    unpaid += 1;
+    if (unpaid === recordsAtOnce) {
+      yield unpaid * recordCost;
+      unpaid = 0;
+    }
     const user = model.users.get(id);
     const isAsked = subject.kind === "everyone" || user?.facts.groups.includes(subject.id) === true;
-    if (user !== undefined && isAsked) users.push(user);
+    if (user !== undefined && isAsked) yield user;
   }
-  return users;
 }
 
 type Counts = readonly [all: number, active: number];
@@ -165,11 +172,7 @@ const counted = new WeakMap<
 >();
 
 /** Counts the principals that an expectation is about, as work that can be suspended between users. */
-function* countingPrincipals(
-  model: Model,
-  expectation: AccessExpectation,
-  users: Iterable<CompiledUser>,
-): Work<Counts> {
+function* countingPrincipals(model: Model, expectation: AccessExpectation, users: Users): Work<Counts> {
   const { subject, device, expected } = expectation;
   const { users: table, devices } = model;
   const key = `${expected} ${device === "any"}`;
@@ -180,19 +183,26 @@ function* countingPrincipals(
   }
   const before = subject.kind === "everyone" ? known.counts.get(key) : undefined;
   if (before !== undefined) return before;
-  const owned = device === "any" ? devicesByUser(devices) : undefined;
+  const owned = device === "any" ? yield* indexingDevices(devices) : undefined;
   let all = 0;
   let active = 0;
   let unpaid = 0;
-  for (const { facts } of users) {
+  for (const user of users) {
+    if (typeof user === "number") {
+      yield user;
+      continue;
+    }
+    const { facts } = user;
     unpaid += 1;
-    if (unpaid === entriesAtOnce) {
-      yield unpaid * entryCost;
+    if (unpaid >= recordsAtOnce) {
+      yield unpaid * recordCost;
       unpaid = 0;
     }
     const isActive = facts.status === "active";
     if (expected === "allowed" && !isActive) continue;
-    const withDevice = owned?.get(facts.id).filter((own) => own.facts.active).length ?? 0;
+    const devicesOfUser = owned?.get(facts.id) ?? [];
+    unpaid += devicesOfUser.length;
+    const withDevice = devicesOfUser.filter((own) => own.facts.active).length;
     const count = withDevice + (expected === "denied" || withDevice === 0 ? 1 : 0);
     all += count;
     if (isActive) active += count;
@@ -210,12 +220,16 @@ interface TestedPrincipal {
   readonly overrides?: VariableOverrides;
 }
 
-function usersOf(model: Model, { subject }: AccessExpectation): Iterable<CompiledUser> | undefined {
+/** @returns undefined if the subject does not exist */
+function* usersOf(model: Model, { subject }: AccessExpectation): Work<Users | undefined> {
   switch (subject.kind) {
     case "everyone":
-      return model.users.values();
-    case "group":
-      return model.groups.get(subject.id) === undefined ? undefined : usersByGroup(model.users).get(subject.id);
+      return withCosts(model.users.values());
+    case "group": {
+      if (model.groups.get(subject.id) === undefined) return undefined;
+      const members = yield* indexingUsers(model.users);
+      return usersAmong(model, subject, members.idsOf(subject.id));
+    }
     case "user": {
       const user = model.users.get(subject.id);
       return user === undefined ? undefined : [user];
@@ -228,16 +242,42 @@ function usersOf(model: Model, { subject }: AccessExpectation): Iterable<Compile
   }
 }
 
+function* withCosts(users: Iterable<CompiledUser>): Users {
+  let unpaid = 0;
+  for (const user of users) {
+    unpaid += 1;
+    if (unpaid === recordsAtOnce) {
+      yield unpaid * recordCost;
+      unpaid = 0;
+    }
+    yield user;
+  }
+}
+
+/** The principals of users, and the units of cost that were spent to find them. */
 function* principalsOf(
   model: Model,
   expectation: AccessExpectation,
-  users: Iterable<CompiledUser>,
-): Iterable<TestedPrincipal> {
-  const { subject, device, expected } = expectation;
+  users: Users,
+): Work<Iterable<TestedPrincipal | number>> {
+  const { subject, device } = expectation;
+  const owned = device === "any" && subject.kind !== "device" ? yield* indexingDevices(model.devices) : undefined;
+  return findingPrincipals(model, expectation, users, owned);
+}
+
+function* findingPrincipals(
+  model: Model,
+  { subject, device, expected }: AccessExpectation,
+  users: Users,
+  owned: Index<CompiledDevice> | undefined,
+): Iterable<TestedPrincipal | number> {
   const isExpectedOf = ({ isActive }: Principal) => expected === "denied" || isActive;
   const made = typeof device === "object" ? syntheticDevice(device.posture) : undefined;
-  const owned = device === "any" && subject.kind !== "device" ? devicesByUser(model.devices) : undefined;
   for (const user of users) {
+    if (typeof user === "number") {
+      yield user;
+      continue;
+    }
     const principal = user.principalIn(model.groups);
     if (!isExpectedOf(principal)) continue;
     if (subject.kind === "device") {

@@ -4,6 +4,7 @@ import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { FactChange, GroupFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
+import { sorting } from "../sorting.ts";
 import {
   comparedUserCost,
   entriesAtOnce,
@@ -26,7 +27,6 @@ import type { MergedPolicy } from "./merged-policies.ts";
 import { type KnownCircumstances, knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
 import { type ChainParts, outcomeBits, type PolicyChain, policyChain } from "./policy-chain.ts";
 import { RuleCertainties } from "./rule-certainties.ts";
-import { sortingIds } from "./sort-ids.ts";
 import { type ChangedSubjects, noSubjects } from "./subject-tally.ts";
 
 /**
@@ -175,7 +175,7 @@ class Comparison {
     return {
       gained: countsOf("gained", this.#gained, destinations),
       lost: countsOf("lost", this.#lost, destinations),
-      groups: this.#listing.groupsOf(destinations),
+      groups: yield* this.#listing.groupsOf(destinations),
       rows: (page) => this.#listing.rows(destinations, page),
     };
   }
@@ -228,7 +228,7 @@ class Comparison {
     for (const comparison of this.#userComparisons) yield* addClasses(byId, comparison, false);
     if (this.#siteComparison !== undefined) yield* addClasses(byId, this.#siteComparison, true);
     const destinations: DestinationChanges[] = [];
-    for (const resourceId of yield* sortingIds(byId.keys())) {
+    for (const resourceId of yield* sorting(byId.keys())) {
       destinations.push({ resourceId, byChange: byId.get(resourceId) ?? [] });
       if (destinations.length % entriesAtOnce === 0) yield entriesAtOnce * entryCost;
     }

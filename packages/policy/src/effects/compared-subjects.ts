@@ -4,12 +4,12 @@ import type { DeviceFacts, UserFacts } from "../model/facts.ts";
 import { type Index, indexingDevices } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
+import { sorting } from "../sorting.ts";
 import { entriesAtOnce, entryCost, type Work, yieldAfter } from "../work.ts";
 import type { AccessSubject } from "./access-difference.ts";
 import type { Scope } from "./affected-access.ts";
 import { type NumberLists, NumberListsBuilder } from "./columns.ts";
 import type { ComparedSubject, PrincipalState } from "./compared-subject.ts";
-import { sortingIds } from "./sort-ids.ts";
 import { subjectFingerprintA, subjectFingerprintB } from "./subject-tally.ts";
 
 /** A compared subject, and its identity in requests. */
@@ -51,7 +51,7 @@ export class ComparedSubjects {
    * @param users all users that the comparison evaluates
    */
   static *finding(before: Model, after: Model, users: Scope): Work<ComparedSubjects> {
-    const userIds = users.all ? yield* allUserIds(before, after) : yield* sortingIds(users.ids);
+    const userIds = users.all ? yield* allUserIds(before, after) : yield* sorting(users.ids);
     if (userIds.length === 0) return new ComparedSubjects(before, after, userIds, [noDevices, noDevices], undefined);
     const devices = yield* indexingDevices(after.devices);
     const former = before.devices === after.devices ? devices : yield* indexingDevices(before.devices);
@@ -318,13 +318,13 @@ function* allUserIds(before: Model, after: Model): Work<readonly string[]> {
     yield unpaid * entryCost;
     unpaid = 0;
   }
-  return gone.length === 0 ? ids : yield* sortingIds([...ids, ...gone]);
+  return gone.length === 0 ? ids : yield* sorting([...ids, ...gone]);
 }
 
 function* sortedUserIds(users: Table<CompiledUser>): Work<readonly string[]> {
   const known = sortedUsers.get(users);
   if (known !== undefined) return known;
-  const ids = yield* sortingIds(idsOf(users));
+  const ids = yield* sorting(idsOf(users));
   sortedUsers.set(users, ids);
   return ids;
 }

@@ -1,3 +1,5 @@
+import { sortingBy } from "../sorting.ts";
+import { recordCost, recordsAtOnce, type Work } from "../work.ts";
 import type { AccessCounts, Direction } from "./access-difference.ts";
 import { changeCount, isGain, levelChange } from "./level-changes.ts";
 import type { ChangedSubjects } from "./subject-tally.ts";
@@ -53,26 +55,45 @@ export interface DestinationGroup {
  * Groups destinations by change and subjects. Gains come first, then the groups with the most rows, then by the first
  * destination and by level.
  */
-export function groupDestinations(destinations: readonly DestinationChanges[]): readonly DestinationGroup[] {
-  const byKey = new Map<string, DestinationGroup>();
+export function* groupingDestinations(destinations: readonly DestinationChanges[]): Work<readonly DestinationGroup[]> {
+  const groups: DestinationGroup[] = [];
+  const byFingerprint = new Map<number, DestinationGroup[]>();
   for (const [first, { resourceId, byChange }] of destinations.entries()) {
     for (const [change, subjects] of byChange.entries()) {
       if (subjects === undefined || subjects.subjects === 0) continue;
-      const { users, devices, sites, fingerprintA, fingerprintB } = subjects;
-      const key = `${change} ${users} ${devices} ${sites} ${subjects.subjects} ${fingerprintA} ${fingerprintB}`;
-      let group = byKey.get(key);
+      let similar = byFingerprint.get(subjects.fingerprintA);
+      if (similar === undefined) {
+        similar = [];
+        byFingerprint.set(subjects.fingerprintA, similar);
+      }
+      let group = similar.find((other) => other.change === change && areSame(other.subjects, subjects));
       if (group === undefined) {
         group = { change, subjects, resourceIds: [], internet: false, first };
-        byKey.set(key, group);
+        similar.push(group);
+        groups.push(group);
       }
       if (resourceId === undefined) group.internet = true;
       else group.resourceIds.push(resourceId);
     }
+    if (first % recordsAtOnce === 0) yield recordsAtOnce * recordCost;
   }
-  return [...byKey.values()].sort((a, b) => {
-    const byDirection = Number(isGain(b.change)) - Number(isGain(a.change));
-    return byDirection || pairsOf(b) - pairsOf(a) || a.first - b.first || levelOrder(a.change) - levelOrder(b.change);
-  });
+  return yield* sortingBy(compareGroups, groups);
+}
+
+function areSame(one: ChangedSubjects, other: ChangedSubjects): boolean {
+  return (
+    one.fingerprintA === other.fingerprintA &&
+    one.fingerprintB === other.fingerprintB &&
+    one.subjects === other.subjects &&
+    one.users === other.users &&
+    one.devices === other.devices &&
+    one.sites === other.sites
+  );
+}
+
+function compareGroups(a: DestinationGroup, b: DestinationGroup): number {
+  const byDirection = Number(isGain(b.change)) - Number(isGain(a.change));
+  return byDirection || pairsOf(b) - pairsOf(a) || a.first - b.first || levelOrder(a.change) - levelOrder(b.change);
 }
 
 export function pairsOf({ subjects, resourceIds, internet }: DestinationGroup): number {

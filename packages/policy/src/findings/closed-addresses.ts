@@ -2,6 +2,7 @@ import { closedBlockOf } from "@gatehouse/addresses/closed-targets";
 import { addressesOf } from "../enforcement/destinations.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
+import { sorting } from "../sorting.ts";
 
 /** An address of a private resource in a closed block. It was stored before such addresses were refused. */
 export interface ClosedAddress {
@@ -14,11 +15,10 @@ export interface ClosedAddress {
 /**
  * Finds stored addresses of private resources in closed blocks, in the order of ids.
  *
- * @returns yields after each address with the finding
+ * @returns yields after each address with the finding, and otherwise the units of cost that were spent
  */
-export function* closedAddresses(model: Model): Generator<"address" | ClosedAddress, void> {
-  const ids = Array.from(model.resources.values(), ({ facts }) => facts.id).sort();
-  for (const id of ids) {
+export function* closedAddresses(model: Model): Generator<"address" | ClosedAddress | number, void> {
+  for (const id of yield* sorting(model.resources.ids())) {
     const resource = model.resources.get(id);
     if (resource?.type !== "PRIVATE") continue;
     for (const { address, range } of addressesOf(resource)) {

@@ -17,7 +17,7 @@ const now = Date.parse("2026-01-01T00:00:00Z");
 function findingsOf(facts: TenantFacts) {
   const model = compile(facts);
   const sources = new PossibleSources(model);
-  const policies = [...idlePolicies(model, sources, now)].filter((found) => found !== undefined);
+  const policies = [...idlePolicies(model, sources, now)].filter((found) => typeof found === "object");
   const idle = new Set(policies.map(({ policy }) => policy.facts.id));
   const resources = [...unreachableResources(model, sources, idle)].filter((found) => typeof found === "object");
   return { model, policies, resources };

@@ -15,7 +15,7 @@ function found(tenant: string) {
   );
   const model = compile(facts);
   const sources = new PossibleSources(model);
-  const policies = [...idlePolicies(model, sources, request.now)].filter((one) => one !== undefined);
+  const policies = [...idlePolicies(model, sources, request.now)].filter((one) => typeof one === "object");
   const idle = new Set(policies.map(({ policy }) => policy.facts.id));
   const resources = [...unreachableResources(model, sources, idle)].filter((one) => typeof one === "object");
   return {

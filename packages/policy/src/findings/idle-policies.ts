@@ -1,9 +1,10 @@
 import type { IdleReason } from "@gatehouse/contract/records/access-findings";
-import { policyTypes } from "@gatehouse/contract/records/policy";
+import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
 import { canBeMet } from "../effects/open-rule.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { ResourceFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
+import { recordCost, recordsAtOnce, type Work } from "../work.ts";
 import { type ActiveSources, coversSources, type PossibleSources } from "./possible-sources.ts";
 
 /** An active policy that never decides or never allows anything. */
@@ -23,23 +24,21 @@ const maxCompared = 100;
  * Default policies are not checked.
  *
  * @param now milliseconds since 1970, because a rule may have ended
- * @returns yields after each policy, with the finding if there is one
+ * @returns yields after each policy, with the finding if there is one, and otherwise the units of cost that were spent
  */
 export function* idlePolicies(
   model: Model,
   sources: PossibleSources,
   now: number,
-): Generator<IdlePolicy | undefined, void> {
+): Generator<IdlePolicy | undefined | number, void> {
+  const gateways = yield* gatewaysByType(model);
   for (const type of policyTypes) {
-    const resources = Array.from(model.resources.values(), ({ facts }) => facts).filter(
-      (resource) => type === "SITETOSITE" || resource.type === type,
-    );
-    const asked: Asked = { model, sources, now, hasResource: resources.length > 0, gateways: gatewaysOf(resources) };
+    const asked: Asked = { model, now, gateways: gateways.get(type) };
     const earlier = new EarlierPolicies();
     for (const policy of model.policies[type].policies) {
       if (!policy.facts.active || policy.facts.isDefault) continue;
-      const live = sources.of(policy);
-      const named = namedResources(policy, model);
+      const live = yield* sources.of(policy);
+      const named = yield* namedResources(policy, model);
       const reason = reasonOf(policy, live, named, asked);
       const by = reason === undefined && live !== undefined ? earlier.hiding(policy, live, named) : undefined;
       if (reason !== undefined) yield { policy, reason };
@@ -52,28 +51,45 @@ export function* idlePolicies(
 
 interface Asked {
   readonly model: Model;
-  readonly sources: PossibleSources;
   readonly now: number;
-  readonly hasResource: boolean;
-  /** Gateways of all resources of the type. */
-  readonly gateways: ReadonlySet<string>;
+  /** Gateways of all resources of the type. Undefined if there are no such resources. */
+  readonly gateways: ReadonlySet<string> | undefined;
+}
+
+/** The gateways of all resources, by the types of the policies that may concern them. */
+function* gatewaysByType(model: Model): Work<ReadonlyMap<PolicyType, ReadonlySet<string>>> {
+  const byType = new Map<PolicyType, Set<string>>();
+  let unpaid = 0;
+  for (const { facts } of model.resources.values()) {
+    for (const type of [facts.type, "SITETOSITE"] as const) {
+      const gateways = byType.get(type) ?? new Set();
+      byType.set(type, gateways);
+      for (const id of facts.gateways) gateways.add(id);
+    }
+    unpaid += 1;
+    if (unpaid < recordsAtOnce) continue;
+    yield unpaid * recordCost;
+    unpaid = 0;
+  }
+  yield unpaid * recordCost;
+  return byType;
 }
 
 function reasonOf(
   policy: CompiledPolicy,
   live: ActiveSources | undefined,
   named: readonly ResourceFacts[],
-  { model, now, hasResource, gateways }: Asked,
+  { model, now, gateways }: Asked,
 ): IdleReason | undefined {
   const { type, action, allResources } = policy.facts;
   if (live === undefined) return namesSources(policy) ? "sources_cannot_ask" : "no_sources";
   // INTERNET policies also decide about addresses of no resource.
-  if (type !== "INTERNET" && !(allResources ? hasResource : named.length > 0)) return "no_resources";
+  if (type !== "INTERNET" && !(allResources ? gateways !== undefined : named.length > 0)) return "no_resources";
   const rule = policy.ruleIn(model.rules);
   if (action && (rule === undefined || !canBeMet(rule, now))) return "rule_never_met";
   if (!action || type === "INTERNET" || policy.facts.gateways.length === 0) return undefined;
   const usable = allResources ? gateways : gatewaysOf(named);
-  const leads = policy.facts.gateways.some((id) => usable.has(id) && model.gateways.get(id) !== undefined);
+  const leads = policy.facts.gateways.some((id) => usable?.has(id) === true && model.gateways.get(id) !== undefined);
   return leads ? undefined : "no_gateways";
 }
 
@@ -83,11 +99,20 @@ function namesSources({ facts, users, groups, devices }: CompiledPolicy): boolea
 }
 
 /** Resources the policy names that exist and are of its type. */
-export function namedResources({ facts }: CompiledPolicy, model: Model): readonly ResourceFacts[] {
-  return [...new Set(facts.resources)].flatMap((id) => {
+function* namedResources({ facts }: CompiledPolicy, model: Model): Work<readonly ResourceFacts[]> {
+  const named: ResourceFacts[] = [];
+  let unpaid = 0;
+  for (const id of new Set(facts.resources)) {
     const resource = model.resources.get(id)?.facts;
-    return resource !== undefined && (facts.type === "SITETOSITE" || resource.type === facts.type) ? [resource] : [];
-  });
+    const isOfType = facts.type === "SITETOSITE" || resource?.type === facts.type;
+    if (resource !== undefined && isOfType) named.push(resource);
+    unpaid += 1;
+    if (unpaid < recordsAtOnce) continue;
+    yield unpaid * recordCost;
+    unpaid = 0;
+  }
+  yield unpaid * recordCost;
+  return named;
 }
 
 function gatewaysOf(resources: readonly ResourceFacts[]): ReadonlySet<string> {

@@ -1,6 +1,7 @@
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
-import { usersByGroup } from "../model/members.ts";
+import { indexingUsers } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
+import { recordCost, recordsAtOnce, type Work } from "../work.ts";
 
 /** The sources of a policy that lead to active users, or to active devices of such users. */
 export interface ActiveSources {
@@ -13,43 +14,37 @@ export interface ActiveSources {
   readonly devices: readonly string[];
 }
 
-/** Subjects of a tenant that can send requests at all. */
+type Kind = "user" | "member" | "device";
+
+/** Subjects of a tenant that can send requests at all. Each answer is found once. */
 export class PossibleSources {
   readonly #model: Model;
-  readonly #hasUser: boolean;
-  readonly #hasMember: boolean;
-  readonly #hasDevice: boolean;
-  readonly #hasSite: boolean;
+  readonly #exists = new Map<Kind, boolean>();
   readonly #groups = new Map<string, boolean>();
   readonly #known = new Map<CompiledPolicy, ActiveSources | undefined>();
 
   constructor(model: Model) {
     this.#model = model;
-    this.#hasUser = some(model.users.values(), ({ facts }) => facts.status === "active");
-    this.#hasMember = some(
-      model.users.values(),
-      ({ facts }) => facts.status === "active" && facts.groups.some((id) => model.groups.get(id) !== undefined),
-    );
-    this.#hasDevice = some(model.devices.values(), ({ facts }) => this.#canAskWith(facts.id));
-    this.#hasSite = model.gateways.size > 0;
   }
 
   /** @returns undefined if no subject of the policy can send requests */
-  of(policy: CompiledPolicy): ActiveSources | undefined {
-    if (!this.#known.has(policy)) this.#known.set(policy, this.#of(policy));
+  *of(policy: CompiledPolicy): Work<ActiveSources | undefined> {
+    if (!this.#known.has(policy)) this.#known.set(policy, yield* this.#of(policy));
     return this.#known.get(policy);
   }
 
-  #of({ facts, users, groups, devices }: CompiledPolicy): ActiveSources | undefined {
+  *#of({ facts, users, groups, devices }: CompiledPolicy): Work<ActiveSources | undefined> {
     const { type, allUsers, allGroups, allDevices, isDefault } = facts;
-    if (type === "SITETOSITE") return this.#hasSite ? { ...nobody, everyone: true } : undefined;
+    if (type === "SITETOSITE") return this.#model.gateways.size > 0 ? { ...nobody, everyone: true } : undefined;
+    const activeGroups: string[] = [];
+    for (const id of groups) if (yield* this.#hasActiveMember(id)) activeGroups.push(id);
     const sources: ActiveSources = {
-      everyone: (allUsers || isDefault) && this.#hasUser,
-      anyGroup: allGroups && this.#hasMember,
-      anyDevice: allDevices && this.#hasDevice,
-      users: [...users].filter((id) => this.#canAsk(id)),
-      groups: [...groups].filter((id) => this.#hasActiveMember(id)),
-      devices: [...devices].filter((id) => this.#canAskWith(id)),
+      everyone: (allUsers || isDefault) && (yield* this.#has("user")),
+      anyGroup: allGroups && (yield* this.#has("member")),
+      anyDevice: allDevices && (yield* this.#has("device")),
+      users: yield* filtering(users, (id) => this.#canAsk(id)),
+      groups: activeGroups,
+      devices: yield* filtering(devices, (id) => this.#canAskWith(id)),
     };
     const { everyone, anyGroup, anyDevice } = sources;
     const named = sources.users.length + sources.groups.length + sources.devices.length;
@@ -65,15 +60,51 @@ export class PossibleSources {
     return device?.active === true && device.userId !== null && this.#canAsk(device.userId);
   }
 
-  #hasActiveMember(groupId: string): boolean {
+  /** Whether there is any active user, member of a group, or device of an active user. */
+  *#has(kind: Kind): Work<boolean> {
+    const known = this.#exists.get(kind);
+    if (known !== undefined) return known;
+    const { users, groups, devices } = this.#model;
+    const isMember = (id: string) => users.get(id)?.facts.groups.some((group) => groups.get(group) !== undefined);
+    const is = {
+      user: (id: string) => this.#canAsk(id),
+      member: (id: string) => this.#canAsk(id) && isMember(id) === true,
+      device: (id: string) => this.#canAskWith(id),
+    }[kind];
+    const found = (yield* filtering((kind === "device" ? devices : users).ids(), is, 1)).length > 0;
+    this.#exists.set(kind, found);
+    return found;
+  }
+
+  *#hasActiveMember(groupId: string): Work<boolean> {
     const known = this.#groups.get(groupId);
     if (known !== undefined) return known;
     const { groups, users } = this.#model;
-    const members = groups.get(groupId) === undefined ? [] : usersByGroup(users).get(groupId);
-    const found = members.some(({ facts }) => facts.status === "active");
+    const members = groups.get(groupId) === undefined ? [] : (yield* indexingUsers(users)).idsOf(groupId);
+    const found = (yield* filtering(members, (id) => this.#canAsk(id), 1)).length > 0;
     this.#groups.set(groupId, found);
     return found;
   }
+}
+
+/** @param most the number of ids after which the search ends */
+function* filtering(
+  ids: Iterable<string>,
+  is: (id: string) => boolean,
+  most = Number.POSITIVE_INFINITY,
+): Work<readonly string[]> {
+  const found: string[] = [];
+  let unpaid = 0;
+  for (const id of ids) {
+    if (is(id)) found.push(id);
+    if (found.length >= most) break;
+    unpaid += 1;
+    if (unpaid < recordsAtOnce) continue;
+    yield unpaid * recordCost;
+    unpaid = 0;
+  }
+  yield unpaid * recordCost;
+  return found;
 }
 
 const nobody: ActiveSources = {
@@ -105,9 +136,4 @@ export function coversSources(
     (allDevices || sources.devices.every((id) => devices.has(id))) &&
     sources.users.every((id) => users.has(id))
   );
-}
-
-function some<Value>(values: Iterable<Value>, is: (value: Value) => boolean): boolean {
-  for (const value of values) if (is(value)) return true;
-  return false;
 }

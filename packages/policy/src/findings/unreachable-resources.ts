@@ -3,6 +3,7 @@ import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { PolicyList } from "../model/policy-list.ts";
+import { sorting } from "../sorting.ts";
 import { decidesAlways } from "./idle-policies.ts";
 import { coversSources, type PossibleSources } from "./possible-sources.ts";
 
@@ -11,6 +12,9 @@ export interface UnreachableResource {
   readonly resource: CompiledResource;
   readonly reason: UnreachableReason;
 }
+
+/** A policy that was evaluated, or the units of cost that were spent. */
+type Step = "policy" | number;
 
 /** The maximum number of earlier policies to compare with a later one. */
 const maxCompared = 50;
@@ -21,20 +25,20 @@ const maxCompared = 50;
  * Resources of type INTERNET are skipped, because they exist outside the network and are blocked on purpose.
  *
  * @param idle ids of policies that never have an effect
- * @returns yields after each resource with the finding, and regularly while it evaluates the policies of one
+ * @returns yields after each resource with the finding, and regularly while it evaluates the policies of one; otherwise
+ *   the units of cost that were spent
  */
 export function* unreachableResources(
   model: Model,
   sources: PossibleSources,
   idle: ReadonlySet<string>,
-): Generator<"policy" | "resource" | UnreachableResource, void> {
+): Generator<Step | "resource" | UnreachableResource, void> {
   const lists = { PRIVATE: model.policies.PRIVATE, SAAS: model.policies.SAAS, SITETOSITE: model.policies.SITETOSITE };
   const general = new Map(
     Object.values(lists).map((list) => [list, list.everywhere.policies.filter(({ facts }) => !idle.has(facts.id))]),
   );
   const search: Search = { model, sources, idle, general };
-  const ids = Array.from(model.resources.values(), ({ facts }) => facts.id).sort();
-  for (const id of ids) {
+  for (const id of yield* sorting(model.resources.ids())) {
     const resource = model.resources.get(id);
     if (resource === undefined || resource.type === "INTERNET") continue;
     const reason = yield* reasonOf(resource, [lists[resource.type], lists.SITETOSITE], search);
@@ -54,7 +58,7 @@ function* reasonOf(
   resource: CompiledResource,
   lists: readonly PolicyList[],
   search: Search,
-): Generator<"policy", UnreachableReason | undefined> {
+): Generator<Step, UnreachableReason | undefined> {
   const { addresses, gateways } = resource.facts;
   const { model } = search;
   const known = gateways.filter((id) => model.gateways.get(id) !== undefined);
@@ -79,7 +83,7 @@ function* isReached(
   list: PolicyList,
   gateways: readonly string[],
   { model, sources, idle, general }: Search,
-): Generator<"policy", boolean> {
+): Generator<Step, boolean> {
   if (gateways.length === 0) return false;
   const earlier: CompiledPolicy[] = [];
   let evaluated = 0;
@@ -89,7 +93,7 @@ function* isReached(
     if (idle.has(policy.facts.id)) continue;
     const { action, gateways: named } = policy.facts;
     if (action && (named.length === 0 || named.some((id) => gateways.includes(id)))) {
-      const live = sources.of(policy);
+      const live = yield* sources.of(policy);
       if (live !== undefined && !earlier.some((before) => coversSources(before, live))) return true;
     }
     if (earlier.length < maxCompared && decidesAlways(policy, model)) {

@@ -8,6 +8,8 @@ export interface Records<Value> {
   readonly retainsValues?: boolean;
   get(key: string): Value | undefined;
   [Symbol.iterator](): Iterator<readonly [key: string, value: Value]>;
+  /** The keys of all records. Records have this function if it is cheaper than creating their values. */
+  ids?(): Iterable<string>;
   /**
    * The keys of all records, each with the ids by which the value is indexed: a user's groups, or a device's user.
    * Records have this function if it is cheaper than creating their values.
@@ -100,10 +102,19 @@ export class Table<Value> {
     return yield* this.base.changing?.(this.changed) ?? merging(this.base, this.changed);
   }
 
+  *ids(): IterableIterator<string> {
+    for (const key of this.base.ids?.() ?? keysOf(this.base)) if (!this.changed.has(key)) yield key;
+    for (const [key, value] of this.changed) if (value !== undefined) yield key;
+  }
+
   *values(): IterableIterator<Value> {
     for (const [key, value] of this.base) if (!this.changed.has(key)) yield value;
     for (const value of this.changed.values()) if (value !== undefined) yield value;
   }
+}
+
+function* keysOf(entries: Iterable<readonly [key: string, value: unknown]>): Iterable<string> {
+  for (const [key] of entries) yield key;
 }
 
 /** Copies a map with changes. The copy of a large map takes longer than a time slice. */

@@ -72,7 +72,7 @@ export class EvaluationBudgets {
         left -= units;
         if (left < 0) {
           throw new AppError("evaluation_too_expensive", {
-            detail: `${subject} cost more than ${unitsPerRequest.toLocaleString("en")} units of evaluation, the limit of a request. Ask about fewer records, or simplify the admission rules.`,
+            detail: `${subject} cost more than ${grouped(unitsPerRequest)} units of evaluation, the limit of a request. Ask about fewer records, or simplify the admission rules.`,
           });
         }
         account.units -= units * weight;
@@ -88,7 +88,7 @@ export class EvaluationBudgets {
   #rateExceeded({ units }: Account): AppError {
     const { unitsPerSecond } = this.#limits;
     return new AppError("evaluation_rate_exceeded", {
-      detail: `The evaluation of ${unitsPerSecond.toLocaleString("en")} units a second is used up. Wait for Retry-After seconds, or simplify the admission rules.`,
+      detail: `The evaluation of ${grouped(unitsPerSecond)} units a second is used up. Wait for Retry-After seconds, or simplify the admission rules.`,
       retryAfterSeconds: Math.max(1, Math.ceil((1 - units) / unitsPerSecond)),
     });
   }
@@ -114,4 +114,9 @@ export class EvaluationBudgets {
       if (units + ((now - updatedAt) * unitsPerSecond) / 1_000 >= burst) this.#accounts.delete(owner);
     }
   }
+}
+
+/** A whole number with commas between thousands. The first `toLocaleString` of a process loads tables for 15 ms. */
+function grouped(value: number): string {
+  return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ",");
 }

@@ -4,7 +4,7 @@ import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/de
 import { decideBriefly, deciding } from "@gatehouse/policy/decisions/decide";
 import { explaining } from "@gatehouse/policy/decisions/explain";
 import type { AccessRequest, Destination } from "@gatehouse/policy/decisions/request";
-import { possibleSubjects, resourceIds } from "@gatehouse/policy/decisions/search";
+import { possibleSubjects } from "@gatehouse/policy/decisions/search";
 import type { Work } from "@gatehouse/policy/work";
 import type { Call } from "../../../platform/call.ts";
 import type { IdempotencyRequest } from "../../../platform/idempotency.queries.ts";
@@ -125,13 +125,13 @@ export async function searchSubjects(call: Call<typeof operations.searchSubjects
 }
 
 /** The candidates of a search. If the request names a device, only its owner can be found. */
-function candidates(
+function* candidates(
   type: "user" | "device",
   destination: Destination,
   { deviceId }: Circumstances,
   { model }: TenantModel,
-): readonly string[] {
-  if (type === "device" || deviceId === undefined) return possibleSubjects(model, type, destination);
+): Work<Iterable<string>> {
+  if (type === "device" || deviceId === undefined) return yield* possibleSubjects(model, type, destination);
   const owner = model.devices.get(deviceNamed(model, deviceId))?.facts.userId ?? undefined;
   return owner === undefined ? [] : [owner];
 }
@@ -147,12 +147,17 @@ export async function searchResources(call: Call<typeof operations.searchResourc
     return answer(call, pageView({ found: [], nextToken: "" }, type));
   }
   const { model } = tenant;
-  const search = pageOf(resourceIds(model), start, function* (id) {
+  const search = pageOf(allResources(tenant), start, function* (id) {
     const destination = { kind: "resource", resourceId: id } as const;
     const name = model.resources.get(id)?.facts.name ?? id;
     return yield* foundAs(id, name, { ...circumstances, subject: asking, destination }, tenant);
   });
   return answer(call, pageView(await call.evaluate("The decisions of this page", search), type));
+}
+
+// biome-ignore lint/correctness/useYield: the candidates of other searches take longer
+function* allResources({ model }: TenantModel): Work<Iterable<string>> {
+  return model.resources.ids();
 }
 
 export async function searchActions(call: Call<typeof operations.searchActions>): Promise<Outcome> {

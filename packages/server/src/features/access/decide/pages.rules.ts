@@ -1,6 +1,7 @@
 /** Pages of search results. An opaque token holds the start of a page and a digest of its request. */
 import { createHash } from "node:crypto";
 import { defaultSearchPage, maxSearchPage } from "@gatehouse/contract/operations/access.operations";
+import { sorting } from "@gatehouse/policy/sorting";
 import type { Work } from "@gatehouse/policy/work";
 import canonicalize from "canonicalize";
 
@@ -51,20 +52,20 @@ export interface FoundPage<Found> {
 }
 
 /**
- * @param ids all candidates, in order
+ * @param candidates the ids of all candidates, each once
  *
  * @param find the result for an id; undefined if it is not found
  */
 export function* pageOf<Found>(
-  ids: readonly string[],
+  candidates: Work<Iterable<string>>,
   { after, limit, digest }: PageStart,
   find: (id: string) => Work<Found | undefined>,
 ): Work<FoundPage<Found>> {
+  const ids = yield* sorting(idsAfter(after, yield* candidates), maxDecisions + 1);
   const found: Found[] = [];
   let last = after;
   let decisions = 0;
   for (const id of ids) {
-    if (id <= after) continue;
     if (found.length >= limit || decisions === maxDecisions) {
       return { found, nextToken: Buffer.from(`${last} ${digest} ${limit}`).toString("base64url") };
     }
@@ -74,4 +75,8 @@ export function* pageOf<Found>(
     if (one !== undefined) found.push(one);
   }
   return { found, nextToken: "" };
+}
+
+function* idsAfter(after: string, ids: Iterable<string>): Iterable<string> {
+  for (const id of ids) if (id > after) yield id;
 }

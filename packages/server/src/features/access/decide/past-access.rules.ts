@@ -2,10 +2,12 @@
 import type { PastAccess } from "@gatehouse/contract/records/past-access";
 import { deciding } from "@gatehouse/policy/decisions/decide";
 import type { AccessRequest, Subject } from "@gatehouse/policy/decisions/request";
-import { possibleSubjects, resourceIds } from "@gatehouse/policy/decisions/search";
+import { possibleSubjects } from "@gatehouse/policy/decisions/search";
 import type { GatewayFacts } from "@gatehouse/policy/model/facts";
+import { indexingDevices } from "@gatehouse/policy/model/members";
 import type { Model } from "@gatehouse/policy/model/model";
 import { Table } from "@gatehouse/policy/model/table";
+import { sorting } from "@gatehouse/policy/sorting";
 import type { Work } from "@gatehouse/policy/work";
 
 export interface PastQuestion {
@@ -27,8 +29,9 @@ interface Asking {
  */
 export function* pastAccess(past: Model, question: PastQuestion): Generator<PastAccess | number, void> {
   const model = withoutReports(past);
-  const resources = question.resourceId === undefined ? resourceIds(model) : [question.resourceId];
-  for (const asking of askingOf(model, question)) {
+  const resources = question.resourceId === undefined ? yield* sorting(model.resources.ids()) : [question.resourceId];
+  for (const key of yield* sorting(yield* askingOf(model, question))) {
+    const asking = askingWith(key);
     const { userId, deviceId } = asking;
     const subject: Subject = deviceId === undefined ? { kind: "user", userId } : { kind: "device", deviceId };
     for (const resourceId of resources) {
@@ -50,28 +53,37 @@ function withoutReports(model: Model): Model {
   return { ...model, gateways: Table.of(gateways) };
 }
 
-function askingOf(model: Model, { userId, deviceId, resourceId }: PastQuestion): readonly Asking[] {
+/** The keys of all principals that may have access. The answer is in the order of keys. */
+function* askingOf(model: Model, { userId, deviceId, resourceId }: PastQuestion): Work<Iterable<string>> {
   if (deviceId !== undefined) {
     const owner = model.devices.get(deviceId)?.userId ?? undefined;
-    return owner === undefined || (userId !== undefined && userId !== owner) ? [] : [{ userId: owner, deviceId }];
+    return owner === undefined || (userId !== undefined && userId !== owner) ? [] : [keyOf(owner, deviceId)];
   }
   if (userId !== undefined) {
-    const devices = Array.from(model.devices.values()).filter((device) => device.userId === userId);
-    return inOrder([{ userId }, ...devices.map(({ facts }) => ({ userId, deviceId: facts.id }))]);
+    const devices = yield* indexingDevices(model.devices);
+    return [keyOf(userId), ...Array.from(devices.idsOf(userId), (id) => keyOf(userId, id))];
   }
   if (resourceId === undefined) return [];
   const destination = { kind: "resource", resourceId } as const;
-  const users = possibleSubjects(model, "user", destination).map((id) => ({ userId: id }));
-  const devices = possibleSubjects(model, "device", destination).flatMap((id): Asking[] => {
-    const owner = model.devices.get(id)?.userId ?? undefined;
-    return owner === undefined ? [] : [{ userId: owner, deviceId: id }];
-  });
-  return inOrder([...users, ...devices]);
+  const users = yield* possibleSubjects(model, "user", destination);
+  return keysOf(users, yield* possibleSubjects(model, "device", destination), model);
 }
 
-function inOrder(asking: Asking[]): readonly Asking[] {
-  const key = ({ userId, deviceId = "" }: Asking) => `${userId} ${deviceId}`;
-  return asking.sort((a, b) => (key(a) < key(b) ? -1 : 1));
+function* keysOf(users: Iterable<string>, devices: Iterable<string>, model: Model): Iterable<string> {
+  for (const id of users) yield keyOf(id);
+  for (const id of devices) {
+    const owner = model.devices.get(id)?.userId ?? undefined;
+    if (owner !== undefined) yield keyOf(owner, id);
+  }
+}
+
+function keyOf(userId: string, deviceId = ""): string {
+  return `${userId} ${deviceId}`;
+}
+
+function askingWith(key: string): Asking {
+  const [userId = "", deviceId = ""] = key.split(" ");
+  return deviceId === "" ? { userId } : { userId, deviceId };
 }
 
 function* accessTo(

@@ -10,8 +10,9 @@ import { closedAddresses } from "@gatehouse/policy/findings/closed-addresses";
 import { idlePolicies } from "@gatehouse/policy/findings/idle-policies";
 import { PossibleSources } from "@gatehouse/policy/findings/possible-sources";
 import { unreachableResources } from "@gatehouse/policy/findings/unreachable-resources";
+import type { CompiledResource } from "@gatehouse/policy/model/compiled-resource";
 import type { Model } from "@gatehouse/policy/model/model";
-import type { Work } from "@gatehouse/policy/work";
+import { recordCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
 import type { Call } from "../../../platform/call.ts";
 import { type Outcome, report } from "../../../platform/outcome.ts";
 
@@ -48,6 +49,10 @@ function* closedAddressesOf(model: Model, step: () => Work<boolean>): Work<Acces
   let count = 0;
   let lookedAt = 0;
   for (const found of closedAddresses(model)) {
+    if (typeof found === "number") {
+      yield found;
+      continue;
+    }
     lookedAt += 1;
     if (found !== "address") {
       count += 1;
@@ -56,8 +61,7 @@ function* closedAddressesOf(model: Model, step: () => Work<boolean>): Work<Acces
     }
     if (!(yield* step())) break;
   }
-  let total = 0;
-  for (const { type, facts } of model.resources.values()) if (type === "PRIVATE") total += facts.addresses.length;
+  const total = yield* sumOver(model, ({ type, facts }) => (type === "PRIVATE" ? facts.addresses.length : 0));
   return { first, count, lookedAt, total };
 }
 
@@ -71,6 +75,10 @@ function* neverMatchingPolicies(
   const first: IdlePolicyFinding[] = [];
   let lookedAt = 0;
   for (const found of idlePolicies(model, sources, now)) {
+    if (typeof found === "number") {
+      yield found;
+      continue;
+    }
     lookedAt += 1;
     if (found !== undefined) {
       const { policy, reason, by } = found;
@@ -99,6 +107,10 @@ function* unreachableOf(
   let count = 0;
   let lookedAt = 0;
   for (const found of unreachableResources(model, sources, idle)) {
+    if (typeof found === "number") {
+      yield found;
+      continue;
+    }
     if (found !== "policy") lookedAt += 1;
     if (typeof found === "object") {
       count += 1;
@@ -107,7 +119,21 @@ function* unreachableOf(
     }
     if (!(yield* step())) break;
   }
-  let total = 0;
-  for (const { type } of model.resources.values()) if (type !== "INTERNET") total += 1;
+  const total = yield* sumOver(model, ({ type }) => (type === "INTERNET" ? 0 : 1));
   return { first: [...first, ...offline].slice(0, maxFindings), count, lookedAt, total };
+}
+
+/** Adds up a number of each resource. */
+function* sumOver(model: Model, numberOf: (resource: CompiledResource) => number): Work<number> {
+  let sum = 0;
+  let unpaid = 0;
+  for (const resource of model.resources.values()) {
+    sum += numberOf(resource);
+    unpaid += 1;
+    if (unpaid < recordsAtOnce) continue;
+    yield unpaid * recordCost;
+    unpaid = 0;
+  }
+  yield unpaid * recordCost;
+  return sum;
 }

@@ -144,6 +144,10 @@ export class PackedRecords<Value> implements Records<Value> {
     }
   }
 
+  *ids(): IterableIterator<string> {
+    for (const reference of this.references()) yield this.idAt(reference);
+  }
+
   *links(): IterableIterator<readonly [id: string, linked: readonly string[]]> {
     for (const reference of this.references()) {
       const { bytes, start, end } = this.#locate(reference);

@@ -1,0 +1,142 @@
+/** Work on all records of a large tenant yields after at most a few hundred of them. */
+import { expect, test } from "vitest";
+import { possibleSubjects } from "./decisions/search.ts";
+import { type AccessExpectation, checkingExpectation } from "./effects/check-expectation.ts";
+import { comparingAccess } from "./effects/compare-access.ts";
+import { closedAddresses } from "./findings/closed-addresses.ts";
+import { idlePolicies } from "./findings/idle-policies.ts";
+import { PossibleSources } from "./findings/possible-sources.ts";
+import { unreachableResources } from "./findings/unreachable-resources.ts";
+import type { DeviceFacts, PolicyFacts, ResourceFacts, TenantFacts, UserFacts } from "./model/facts.ts";
+import { compile, type Model, update } from "./model/model.ts";
+import { type Records, Table } from "./model/table.ts";
+import { sorting } from "./sorting.ts";
+
+const count = 4_000;
+/** The most records that a work may read between two yields. */
+const mostReads = 600;
+
+const many = Array.from({ length: count }, (_, index) => index);
+
+function user(index: number): UserFacts {
+  const named = { email: `u${index}@example.com`, firstName: "", lastName: "" };
+  return { id: `u${index}`, ...named, status: "inactive", attributes: {}, groups: ["g"] };
+}
+
+function device(index: number): DeviceFacts {
+  const own = { id: `d${index}`, userId: `u${index}`, active: true, name: `Device ${index}`, tags: [] };
+  return { ...own, os: "", osVersion: "", appVersion: "", agent: true, hardwareId: "", posture: {} };
+}
+
+function resource(index: number): ResourceFacts {
+  const addresses = [{ address: `host-${index}.example.com`, protocols: [{ protocol: "TCP", port: "443" } as const] }];
+  const named = { id: `r${index}`, name: `Resource ${index}`, type: "PRIVATE" } as const;
+  return { ...named, loadBalancingMode: "MANUAL", addresses, gateways: ["gw"] };
+}
+
+const policy: PolicyFacts = {
+  id: "p",
+  name: "Policy",
+  type: "PRIVATE",
+  isDefault: false,
+  active: true,
+  action: true,
+  mode: null,
+  allGroups: false,
+  allUsers: false,
+  allDevices: false,
+  allResources: true,
+  users: [],
+  groups: ["g"],
+  devices: [],
+  resources: [],
+  gateways: [],
+  sourceIps: [],
+  rule: "allow",
+};
+
+const facts: TenantFacts = {
+  users: many.map(user),
+  groups: [{ id: "g", name: "Group" }],
+  devices: many.map(device),
+  gateways: [{ id: "gw", name: "Gateway", status: "ONLINE", load: null, roundTripTimeMs: null }],
+  resources: many.map(resource),
+  rules: [{ id: "allow", name: "Allow", type: "ALLOW", text: null }],
+  policies: [policy],
+};
+
+/** The records of a table, which count each read. */
+class CountedRecords<Value> implements Records<Value> {
+  static reads = 0;
+  readonly size: number;
+  readonly #entries: ReadonlyMap<string, Value>;
+
+  constructor(entries: ReadonlyMap<string, Value>) {
+    this.#entries = entries;
+    this.size = entries.size;
+  }
+
+  get(key: string): Value | undefined {
+    CountedRecords.reads += 1;
+    return this.#entries.get(key);
+  }
+
+  *[Symbol.iterator](): Iterator<readonly [key: string, value: Value]> {
+    for (const entry of this.#entries) {
+      CountedRecords.reads += 1;
+      yield entry;
+    }
+  }
+}
+
+function counted<Value>(table: Table<Value>): Table<Value> {
+  return Table.ofRecords(new CountedRecords(new Map(table.base)));
+}
+
+function countedModel(): Model {
+  const model = compile(facts);
+  return {
+    ...model,
+    users: counted(model.users),
+    devices: counted(model.devices),
+    resources: counted(model.resources),
+  };
+}
+
+const destination = { kind: "resource", resourceId: "r0" } as const;
+
+function expectation(subject: AccessExpectation["subject"], expected: "allowed" | "denied"): AccessExpectation {
+  return { subject, device: "any", destination, circumstances: { now: 0 }, expected };
+}
+
+test.each<[string, (model: Model) => Iterator<unknown>]>([
+  ["a search for users", (model) => search(model, "user")],
+  ["a search for devices", (model) => search(model, "device")],
+  ["the policies that never match", (model) => idlePolicies(model, new PossibleSources(model), 0)],
+  ["the resources that nobody reaches", (model) => unreachableResources(model, new PossibleSources(model), new Set())],
+  ["the addresses in closed blocks", closedAddresses],
+  ["a test of everyone", (model) => checkingExpectation(model, expectation({ kind: "everyone" }, "denied"))],
+  ["a test of a group", (model) => checkingExpectation(model, expectation({ kind: "group", id: "g" }, "denied"))],
+  ["a test that expects access", (model) => checkingExpectation(model, expectation({ kind: "everyone" }, "allowed"))],
+  [
+    "a comparison of two models",
+    (model) => {
+      const change = { kind: "policy", facts: { ...policy, action: false } } as const;
+      return comparingAccess(model, update(model, [change]), [change], { now: 0 });
+    },
+  ],
+])("%s reads few records between two yields", (_, start) => {
+  const work = start(countedModel());
+  CountedRecords.reads = 0;
+  let sum = 0;
+  for (let step = work.next(); step.done !== true; step = work.next()) {
+    expect(CountedRecords.reads).toBeLessThanOrEqual(mostReads);
+    sum += CountedRecords.reads;
+    CountedRecords.reads = 0;
+  }
+  expect(sum).toBeGreaterThanOrEqual(count);
+});
+
+function* search(model: Model, kind: "user" | "device") {
+  return yield* sorting(yield* possibleSubjects(model, kind, destination));
+}
