@@ -21,12 +21,7 @@ export function indexingUsers(users: Table<CompiledUser>): Work<Index<CompiledUs
   return indexing(users, userLinks);
 }
 
-/** The devices of each user, by user id. */
-export function devicesByUser(devices: Table<CompiledDevice>): Index<CompiledDevice> {
-  return finish(indexingDevices(devices));
-}
-
-/** Indexes like `devicesByUser`, as work that can be suspended between some devices. */
+/** The devices of each user, by user id. Indexes as work that can be suspended between some devices. */
 export function indexingDevices(devices: Table<CompiledDevice>): Work<Index<CompiledDevice>> {
   return indexing(devices, deviceLinks);
 }
