@@ -302,7 +302,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await page.getByText(/\d+ passing, \d+ failing/).waitFor();
     await picture(page, "access-tests");
     await page.getByRole("link", { name: "Engineers never reach Source code" }).click();
-    await button(visit, "Delete").click();
+    await chooseAction(visit, "Delete");
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await heading(visit, "Access tests").waitFor();
     await visit.leave();

@@ -35,7 +35,7 @@ export const pages: readonly ConsolePage[] = [
   { path: "webhooks", title: "Webhooks", creates: true, records: "changeable" },
   { path: "events", title: "Events", records: "read-only" },
   { path: "sign-ins", title: "Sign-in log" },
-  { path: "configuration", title: "Configuration" },
+  { path: "configuration", title: "Configuration file" },
   { path: "settings", title: "Settings" },
   { path: "guides", title: "Guides", records: "read-only" },
 ];

@@ -121,10 +121,10 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
     await inspect(visit, "device-sessions");
 
     await visit.open(`/devices/${laptop}`);
-    await chooseAction(visit, "Require sign-in");
-    await page.getByText("1 device loses access, until its user signs in again on it.").waitFor();
+    await chooseAction(visit, "Require new sign-in");
+    await page.getByText("1 device will lose access, until its user signs in again on it.").waitFor();
     await inspect(visit, "ask-device");
-    await inDialog(visit, "Require sign-in").click();
+    await inDialog(visit, "Require new sign-in").click();
     await page.getByText("A new sign-in was required").waitFor();
     await inspect(visit, "asked-device");
 
@@ -132,19 +132,19 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
     const sessions = region(visit, "Device sessions");
     await sessions.getByText("Ended").waitFor();
     await sessions.getByText("Active").waitFor();
-    await sessions.getByRole("button", { name: "Require sign-in" }).click();
+    await sessions.getByRole("button", { name: "Require new sign-in" }).click();
     // The laptop has lost its access already.
-    await page.getByText("1 device loses access").waitFor();
-    await inDialog(visit, "Require sign-in").click();
+    await page.getByText("1 device will lose access").waitFor();
+    await inDialog(visit, "Require new sign-in").click();
     await expect.poll(() => sessions.getByText("Ended").count()).toBe(2);
     await inspect(visit, "user-device-sessions");
 
     await visit.open(`/groups/${group.id}`);
-    await button(visit, "Require sign-in").click();
-    await page.getByText("1 device loses access").waitFor();
+    await button(visit, "Require new sign-in").click();
+    await page.getByText("1 device will lose access").waitFor();
     await page.getByText("Devices that were enrolled with an enrolment key keep their access.").waitFor();
     await inspect(visit, "ask-group");
-    await inDialog(visit, "Require sign-in").click();
+    await inDialog(visit, "Require new sign-in").click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
 
     await visit.open("/device-sessions?state=ended");
@@ -164,7 +164,7 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
     await heading(visit, "Device sessions").waitFor();
     await visit.open("/device-approvals");
     await heading(visit, "Device approvals").waitFor();
-    expect(await button(visit, "Require sign-in").count()).toBe(0);
+    expect(await button(visit, "Require new sign-in").count()).toBe(0);
     expect(await button(visit, "Approve").count()).toBe(0);
     await visit.leave();
   });

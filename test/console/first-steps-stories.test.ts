@@ -69,6 +69,7 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     await inStep("Deploy a gateway").getByText("Waiting for the gateway to connect").waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await fitsEveryWidth(visit, "gateway");
+    await page.getByRole("tab", { name: "Checkout" }).click();
     await button(visit, "Copy with token").click();
     deployed.push(await deployGateway(await page.evaluate("navigator.clipboard.readText()")));
     await progress(1);
@@ -91,8 +92,8 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     await button(visit, "Not now").click();
     await people.getByRole("combobox", { name: "Owner of the device" }).click();
     await page.getByRole("option", { name: "ann@example.com" }).click();
-    await button(visit, "Create enrolment link").click();
-    const link = (await people.getByLabel("Link", { exact: true }).textContent()) ?? "";
+    await button(visit, "Create invitation link").click();
+    const link = (await people.getByLabel("Invitation link", { exact: true }).textContent()) ?? "";
     expect(await accessibilityProblems(page)).toEqual([]);
     await fitsEveryWidth(visit, "device");
     await accept(link);

@@ -12,11 +12,11 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/protocols?new=1");
-    await page.getByRole("textbox", { name: "Ports 1" }).fill("70000");
+    await page.getByRole("textbox", { name: "Ports" }).fill("70000");
     visit.expectFailures(400);
     await inDialog(visit, "Create").click();
     await page.getByRole("alert").waitFor();
-    await page.getByRole("textbox", { name: "Ports 1" }).fill("8443");
+    await page.getByRole("textbox", { name: "Ports" }).fill("8443");
     await button(visit, "Add ports").click();
     await page.getByRole("combobox", { name: "Protocol 2" }).click();
     await page.getByRole("option", { name: "UDP" }).click();
@@ -51,7 +51,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByRole("textbox", { name: "Address" }).fill("metrics.corp.example.com");
     await review(visit, "Save");
     await heading(visit, "metrics.corp.example.com").waitFor();
-    await button(visit, "Delete").click();
+    await chooseAction(visit, "Delete");
     await effectOf(visit)
       .getByText(/access changes/)
       .waitFor();
@@ -61,7 +61,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.open("/protocols?q=Telemetry");
     await page.getByRole("link", { name: "Telemetry" }).click();
     await page.getByText("An address accepts the protocols").waitFor();
-    await button(visit, "Delete").click();
+    await chooseAction(visit, "Delete");
     await inDialog(visit, "Delete").click();
     await heading(visit, "Protocols").waitFor();
     expect((await given.client.get("/tenants/protocols")).body.map(({ name }: { name: string }) => name)).not.toContain(
@@ -192,7 +192,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     // A policy names the gateway: the refusal is shown before the button is pressed.
     visit.expectFailures(409);
     await chooseAction(visit, "Delete");
-    await page.getByText("token stops working").waitFor();
+    await page.getByText("token will stop working").waitFor();
     await effectOf(visit)
       .getByText(/access changes|Lost:/)
       .or(effectOf(visit).getByRole("alert"))
@@ -318,7 +318,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     // The list of deliveries may be read once more while the webhook is being deleted.
     visit.expectFailures(400, 404, 422);
     await chooseAction(visit, "Delete");
-    await page.getByText("cancels pending deliveries").waitFor();
+    await page.getByText("cancel pending deliveries").waitFor();
     await inDialog(visit, "Delete").click();
     await heading(visit, "Webhooks").waitFor();
     await visit.leave();

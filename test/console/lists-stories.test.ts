@@ -1,7 +1,7 @@
 /** Stories of lists: selected records are changed together, and rows are shown without leaving the list. */
 import { describe, expect, test } from "vitest";
 import { hasBrowser } from "./console-world.ts";
-import { button, heading, inDialog, storyWorld, warnIfSkipped } from "./story-world.ts";
+import { button, chooseAction, heading, inDialog, storyWorld, warnIfSkipped } from "./story-world.ts";
 
 warnIfSkipped();
 
@@ -58,14 +58,13 @@ describe.runIf(hasBrowser)("lists", () => {
     const id = await stories.idOf("resources", "Wiki");
     const policy = await stories.idOf("policies", "Intranet for everyone");
     await visit.open(`/resources/${id}`);
-    await button(visit, "Delete").click();
-    await inDialog(visit, "Remove it from 1 policy and delete it").click();
+    await chooseAction(visit, "Delete");
     await page
       .getByRole("region", { name: "Effect of this change" })
       .getByText(/lose access/)
       .first()
       .waitFor();
-    await inDialog(visit, "Delete").click();
+    await inDialog(visit, "Remove from 1 policy and delete").click();
     await heading(visit, "Resources").waitFor();
     expect((await stories.client.get(`/tenants/resources/${id}`)).status).toBe(404);
     const { resources } = (await stories.client.get(`/tenants/policies/${policy}`)).body;

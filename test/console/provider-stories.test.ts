@@ -55,7 +55,7 @@ describe.runIf(hasBrowser)("an identity provider", () => {
     await page.getByRole("dialog").getByLabel("Issuer").fill(op.issuer);
     await page.getByRole("dialog").getByLabel("Client ID").fill(op.clientId);
     await page.getByRole("dialog").getByLabel("Client secret").fill(op.clientSecret);
-    await page.getByRole("dialog").getByRole("combobox", { name: "First sign-in" }).click();
+    await page.getByRole("dialog").getByRole("combobox", { name: "Who may sign in for the first time" }).click();
     await page.getByRole("option", { name: "Invited people", exact: true }).click();
     await inDialog(visit, "Add").click();
     await heading(visit, "Login").waitFor();

@@ -189,7 +189,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await given.client.put(`/tenants/groups/${body.id}`, { description: "Third" });
     visit.expectFailures(412);
     await inDialog(visit, "Revert").click();
-    await page.getByRole("dialog").getByRole("alert").getByText("The tenant has changed since the preview").waitFor();
+    await page.getByRole("dialog").getByRole("alert").getByText("Records have changed since the preview").waitFor();
     await page.getByRole("dialog").getByRole("cell", { name: "Third" }).waitFor();
     await page.getByText("Later changes that the revert undoes").waitFor();
     await inDialog(visit, "Revert").click();

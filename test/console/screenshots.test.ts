@@ -6,7 +6,7 @@
  */
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { activate, signInAs } from "@gatehouse/server/testing/signed-in-person";
+import { activate, givePasskey, signInAs } from "@gatehouse/server/testing/signed-in-person";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addRecords, pages } from "./console-pages.ts";
 import { type ConsoleWorld, hasBrowser, openConsoleWorld, type Visit } from "./console-world.ts";
@@ -276,19 +276,14 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     });
   });
 
-  const openDeletion = async (visit: Visit) => {
-    if (await button(visit, "Delete").isVisible()) await button(visit, "Delete").click();
-    else await chooseAction(visit, "Delete");
-  };
-
   test("deletions, and a record that does not exist", async () => {
     await show(`/resources/${await idOf("resources", "Wiki")}`, async (visit) => {
-      await openDeletion(visit);
+      await chooseAction(visit, "Delete");
       await visit.page.getByRole("dialog").waitFor();
       await shoot(visit, "resources-delete-in-use", true);
     });
     await show(`/users/${engineer}`, async (visit) => {
-      await openDeletion(visit);
+      await chooseAction(visit, "Delete");
       await visit.page.getByRole("dialog").waitFor();
       await shoot(visit, "users-delete", true);
     });
@@ -315,6 +310,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     await show("/guides/access", (visit) => shoot(visit, "guides-one"));
     const visit = await world.visit({ width: 1440 });
     await activate(world.server, tenantId, engineer);
+    await givePasskey(world.server, tenantId, engineer, "Laptop");
     const { cookie = "" } = await signInAs(world.server, tenantId, engineer);
     const [name = "", value = ""] = cookie.split("=");
     const domain = new URL(world.url).hostname;

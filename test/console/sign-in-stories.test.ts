@@ -103,7 +103,7 @@ describe.runIf(hasBrowser)("an invited person", () => {
     const { body } = await given.client.must.get(`/tenants/users?filter[email]=${encodeURIComponent(email)}`);
     await visit.open(`/users/${body.data[0].id}`);
     await button(visit, "Create link").click();
-    const link = await page.getByRole("dialog").getByLabel("Link", { exact: true }).textContent();
+    const link = await page.getByRole("dialog").getByLabel("Invitation link", { exact: true }).textContent();
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole("dialog").getByRole("button").last().click();
     await visit.leave();
@@ -156,7 +156,7 @@ describe.runIf(hasBrowser)("an invited person", () => {
     const visit = await given.world.visit();
     const { page } = visit;
     await visit.open("/");
-    await page.getByText("Passkeys work at the public address of this server:").waitFor();
+    await page.getByText("Passkeys do not work at this URL.").waitFor();
     const publicUrl = given.world.url.replace("127.0.0.1", "localhost");
     await page.getByRole("link", { name: publicUrl }).waitFor();
     expect(await page.getByRole("button", { name: "Sign in with passkey" }).count()).toBe(0);

@@ -71,6 +71,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await picture(page, "gateway-new");
     await button(visit, "Create").click();
     await heading(visit, "Oslo").waitFor();
+    await page.getByRole("tab", { name: "Checkout" }).click();
     await button(visit, "Copy with token").click();
     const command = await page.evaluate("navigator.clipboard.readText()");
     expect(command).toMatch(
@@ -91,7 +92,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await page.getByText("51999").waitFor();
     await chooseAction(visit, "Delete");
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("token stops working").waitFor();
+    await dialog.getByText("token will stop working").waitFor();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await heading(visit, "Gateways").waitFor();
     await page.getByText("of 6 gateways").or(page.locator("tbody tr").first()).first().waitFor();
@@ -108,8 +109,8 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await heading(visit, "Night shift").waitFor();
     await visit.open("/resources?new=1");
     await page.getByRole("textbox", { name: "Name" }).fill("Ticket desk");
-    await page.getByRole("textbox", { name: "Address 1", exact: true }).fill("tickets.corp.example.com");
-    await page.getByRole("combobox", { name: "Protocols for address 1" }).fill("HTTPS");
+    await page.getByRole("textbox", { name: "Address", exact: true }).fill("tickets.corp.example.com");
+    await page.getByRole("combobox", { name: "Protocols" }).fill("HTTPS");
     await page.getByRole("option", { name: "HTTPS", exact: true }).click();
     await page.keyboard.press("Escape");
     await review(visit, "Create");
@@ -254,9 +255,11 @@ describe.runIf(hasBrowser)("an administrator", () => {
   test("sees the text of an error, with the request's id to copy", async () => {
     const visit = await given.visit();
     const { page } = visit;
-    visit.expectFailures(404);
-    await visit.open("/users/01a1fab8-9606-77f6-b88d-04c52b2b8fba");
-    await page.getByRole("alert").getByText("The record does not exist").waitFor();
+    visit.expectFailures(400, 422);
+    await visit.open("/configuration");
+    await page.getByRole("textbox", { name: "Document (JSON)" }).fill('{ "version": 99 }');
+    await button(visit, "Plan").click();
+    await page.getByRole("alert").getByText("About this error").waitFor();
     await page.getByRole("button", { name: /^Copy request ID/ }).click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^[\w-]{36}$/);
     await visit.leave();

@@ -48,9 +48,18 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
   // An error about a whole change of a preview repeats the detail.
   const fieldErrors = known?.errors.filter(({ pointer }) => !/^\/changes\/\d+$/.test(pointer)) ?? [];
   const namesRecords = fieldErrors.some(({ pointer }) => recordAt(pointer) !== undefined);
+  const hasReport = known !== undefined && !namesRecords;
   const isListed = fieldErrors.length > 1 || namesRecords;
   return (
-    <Alert color="red" variant="outline" icon={<TriangleAlert aria-hidden />} title={title} role="alert" maw={760}>
+    <Alert
+      // Records that prevent a change are an expected answer, not a failure.
+      color={namesRecords ? "yellow" : "red"}
+      variant="outline"
+      icon={<TriangleAlert aria-hidden />}
+      title={title}
+      role="alert"
+      maw={760}
+    >
       {/* The detail may end with the first error at its JSON Pointer, or repeats the records. The list shows both. */}
       {!namesRecords && <Text size="sm">{isListed ? detail.replace(/ \/\S*: .*$/s, "") : detail}</Text>}
       {isListed && (
@@ -65,24 +74,26 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
           )}
         </ul>
       )}
-      <Group mt="sm" gap="sm">
-        {retry !== undefined && (
-          <Button size="xs" variant="default" onClick={() => retry()}>
-            {t("app.problem.retry")}
-          </Button>
-        )}
-        {retry !== undefined && isUnavailable(error) && <Countdown retry={retry} />}
-        {known !== undefined && (
-          <>
-            <Anchor size="sm" href={`/errors/${known.code}`} target="_blank">
-              {t("app.problem.explain")}
-            </Anchor>
-            <CopyText text={known.requestId} size="xs" variant="default">
-              {t("app.problem.copyRequestId", { id: known.requestId.slice(0, 8) })}
-            </CopyText>
-          </>
-        )}
-      </Group>
+      {(retry !== undefined || hasReport) && (
+        <Group mt="sm" gap="sm">
+          {retry !== undefined && (
+            <Button size="xs" variant="default" onClick={() => retry()}>
+              {t("app.problem.retry")}
+            </Button>
+          )}
+          {retry !== undefined && isUnavailable(error) && <Countdown retry={retry} />}
+          {hasReport && (
+            <>
+              <Anchor size="sm" href={`/errors/${known.code}`} target="_blank">
+                {t("app.problem.explain")}
+              </Anchor>
+              <CopyText text={known.requestId} size="xs" variant="default">
+                {t("app.problem.copyRequestId", { id: known.requestId.slice(0, 8) })}
+              </CopyText>
+            </>
+          )}
+        </Group>
+      )}
     </Alert>
   );
 }

@@ -11,12 +11,18 @@ interface CopiedValueProps {
 
 export function CopiedValue({ label, text }: CopiedValueProps) {
   return (
-    <Group gap="xs" align="flex-start">
-      {/* The value breaks only if it is longer than the line. On a narrow screen, the button is below. */}
-      <Code block p="3px 6px" maw="100%" className="value">
+    <Group gap="xs" align="flex-start" wrap="nowrap">
+      {/* The value breaks only if it is longer than the line. */}
+      <Code block p="3px 6px" miw={0} className="value">
         {text}
       </Code>
-      <CopyText text={text} variant="default" size="compact-sm" aria-label={t("common.copyNamed", { name: label })}>
+      <CopyText
+        text={text}
+        variant="default"
+        size="compact-sm"
+        flex="none"
+        aria-label={t("common.copyNamed", { name: label })}
+      >
         {t("common.copy")}
       </CopyText>
     </Group>

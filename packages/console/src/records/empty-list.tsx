@@ -11,7 +11,8 @@ export interface EmptyList {
   readonly title: string;
   /** The purpose of the records, and how to create the first one. */
   readonly text: string;
-  readonly action: EmptyAction;
+  /** Absent for records that nobody creates by hand. */
+  readonly action?: EmptyAction;
   readonly guide: GuidePart;
 }
 

@@ -1,5 +1,5 @@
 /** Form fields as data, so that a form, its errors and a conflict between two versions use the same labels. */
-import { NumberInput, Select, Switch, TagsInput, Textarea, TextInput } from "@mantine/core";
+import { NumberInput, Select, Switch, TagsInput, Text, Textarea, TextInput, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { formatDuration, formatShortTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
@@ -14,6 +14,8 @@ interface FieldBase {
   readonly label: string;
   readonly description?: string;
   readonly required?: boolean;
+  /** The heading above the first field of a part of the form. */
+  readonly section?: { readonly title: string; readonly help: string };
   /** Returns the reason why the form refuses a value without asking the server. */
   readonly validate?: (value: unknown) => string | undefined;
 }
@@ -50,6 +52,18 @@ export type Field = FieldBase &
         readonly format: (value: unknown) => string;
       }
   );
+
+/** The heading of a part of a form. */
+export function FormSection({ title, help }: { readonly title: string; readonly help: string }) {
+  return (
+    <div className="form-section">
+      <Title order={3}>{title}</Title>
+      <Text size="sm" c="dimmed">
+        {help}
+      </Text>
+    </div>
+  );
+}
 
 interface FormFieldProps {
   readonly field: Field;
@@ -144,7 +158,7 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
       return (
         <TagsInput
           {...common}
-          placeholder={field.placeholder}
+          placeholder={(value as readonly string[]).length === 0 ? field.placeholder : undefined}
           data={[...(field.suggestions ?? [])]}
           maxDropdownHeight={240}
           // Input without a final Enter counts too.

@@ -1,7 +1,8 @@
 /** A table of permissions by kind of record, to choose from or to read. */
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
-import { Button, Checkbox, Group, Input, Stack, Table, Text } from "@mantine/core";
+import { Anchor, Button, Checkbox, Group, Input, Stack, Table, Text } from "@mantine/core";
 import { Check } from "lucide-react";
+import { useId } from "react";
 import type { records as messages } from "../messages/en/records.ts";
 import { t } from "../messages/i18n.ts";
 
@@ -41,6 +42,7 @@ const nouns = [
 
 export function PermissionTable(props: PermissionTableProps) {
   const { label, held, onChange, offered = permissions, presets = [], error } = props;
+  const id = useId();
   const box = (permission: string, name: string) => {
     const known = permissions.find((each) => each === permission);
     if (known === undefined) return null;
@@ -73,7 +75,15 @@ export function PermissionTable(props: PermissionTableProps) {
           <Input.Label component="div" required>
             {label}
           </Input.Label>
-          <Group gap="xs">
+          <Group justify="space-between" gap="xs">
+            <Text size="sm" c="dimmed" id={`${id}-presets`}>
+              {t("apiKeys.presets.label")}
+            </Text>
+            <Anchor component="button" type="button" size="sm" onClick={() => onChange([])}>
+              {t("apiKeys.presets.none")}
+            </Anchor>
+          </Group>
+          <Group gap="xs" role="group" aria-labelledby={`${id}-presets`}>
             {presets.map((preset) => {
               const chosen = permissions.filter(
                 (permission) => preset.permissions.includes(permission) && offered.includes(permission),
@@ -83,7 +93,7 @@ export function PermissionTable(props: PermissionTableProps) {
                 <Button
                   key={preset.label}
                   size="compact-sm"
-                  variant={isChosen ? "filled" : preset.permissions.length === 0 ? "subtle" : "default"}
+                  variant={isChosen ? "filled" : "default"}
                   aria-pressed={isChosen}
                   onClick={() => onChange(chosen)}
                 >

@@ -1,14 +1,14 @@
 /** A form in a dialog. Errors appear at their fields, input is never lost, and a save conflict shows both versions. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, Group, Stack } from "@mantine/core";
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, type ReactNode, useCallback, useState } from "react";
+import { type FormEvent, Fragment, type ReactNode, useCallback, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { Conflict } from "./conflict.tsx";
 import { Dialog, focusFirstField } from "./dialog.tsx";
 import { durationProblem } from "./duration-field.tsx";
-import { type Field, FormField, type Values } from "./form-fields.tsx";
+import { type Field, FormField, FormSection, type Values } from "./form-fields.tsx";
 import { isSame } from "./is-same.ts";
 import { mergeValues } from "./merge-values.ts";
 import { type PlannedChange, sendChanges } from "./planned-change.ts";
@@ -24,6 +24,8 @@ export interface Stored {
 
 interface RecordFormProps {
   readonly title: string;
+  /** The sentence above the fields. */
+  readonly intro?: ReactNode;
   readonly fields: readonly Field[];
   readonly initial: Values;
   readonly submitLabel: string;
@@ -67,6 +69,7 @@ export function idIn(answer: unknown): string {
 export function RecordForm(props: RecordFormProps & Saving) {
   const {
     title,
+    intro,
     fields,
     initial,
     submitLabel,
@@ -208,14 +211,21 @@ export function RecordForm(props: RecordFormProps & Saving) {
         <form onSubmit={onSubmit}>
           <Stack ref={fieldsRef}>
             <PendingTextsProvider value={reportPending}>
+              {intro !== undefined && (
+                <Text size="sm" c="dimmed">
+                  {intro}
+                </Text>
+              )}
               {fields.map((field) => (
-                <FormField
-                  key={field.name}
-                  field={field}
-                  value={values[field.name]}
-                  onChange={(value) => change(field.name, value)}
-                  error={atFields.get(field.name)}
-                />
+                <Fragment key={field.name}>
+                  {field.section !== undefined && <FormSection {...field.section} />}
+                  <FormField
+                    field={field}
+                    value={values[field.name]}
+                    onChange={(value) => change(field.name, value)}
+                    error={atFields.get(field.name)}
+                  />
+                </Fragment>
               ))}
             </PendingTextsProvider>
             <Stack className="form-actions" gap="sm">

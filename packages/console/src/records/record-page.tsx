@@ -1,14 +1,19 @@
 /** The page of one record: breadcrumbs, title, status, actions and panels. */
-import { Anchor, Breadcrumbs, Group, Paper, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { GatehouseError } from "@gatehouse/client/errors";
+import { Anchor, Breadcrumbs, Button, Group, Paper, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { usePermission } from "../app/session.ts";
+import type { records as messages } from "../messages/en/records.ts";
 import { t } from "../messages/i18n.ts";
+
+/** The first part of the path of the records' pages. */
+type Kind = keyof typeof messages.notFound.titles;
 
 interface RecordPageProps {
   /** The list that the record belongs to. */
-  readonly list: { readonly to: string; readonly title: string };
+  readonly list: { readonly to: `/${Kind}`; readonly title: string };
   /** Undefined while the record loads. */
   readonly title: string | undefined;
   readonly status?: ReactNode;
@@ -18,6 +23,8 @@ interface RecordPageProps {
   /** Ids of other records whose events belong to the history of this one. */
   readonly historyOf?: readonly string[] | undefined;
   readonly error: unknown;
+  /** Whether the record does not exist, if no error says so. */
+  readonly isMissing?: boolean;
   readonly retry: () => unknown;
   readonly children: ReactNode;
 }
@@ -30,15 +37,17 @@ export function RecordPage({
   graph,
   historyOf = [],
   error,
+  isMissing = error instanceof GatehouseError && error.status === 404,
   retry,
   children,
 }: RecordPageProps) {
   const { id = "" } = useParams({ strict: false });
   const canReadEvents = usePermission("events:read");
   const [canDecide, canReadPolicies] = [usePermission("decisions:read"), usePermission("policies:read")];
+  const missing = t(`records.notFound.titles.${list.to.slice(1) as Kind}`); // the path is a slash and the kind
   useEffect(() => {
-    document.title = t("common.documentTitle", { title: title ?? list.title });
-  }, [title, list.title]);
+    document.title = t("common.documentTitle", { title: title ?? (isMissing ? missing : list.title) });
+  }, [title, list.title, isMissing, missing]);
   return (
     <Stack>
       <Group justify="space-between" wrap="nowrap" gap="xs">
@@ -47,7 +56,7 @@ export function RecordPage({
             {list.title}
           </Anchor>
           <Text c="dimmed" truncate>
-            <bdi>{title ?? "…"}</bdi>
+            <bdi>{title ?? (isMissing ? missing : "…")}</bdi>
           </Text>
         </Breadcrumbs>
         <Group gap="md" wrap="nowrap">
@@ -63,7 +72,15 @@ export function RecordPage({
           )}
         </Group>
       </Group>
-      {error !== null && error !== undefined ? (
+      {isMissing ? (
+        <Stack align="flex-start" gap="xs">
+          <Title order={1}>{missing}</Title>
+          <Text>{t("records.notFound.text")}</Text>
+          <Button component={Link} to={list.to} mt="xs">
+            {t("records.notFound.back", { list: list.title })}
+          </Button>
+        </Stack>
+      ) : error !== null && error !== undefined ? (
         <ProblemNotice error={error} retry={retry} />
       ) : title === undefined ? (
         <Stack aria-busy>

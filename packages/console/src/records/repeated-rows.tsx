@@ -12,8 +12,11 @@ interface RepeatedRowsProps<Row> {
   readonly addLabel: string;
   readonly newRow: Row;
   readonly removeLabel: (number: number) => string;
-  /** @param replace changes a part of the row */
-  readonly children: (row: Row, number: number, replace: (change: Partial<Row>) => void) => ReactNode;
+  /**
+   * @param number of the row; undefined for the only one, whose labels need no number
+   * @param replace changes a part of the row
+   */
+  readonly children: (row: Row, number: number | undefined, replace: (change: Partial<Row>) => void) => ReactNode;
 }
 
 export function RepeatedRows<Row extends object>(props: RepeatedRowsProps<Row>) {
@@ -26,7 +29,7 @@ export function RepeatedRows<Row extends object>(props: RepeatedRowsProps<Row>) 
           // biome-ignore lint/suspicious/noArrayIndexKey: an unsaved row has no other identity
           <Group key={index} align="flex-end" gap="sm" wrap="nowrap">
             <Group align="flex-end" gap="sm" flex={1} miw={0}>
-              {children(row, index + 1, (change) =>
+              {children(row, rows.length > 1 ? index + 1 : undefined, (change) =>
                 onChange(rows.map((each, other) => (other === index ? { ...each, ...change } : each))),
               )}
             </Group>

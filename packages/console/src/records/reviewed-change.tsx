@@ -1,6 +1,6 @@
 /** The last step before a change: a preview of its effect on access, and the override of access tests that block it. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, Group, Menu, Skeleton, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Box, Button, Group, Menu, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { TriangleAlert } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
@@ -25,7 +25,7 @@ const previewOnlyErrors = ["preview_too_long", "not_previewable"];
 
 /** Other changes that avoid the reason for which a change is refused. */
 export interface Remedy {
-  /** The label of the button, which is red: the changes include a deletion. */
+  /** The label of the button that confirms, which is red: the changes include a deletion. */
   readonly label: string;
   /** @returns the changes, or the reason why there are none */
   readonly changes: () => Promise<readonly PlannedChange[] | string>;
@@ -56,7 +56,7 @@ interface ReviewedChangeProps {
   readonly blockedBy?: GatehouseError;
   /** Receives the error of the preview or of the change. Returns true if it shows the error itself. */
   readonly refused?: (error: unknown) => boolean;
-  /** A button in place of the one that confirms, after an error of the preview or of the change. */
+  /** Replaces the button that confirms, after an error of the preview or of the change. */
   readonly remedy?: ((error: GatehouseError) => ReactNode) | undefined;
 }
 
@@ -261,6 +261,7 @@ export function ReviewDialog({
   done,
   changes,
   note,
+  label,
   remedy,
   ...change
 }: ReviewDialogProps) {
@@ -268,8 +269,8 @@ export function ReviewDialog({
   const [{ all, version, remedied }, replace] = useState<{
     readonly all: readonly PlannedChange[];
     readonly version: string | undefined;
-    /** The label of the remedy that replaced the changes. */
-    readonly remedied?: string;
+    /** The remedy that replaced the changes, and the refusal that it avoids. */
+    readonly remedied?: { readonly label: string; readonly error: GatehouseError };
   }>({ all: changes, version: etag });
   const run = async (overrideReason: string | undefined) => {
     const last = await sendChanges(all, { overrideReason, etag: version });
@@ -289,12 +290,13 @@ export function ReviewDialog({
           ) : (
             <>
               {note}
-              <Text fw={600} mt="xs">
-                {remedied}
-              </Text>
+              <Box mt="sm">
+                <ProblemNotice error={remedied.error} />
+              </Box>
             </>
           )
         }
+        label={remedied?.label ?? label}
         remedy={(error) => {
           const found = remedy?.(error);
           // Each of the other changes names its own version.
@@ -302,7 +304,9 @@ export function ReviewDialog({
             found && (
               <RemedyButton
                 remedy={found}
-                apply={(others) => replace({ all: others, version: undefined, remedied: found.label })}
+                apply={(others) =>
+                  replace({ all: others, version: undefined, remedied: { label: found.label, error } })
+                }
               />
             )
           );
@@ -322,8 +326,9 @@ interface RemedyButtonProps {
   readonly apply: (changes: readonly PlannedChange[]) => void;
 }
 
+/** Finds the changes of the remedy at once, to show their effect. After an error, the button tries again. */
 function RemedyButton({ remedy: { label, changes }, apply }: RemedyButtonProps) {
-  const [busy, setBusy] = useState(false);
+  const [busy, setBusy] = useState(true);
   const [reason, setReason] = useState<string>();
   const find = async () => {
     setBusy(true);
@@ -336,6 +341,8 @@ function RemedyButton({ remedy: { label, changes }, apply }: RemedyButtonProps) 
     }
     setBusy(false);
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once
+  useEffect(() => void find(), []);
   if (reason !== undefined) {
     return (
       <Text role="status" style={{ flexBasis: "100%", order: -1 }}>

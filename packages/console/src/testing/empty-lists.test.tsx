@@ -14,8 +14,8 @@ import { newId, sample } from "./sample.ts";
 interface Case {
   /** The page whose list is empty. */
   readonly path: string;
-  /** The page that the action opens. */
-  readonly action: string;
+  /** The page that the action opens. Absent for records that nobody creates by hand. */
+  readonly action?: string;
   /** Whether an auditor may take the action, because it only leads to another page. */
   readonly reads?: boolean;
 }
@@ -44,7 +44,7 @@ const cases: readonly Case[] = [
   { path: "/webhooks", action: "/webhooks?new=1" },
   { path: `/webhooks/${newId()}`, action: "/events", reads: true },
   { path: "/events", action: "/overview", reads: true },
-  { path: "/sign-ins", action: "/users", reads: true },
+  { path: "/sign-ins" },
   { path: `/users/${newId()}?tab=access`, action: "/policies?new=1" },
   { path: `/devices/${newId()}?tab=access`, action: "/policies?new=1" },
   { path: `/resources/${newId()}?tab=access`, action: "/policies?new=1" },
@@ -73,9 +73,9 @@ describe("the empty list of", () => {
     // A sentence, which says more than the title.
     expect(text).toMatch(/^\p{Lu}.{20,}\.$/u);
     const actions = within(list)
-      .getAllByRole("link")
+      .queryAllByRole("link")
       .filter((link) => link !== guide);
-    expect(actions.map(hrefOf)).toEqual([action]);
+    expect(actions.map(hrefOf)).toEqual(action === undefined ? [] : [action]);
     const [, name = "", section = ""] = /^\/guides\/([\w-]+)#(.+)$/.exec(hrefOf(guide) ?? "") ?? [];
     expect(guideNames).toContain(name);
     const headings = (await readGuide(name as GuideName)).matchAll(/^#+ (.+)$/gm); // the line above checks it
@@ -87,7 +87,7 @@ describe("the empty list of", () => {
     openConsole(path);
     const { guide, list } = await findEmptyList();
     const actions = within(list)
-      .getAllByRole("link")
+      .queryAllByRole("link")
       .filter((link) => link !== guide);
     expect(actions.map(hrefOf)).toEqual(reads ? [action] : []);
   });

@@ -1,7 +1,10 @@
 /** Sessions of people for tests that are not about signing in. */
+import { randomBytes } from "node:crypto";
+import { insertPasskey } from "../features/passkeys/passkeys.queries.ts";
 import { beginSession } from "../features/sessions/sessions.api.ts";
 import { updateUserStatus } from "../features/users/users.queries.ts";
 import { grantedToSystem } from "../platform/authorization/granted.ts";
+import { newId } from "../platform/ids.ts";
 import type { TestClient, TestReply, TestServer, TestTenant } from "./test-server.ts";
 
 /** Headers of a request that a page of the server sends with a person's cookie. */
@@ -37,6 +40,26 @@ export async function ownerOf({
 }: Pick<TestTenant, "client">): Promise<{ readonly id: string; readonly email: string }> {
   const { body } = await client.must.get("/tenants/users?filter[roles.type]=OWNER");
   return body.data[0];
+}
+
+/** Gives a user a passkey that no authenticator has. */
+export async function givePasskey(server: TestServer, tenantId: string, userId: string, name: string): Promise<void> {
+  await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+    insertPasskey(
+      { tenantId, query },
+      {
+        id: newId(),
+        userId,
+        name,
+        credentialId: randomBytes(32),
+        publicKey: randomBytes(77),
+        counter: 0,
+        transports: [],
+        backedUp: false,
+      },
+      new Date(),
+    ),
+  );
 }
 
 /** Activates an invited user, without a command: models learn of it with the next change of the user. */

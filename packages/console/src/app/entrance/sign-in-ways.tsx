@@ -170,8 +170,13 @@ function ApiKeyForm({ done }: Pick<SignInWaysProps, "done">) {
           maxLength={200}
           required
         />
-        <button type="button" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
-          {app.session.showKey}
+        <button
+          type="button"
+          aria-label={app.session.showKey}
+          aria-pressed={isShown}
+          onClick={() => setShown(!isShown)}
+        >
+          <Eye isCrossed={isShown} />
         </button>
       </div>
       <Problem error={error} />
@@ -179,6 +184,17 @@ function ApiKeyForm({ done }: Pick<SignInWaysProps, "done">) {
         {app.session.signIn}
       </Button>
     </form>
+  );
+}
+
+/** The symbol of the button that shows a secret, as in the fields of the console. */
+function Eye({ isCrossed }: { readonly isCrossed: boolean }) {
+  return (
+    <svg width={16} height={16} viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth={2} aria-hidden>
+      <path d="M2 12s3.6-7 10-7 10 7 10 7-3.6 7-10 7-10-7-10-7Z" />
+      <circle cx={12} cy={12} r={3} />
+      {isCrossed && <path d="M3 3l18 18" />}
+    </svg>
   );
 }
 

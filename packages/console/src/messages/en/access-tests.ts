@@ -3,7 +3,7 @@ export const accessTests = {
   anyDevice: "any device",
   create: "Create access test",
   delete: {
-    effect: "No one's access changes. If you revert the deletion, the test gets a new ID.",
+    effect: "No one's access will change. If you revert the deletion, the test gets a new ID.",
     title: "Delete access test {{name}}?",
   },
   deleted: "(deleted)",
@@ -20,7 +20,7 @@ export const accessTests = {
   fields: {
     address: "Address",
     any: "Any",
-    anyCountry: "Any, such as DE",
+    anyCountry: "Any (example: DE)",
     anyProtocol: "Any protocol",
     country: "Source country",
     device: "Device",
@@ -29,7 +29,7 @@ export const accessTests = {
     devicePosture: "Device with this posture",
     enforced: "Enforced",
     enforcedHelp:
-      "Gatehouse refuses changes that break the test, unless they only remove access or give a reason for the override.",
+      "Gatehouse refuses changes that break the test, unless they only remove access or are overridden with a reason.",
     enforcedYes: "Yes. Gatehouse refuses changes that break the test.",
     namePlaceholder: "Contractors never reach Payroll",
     port: "Port",

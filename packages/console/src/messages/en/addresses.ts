@@ -2,7 +2,7 @@ export const addresses = {
   add: "Add address",
   addTitle: "Add an address to a resource",
   delete: {
-    effect: "The address no longer leads to its resource. You can revert the deletion.",
+    effect: "The address will no longer lead to its resource. You can revert the deletion.",
     title: "Delete address {{name}}?",
   },
   edit: "Edit {{name}}",

@@ -20,7 +20,7 @@ export const apiKeys = {
     inUse: "In use",
     inUseText: "Your session uses this key.",
     lastUsed: "Last used",
-    nameHelp: "The person or the program that uses the key.",
+    nameHelp: "Name the key after the person or the program that uses it.",
     permissions: "Permissions",
     prefix: "Prefix",
     replacedBy: "Replaced by",
@@ -31,13 +31,14 @@ export const apiKeys = {
   noun: "API keys",
   presets: {
     infrastructure: "Infrastructure as code",
+    label: "Start from:",
     none: "Clear",
     readOnly: "Read-only",
   },
   revoke: {
-    effect: "The key and all sessions that use it stop working immediately. You cannot undo this.",
+    effect: "The key and all sessions that use it will stop working immediately. You cannot undo this.",
     effectOwn:
-      "The key and all sessions that use it stop working immediately. Your own session uses this key, so you need another key to sign in. You cannot undo this.",
+      "The key and all sessions that use it will stop working immediately. Your own session uses this key, so you need another key to sign in. You cannot undo this.",
     label: "Revoke",
     title: "Revoke API key {{name}}?",
   },

@@ -1,23 +1,23 @@
-/** The configuration of the tenant as one document. */
+/** The records of the organisation as one document. */
 export const configuration = {
   apply: {
     apply: "Apply",
-    confirm: "Apply this configuration?",
-    difference: "Difference to the tenant",
+    confirm: "Apply this configuration file?",
+    difference: "Difference to the stored records",
     document: "Document (JSON)",
-    done: "Configuration applied",
+    done: "Configuration file applied",
     file: "Open file",
-    note: "{{created, number}} records are created, {{updated, number}} updated and {{deleted, number}} deleted, in one transaction.",
+    note: "In one transaction, {{created, number}} records will be created, {{updated, number}} updated and {{deleted, number}} deleted.",
     notAnObject: "The document must be a JSON object.",
     notJson: "This is not JSON: {{reason}}",
     plan: "Plan",
-    same: "The tenant already matches this document.",
-    text: "A section that is present lists all records of its kind. Records that the section does not contain are deleted. Omitted sections leave their records unchanged.",
+    same: "The stored records already match this document.",
+    text: "List every record of each section that you include: the others in that section will be deleted. Omitted sections stay unchanged.",
     title: "Plan and apply",
   },
   export: {
-    action: "Download document",
-    done: "Configuration exported",
+    action: "Download file",
+    done: "Configuration file exported",
     text: "Groups, users, gateways, resources, admission rules, policies and identity providers as one JSON document, in which records refer to each other by name. The command <code>gatehouse export</code> writes the same document.",
     title: "Export",
   },
@@ -54,5 +54,5 @@ export const configuration = {
       delete: "Record removed",
     },
   },
-  title: "Configuration",
+  title: "Configuration file",
 } as const;

@@ -6,7 +6,7 @@ export const deviceSessions = {
     approveNote:
       "{{email}} enrolled this device. Confirm this with the user first. After the approval, the device gets the access that policies grant.",
     bulkApproveNote: "The devices get the access that policies grant to their users.",
-    bulkRefuseNote: "The devices are deleted. Their users can enrol them again.",
+    bulkRefuseNote: "The devices will be deleted. Their users can enrol them again.",
     empty: {
       text: "If the settings require approval, devices that people enrol by signing in wait here for an administrator.",
       title: "No device waits for approval",
@@ -17,7 +17,7 @@ export const deviceSessions = {
     refuseTitle: "Refuse device {{name}}?",
     title: "Device approvals",
   },
-  bulkNote: "The devices lose access, until their users sign in again on them.",
+  bulkNote: "The devices will lose access, until their users sign in again on them.",
   empty: {
     text: "A session begins when a person signs in on a device. Enrolled devices appear here.",
     title: "No device sessions yet",
@@ -44,18 +44,18 @@ export const deviceSessions = {
   },
   reasonBy: "{{reason}} by {{name}}",
   requireSignIn: {
-    counting: "Counting the devices that lose access…",
+    counting: "Counting the devices that would lose access…",
     done: "The users must sign in again on their devices",
-    effect_one: "{{count, number}} device loses access, until its user signs in again on it.",
-    effect_other: "{{count, number}} devices lose access, until their users sign in again on them.",
+    effect_one: "{{count, number}} device will lose access, until its user signs in again on it.",
+    effect_other: "{{count, number}} devices will lose access, until their users sign in again on them.",
     how: "Connections end within seconds. Users sign in again with sudo gatehouse-device sign-in, or on /my/ for a WireGuard app.",
-    label: "Require sign-in",
-    none: "No device loses access: none has an active session.",
+    label: "Require new sign-in",
+    none: "No device will lose access: none has an active session.",
     servers: "Devices that were enrolled with an enrolment key keep their access.",
     titleDevice: "Require the user of {{name}} to sign in again?",
     titleGroup: "Require the members of {{name}} to sign in again?",
     titleUser: "Require {{name}} to sign in again?",
-    unknown: "The number of devices that lose access could not be determined.",
+    unknown: "The number of devices that will lose access could not be determined.",
   },
   searchLabel: "Device",
   states: {

@@ -1,8 +1,8 @@
 export const devices = {
   add: {
-    copyPage: "Copy address for the user",
+    copyPage: "Copy link for the user",
     label: "Add device",
-    link: "A person who cannot sign in yet needs an enrolment link first.",
+    link: "A person who cannot sign in yet needs an invitation link first.",
     text: "Users add their devices on the page “My access and devices”, or with the device agent.",
   },
   approval: {
@@ -12,24 +12,24 @@ export const devices = {
     approveTitle: "Approve device {{name}}?",
     pending: "Awaiting approval",
     refuse: "Refuse",
-    refuseEffect: "The device is deleted. The user can enrol it again.",
+    refuseEffect: "The device will be deleted. The user can enrol it again.",
     title: "Approval",
   },
   bulk: {
-    deactivateNote: "The devices are disconnected immediately. You can reactivate them.",
+    deactivateNote: "The devices will be disconnected immediately. You can reactivate them.",
     deleteNote:
-      "The devices are disconnected and must be enrolled again. Policies no longer refer to them, including policies that deny them. To keep them out, deactivate them instead.",
+      "The devices will be disconnected and must be enrolled again. Policies will no longer refer to them, including policies that deny them. To keep them out, deactivate them instead.",
     reactivateNote: "The devices regain the access that policies grant, unless their users are deactivated.",
   },
   deactivate: {
     done: "Device deactivated. It is disconnected.",
     label: "Deactivate",
-    note: "The device is disconnected immediately. Its record and its place in policies stay, and you can reactivate it.",
+    note: "The device will be disconnected immediately. Its record and its place in policies stay, and you can reactivate it.",
     title: "Deactivate device {{name}}?",
   },
   delete: {
     effect:
-      "The device is disconnected and must be enrolled again. Policies no longer refer to it, including policies that deny it. To keep it out, deactivate it instead. If you revert the deletion, the device gets a new ID.",
+      "The device will be disconnected and must be enrolled again. Policies will no longer refer to it, including policies that deny it. To keep it out, deactivate it instead. If you revert the deletion, the device gets a new ID.",
     title: "Delete device {{name}}?",
   },
   empty: {
@@ -90,7 +90,7 @@ export const devices = {
   token: {
     done: "Token rotated",
     label: "Rotate token",
-    note: "The previous token is revoked immediately, and the device's link is closed. The device stays disconnected until its agent has the new token.",
+    note: "The previous token will be revoked immediately, and the device's link will be closed. The device stays disconnected until its agent has the new token.",
     shown: "New token of {{name}}",
     text: "The device's agent authenticates with this token.",
     title: "Rotate the token of {{name}}?",

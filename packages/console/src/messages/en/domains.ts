@@ -1,20 +1,21 @@
-/** E-mail domains of the tenant. */
+/** Email domains of the organisation. */
 export const domains = {
   copyPart: "Copy {{part}} of the TXT record",
   create: "Add domain",
   delete: {
-    effect: "People no longer find this tenant by the domain, and nobody new is admitted from it. Users remain.",
+    effect:
+      "People will no longer find this organisation by the domain, and nobody new will be admitted from it. Users remain.",
     title: "Delete domain {{name}}?",
   },
   empty: {
-    text: "Prove that a domain is yours with a TXT record in DNS. People then find their sign-in by it, and identity providers can admit people with addresses in it.",
+    text: "Prove that a domain is yours with a TXT record in DNS. People then find their sign-in by it, and identity providers can admit people with email addresses in it.",
     title: "No domains yet",
   },
   fields: {
     action: "Action",
     domain: "Domain",
     domainHelp: "Such as example.com. Subdomains are separate domains.",
-    record: "TXT record",
+    record: "TXT record to create in DNS",
     recordName: "Name",
     recordValue: "Value",
     state: "Status",

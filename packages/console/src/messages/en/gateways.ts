@@ -2,9 +2,9 @@ export const gateways = {
   create: "Create gateway",
   delete: {
     effect_one:
-      "{{count}} resource is no longer reachable through this gateway, and the gateway's token stops working. If you revert the deletion, the gateway gets a new ID.",
+      "{{count}} resource will no longer be reachable through this gateway, and the gateway's token will stop working. If you revert the deletion, the gateway gets a new ID.",
     effect_other:
-      "{{count}} resources are no longer reachable through this gateway, and the gateway's token stops working. If you revert the deletion, the gateway gets a new ID.",
+      "{{count}} resources will no longer be reachable through this gateway, and the gateway's token will stop working. If you revert the deletion, the gateway gets a new ID.",
     onlyGateway:
       "These policies name no other gateway, and would then allow all gateways: {{names}}. Change or delete them first.",
     title: "Delete gateway {{name}}?",
@@ -40,11 +40,10 @@ export const gateways = {
     noPermission:
       "The command contains the gateway's token, which your key cannot view. Ask someone whose key has the permission <code>gateways:token</code>.",
     loopback:
-      "The public address of this server is {{url}}. The command works only on the server's own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to an address that they can reach, and restart the server.",
+      "The public URL of this server is {{url}}. The command works only on the server's own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
     noPackages:
       "This server has no agent packages, so gateways cannot install from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
-    plainHttp:
-      "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS address.",
+    plainHttp: "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS URL.",
     show: "Show command",
     reveal: "Reveal token",
     title: "Deploy",
@@ -73,7 +72,7 @@ export const gateways = {
   resourcesEmpty: "Publish a resource, or connect the gateway on the page of a resource.",
   search: "Name or endpoint",
   settings: {
-    check: "Check state",
+    check: "Check last report",
     checkFailed: "The check failed",
     derived: "Addresses of the private resources that list this gateway first",
     domains: "Domains with their own resolvers",
@@ -83,7 +82,7 @@ export const gateways = {
     invalidLine: "“{{line}}” is not a domain with resolvers. Example: corp.example.com = 192.0.2.53",
     machineResolvers: "Resolvers of the gateway's machine",
     networks: "Networks",
-    networksHelp: "Addresses or CIDR blocks behind the gateway, for traffic between sites.",
+    networksHelp: "IP addresses or networks behind the gateway, for traffic between sites.",
     noRelay: "No gateway relays for this gateway",
     ownNetworks: "Define networks here instead of deriving them from resources",
     relayPort: "Relay port",
@@ -104,7 +103,7 @@ export const gateways = {
     enterMaintenance: {
       done: "Maintenance started. The gateway gets no traffic.",
       label: "Start maintenance",
-      note: "The gateway gets no traffic until maintenance ends. Connections through it are closed.",
+      note: "The gateway will get no traffic until maintenance ends. Connections through it will be closed.",
     },
     exitMaintenance: {
       done: "Maintenance ended",
@@ -129,7 +128,7 @@ export const gateways = {
     revokeToken: {
       done: "Token replaced. The command under Deploy contains the new token. The old token no longer works.",
       label: "Replace token now",
-      note: "The old token stops working immediately. Use this if others may know the token. The gateway cannot connect again before its machine has the new token. Until then, it enforces its last configuration.",
+      note: "The old token will stop working immediately. Use this if others may know the token. The gateway cannot connect again before its machine has the new token. Until then, it enforces its last configuration.",
     },
     rotateToken: {
       done: "Token rotated. The command under Deploy contains the new token. The old token works for another 24 hours.",

@@ -87,7 +87,7 @@ export const graph = {
     subjects: "Subjects",
   },
   nodes: {
-    blocked: "Blocked",
+    blocked: "Denied",
     device: "Device",
     gateway: "Gateway",
     group: "Group",

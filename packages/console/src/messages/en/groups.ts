@@ -1,17 +1,17 @@
 export const groups = {
   bulk: {
     deleteNote:
-      "Members of the groups stay users. Policies no longer refer to the groups. A group that is a user's only group cannot be deleted here. Delete it on its own page, which offers to move the users. The default groups are skipped.",
+      "Members of the groups will stay users. Policies will no longer refer to the groups. A group that is a user's only group cannot be deleted here. Delete it on its own page, which offers to move the users. The default groups are skipped.",
   },
   create: "Create group",
   defaultForSso: "Default group for SSO users",
   delete: {
     effect_one:
-      "{{count}} user leaves the group, and policies no longer refer to the group. Users who have access only through the group lose it. If you revert the deletion, the group gets a new ID.",
+      "{{count}} user will leave the group, and policies will no longer refer to the group. Users who have access only through the group will lose it. If you revert the deletion, the group gets a new ID.",
     effect_other:
-      "{{count}} users leave the group, and policies no longer refer to the group. Users who have access only through the group lose it. If you revert the deletion, the group gets a new ID.",
-    moveMembers_one: "Move {{count, number}} user to the default group and delete this group",
-    moveMembers_other: "Move {{count, number}} users to the default group and delete this group",
+      "{{count}} users will leave the group, and policies will no longer refer to the group. Users who have access only through the group will lose it. If you revert the deletion, the group gets a new ID.",
+    moveMembers_one: "Move {{count, number}} user to the default group and delete",
+    moveMembers_other: "Move {{count, number}} users to the default group and delete",
     noDefault: "No default group was found. Add the users to another group first.",
     title: "Delete group {{name}}?",
   },
@@ -23,7 +23,7 @@ export const groups = {
   fields: {
     deviceSessionLifetime: "Device session lifetime",
     deviceSessionLifetimeHelp:
-      "How long devices of members are trusted after a sign-in: 15 minutes to a year. The shortest lifetime of the tenant and of the user's groups applies. Leave empty for no limit by this group.",
+      "How long devices of members are trusted after a sign-in: 15 minutes to a year. The shortest lifetime of the settings and of the user's groups applies. Leave empty for no limit by this group.",
     idpMapping: "Identity provider groups",
     idpMappingHelp: "Users who sign in with one of these groups become members.",
     maxDevices: "Device limit per member",

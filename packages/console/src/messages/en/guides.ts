@@ -14,7 +14,7 @@ export const guides = {
     "command-line": "The command line",
     configuration: "Configuration of the server",
     console: "Console",
-    declarative: "A tenant as a file",
+    declarative: "The configuration file",
     deployment: "Deployment",
     device: "Devices",
     gateway: "Gateways",

@@ -2,8 +2,8 @@
 export const publish = {
   address: {
     allPorts: "{{address}}, all ports",
-    help: "A URL, a host with a port, or a network: https://wiki.internal, wiki.internal:443, 10.0.0.0/16",
-    invalid: "This is not an address. Enter a URL, a host name, an IP address or a CIDR block.",
+    help: "A URL, a host name or an IP address with or without a port, or a network. Examples: https://wiki.internal, wiki.internal:443, 10.0.0.0/16",
+    invalid: "This is not an address. Enter a URL, a host name, an IP address or a network.",
     label: "Address",
     port: "{{address}}, {{protocol}} (TCP {{port}})",
   },
@@ -46,14 +46,14 @@ export const publish = {
   summary: {
     address: "Address: {{destination}}",
     gateway: "Gateway: {{name}}",
-    newGateway: "Gateway {{name}} is created. Deploy it afterwards.",
+    newGateway: "Gateway {{name}} will be created. Deploy it afterwards.",
     policy_one: "Policy “{{policy}}” allows access to the members of the group {{groups}}.",
     policy_other: "Policy “{{policy}}” allows access to the members of the groups {{groups}}.",
     policyForAll: "Policy “{{policy}}” allows access to all users.",
     policyLater: "People can reach the resource once a policy allows it. You can create the policy later.",
     rule: "Its admission rule “{{rule}}” requires all of these conditions:",
   },
-  text: "Make a service or a network reachable for the people who need it. Nothing changes before you confirm.",
+  text: "Publishing creates a resource, and a policy that gives people access to it. Nothing changes before you confirm.",
   through: "Gateway",
   title: "Publish a resource",
   where: "Resource",

@@ -4,6 +4,7 @@ export const resources = {
     addTitle: "Add an address to {{name}}",
     another: "Add another address",
     empty: "A resource without an address is unreachable. Add a host name, an IP address or a network.",
+    address: "Address",
     field: "Address {{number}}",
     label: "Addresses",
     protocols: "Protocols",
@@ -11,24 +12,26 @@ export const resources = {
     remove: "Remove {{address}}",
     removed: "Address removed",
     removeField: "Remove address {{number}}",
-    removeNote: "The address and its protocols are deleted. You can revert the deletion.",
+    removeNote: "The address and its protocols will be deleted. You can revert the deletion.",
     removeTitle: "Remove {{address}} from {{name}}?",
     title: "Addresses ({{count, number}})",
   },
   bulk: {
-    deleteNote: "The addresses of the resources are deleted with them. Resources that policies name cannot be deleted.",
+    deleteNote:
+      "The addresses of the resources will be deleted with them. Resources that policies name cannot be deleted.",
   },
   create: "Create resource",
+  createIntro: "Nobody can reach the new resource until a policy allows it. To give access in the same step:",
   delete: {
     effect_one:
-      "{{count}} address is deleted with the resource, which becomes unreachable. If you revert the deletion, the resource gets a new ID.",
+      "The resource will be deleted with its {{count}} address, and will be unreachable. If you revert the deletion, the resource gets a new ID.",
     effect_other:
-      "{{count}} addresses are deleted with the resource, which becomes unreachable. If you revert the deletion, the resource gets a new ID.",
+      "The resource will be deleted with its {{count}} addresses, and will be unreachable. If you revert the deletion, the resource gets a new ID.",
     title: "Delete resource {{name}}?",
   },
   edit: "Edit {{name}}",
   empty: {
-    text: "A resource is a service or a network that policies grant access to. Publish the first resource: a host or a subnet behind your gateways.",
+    text: "A resource is a service or a network that policies grant access to. Publish the first one: that also creates the policy that gives people access. “Create resource” leaves the policy for later.",
     title: "No resources yet",
   },
   gateways: {

@@ -5,14 +5,14 @@ export const roles = {
     title: "Assign the role {{name}}",
   },
   empty: {
-    text: "Every tenant has built-in roles. A role is a set of permissions for users.",
+    text: "Every organisation has built-in roles. A role is a set of permissions for users.",
     title: "No roles",
   },
   kind: {
     builtIn: "Built-in",
-    builtInHelp: "Built-in. Its permissions are the same in every tenant.",
+    builtInHelp: "Built-in. Its permissions are the same in every organisation.",
     custom: "Custom",
-    label: "Kind",
+    label: "Type",
   },
   noun: "roles",
   permissions: "Permissions",

@@ -6,7 +6,7 @@ export const settings = {
   editSignIn: "Edit sign-in settings",
   editSignInTitle: "Sign-in settings",
   fields: {
-    configurationLifetime: "Lifetime of configurations",
+    configurationLifetime: "Lifetime of agent configurations",
     configurationLifetimeHelp:
       "How long gateways and devices enforce a configuration without the control plane: 10 minutes to 7 days. After that, they drop all traffic. A change sends new configurations to all of them.",
     deviceApproval: "New devices need approval",
@@ -14,16 +14,16 @@ export const settings = {
     deviceSessionLifetime: "Lifetime of device sessions",
     deviceSessionLifetimeHelp:
       "How long a device is trusted after its user signs in on it: 15 minutes to a year. Leave empty for no limit. A group can have a shorter lifetime. When you first set a lifetime, existing devices are trusted for that time from then on. If you shorten it, older device sessions end at once. Upgrade gateways first.",
-    sessionIdleTime: "Idle time of sessions",
+    sessionIdleTime: "Idle time of console sessions",
     sessionIdleTimeHelp: "A session without a request for this long ends: 5 minutes to 30 days.",
-    sessionLifetime: "Lifetime of sessions",
+    sessionLifetime: "Lifetime of console sessions",
     sessionLifetimeHelp: "How long people stay signed in at most: 5 minutes to 30 days.",
     singleSignOnOnly: "Single sign-on only",
     singleSignOnOnlyHelp:
       "People sign in only through identity providers. Recovery codes still work, so that the owner is never locked out.",
   },
-  fixedNames: "The names of a tenant cannot be changed.",
-  id: "Tenant ID",
+  fixedNames: "The names of an organisation cannot be changed.",
+  id: "Tenant ID for the API",
   shortName: "Short name for sign-in",
   signIn: "Sign-in",
   signingKey: {
@@ -32,9 +32,9 @@ export const settings = {
     rotate: "Rotate signing key",
     rotated: "Key rotated. The new public key:",
     text: "Gateways and devices accept only configurations that this key signs. After a rotation, connected agents reconnect and follow by themselves; others follow when they connect again.",
-    title: "Signing key of configurations",
+    title: "Signing key of agent configurations",
   },
-  tenant: "Tenant",
+  tenant: "Organisation",
   title: "Settings",
   unlimited: "No limit",
 } as const;

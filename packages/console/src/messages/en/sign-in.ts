@@ -59,7 +59,7 @@ export const signIn = {
     title: "Welcome to Gatehouse",
   },
   fields: {
-    address: "Address",
+    address: "Source address",
     lastUsed: "Last used",
     method: "Method",
     outcome: "Outcome",
@@ -80,7 +80,7 @@ export const signIn = {
     title: "Sign-in log",
   },
   methods: {
-    "enrolment-link": "Enrolment link",
+    "enrolment-link": "Invitation link",
     oidc: "OpenID Connect",
     passkey: "Passkey",
     "recovery-code": "Recovery code",
@@ -90,10 +90,10 @@ export const signIn = {
     apiKey: "Use an API key",
     findProviders: "Sign in with your organisation",
     noProviders:
-      "No sign-in was found. Check the name, sign in another way, or ask an administrator for the address of the sign-in.",
+      "No sign-in was found. Check the name, sign in another way, or ask an administrator for the sign-in URL.",
     or: "or",
-    organisation: "Organisation or email address",
-    organisationHelp: "Enter the short name of your organisation. Administrators can find it in the settings.",
+    organisation: "Email address or organisation",
+    organisationHelp: "Enter your email address, or the short name of your organisation.",
     otherWays: "Other ways to sign in",
     passkey: "Sign in with passkey",
     provider: "Sign in with {{name}}",
@@ -108,7 +108,7 @@ export const signIn = {
     defaultName: "Passkey",
     delete: "Delete passkey",
     deleted: "Passkey deleted",
-    elsewhere: "Passkeys work at the public address of this server:",
+    elsewhere: "Passkeys do not work at this URL. To use a passkey, open",
     name: "Passkey name",
     unsupported:
       "Passkeys do not work here. Browsers require HTTPS, or the name localhost, and a recent version. API keys and recovery codes work.",
@@ -130,8 +130,8 @@ export const signIn = {
     title: "Confirm your identity",
   },
   user: {
-    endSessions: "End sessions",
-    endSessionsDone: "All sessions of the user have ended",
+    endSessions: "End console sessions",
+    endSessionsDone: "All console sessions of the user have ended",
     passkeys_one: "{{count}} passkey",
     passkeys_other: "{{count}} passkeys",
     resetDone: "Passkeys reset",

@@ -6,7 +6,7 @@ export const users = {
     keep_other: "{{count, number}} API keys that the user created stay valid: {{names}}.",
     revoke_one: "Revoke API key",
     revoke_other: "Revoke all {{count, number}} API keys",
-    revokeNote: "The keys and all sessions that use them stop working immediately. You cannot undo this.",
+    revokeNote: "The keys and all sessions that use them will stop working immediately. You cannot undo this.",
     revokeTitle: "Revoke the API keys that {{name}} created?",
     revoked: "API keys revoked",
     text: "These keys stay valid when the user is deactivated or deleted.",
@@ -23,27 +23,26 @@ export const users = {
     addToGroupNote: "The users gain the access that policies grant to the group.",
     deactivate: "Deactivate",
     deactivateNote:
-      "The users and all of their devices are disconnected immediately. Their enrolment links are revoked permanently. API keys that they created stay valid. You can reactivate the users.",
+      "The users and all of their devices will be disconnected immediately. Their invitation links will be revoked permanently. API keys that they created will stay valid. You can reactivate the users.",
     deleteNote:
-      "Policies no longer refer to the users. Their devices are deactivated, and the records of the devices are kept. API keys that the users created stay valid.",
+      "Policies will no longer refer to the users. Their devices will be deactivated, and the records of the devices will be kept. API keys that the users created will stay valid.",
     group: "Group",
     reactivate: "Reactivate",
     reactivateNote:
-      "Restores the access of the users and of their devices. Earlier enrolment links stay revoked. Create new links on the pages of users who have no passkey yet.",
+      "Restores the access of the users and of their devices. Earlier invitation links stay revoked. Create new links on the pages of users who have no passkey yet.",
   },
   deactivate: {
     done: "User deactivated and devices disconnected",
     label: "Deactivate",
-    note: "Disconnects the user and all of the user's devices immediately. The user's enrolment links are revoked permanently. All other data is kept, and you can reactivate the user later.",
+    note: "The user and all of the user's devices will be disconnected immediately. The user's invitation links will be revoked permanently. All other data will be kept, and you can reactivate the user later.",
     title: "Deactivate {{name}}?",
   },
   delete: {
-    effect:
-      "Policies no longer refer to the user, who has no devices. If you revert the deletion, the user gets a new ID.",
+    effect: "Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
     effectDevices_one:
-      "{{count, number}} device is deactivated, and its record is kept. Policies no longer refer to the user. If you revert the deletion, the user gets a new ID.",
+      "{{count, number}} device will be deactivated, and its record will be kept. Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
     effectDevices_other:
-      "{{count, number}} devices are deactivated, and their records are kept. Policies no longer refer to the user. If you revert the deletion, the user gets a new ID.",
+      "{{count, number}} devices will be deactivated, and their records will be kept. Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
     title: "Delete user {{name}}?",
   },
   devices: {
@@ -74,8 +73,8 @@ export const users = {
     rolesHelp: "Roles that are assigned directly. Groups can give further roles.",
   },
   invite: {
-    addresses_one: "{{count, number}} address",
-    addresses_other: "{{count, number}} addresses",
+    addresses_one: "{{count, number}} email address",
+    addresses_other: "{{count, number}} email addresses",
     again: "Resend invitation",
     againDone: "Invitation sent again by mail",
     cannotInvite: "These addresses cannot be invited and are skipped",
@@ -84,13 +83,14 @@ export const users = {
     done_other: "{{count, number}} users invited",
     emails: "Email addresses",
     emailsHelp: "One per line or separated by commas, with or without names. You can paste from a spreadsheet.",
-    groupsHelp: "Defaults to the tenant's default group. Type a new name to create a group.",
+    groupsHelp: "Without a choice, users join the default group. Type a new name to create a group.",
     ignored: "This text is skipped, because it is not a name.",
     ignoredText: "Line {{line}}: {{text}}",
     invalidLines_one: "{{addresses}}, {{count, number}} invalid line",
     invalidLines_other: "{{addresses}}, {{count, number}} invalid lines",
     invited: "Invited: {{names}}",
     line: "Line {{line}}: {{reason}}",
+    missing: "Enter at least one email address.",
     notify: "Send each person a link by mail",
     notInvited: "These addresses were not invited",
     problems: {
@@ -102,8 +102,8 @@ export const users = {
     readFile: "Open CSV file",
     refused: "{{email}}: {{reason}}",
     renew: "Renew invitation",
-    renewDone: "The invitation is valid for seven more days. Create an enrolment link, and hand it over.",
-    rolesHelp: "Allow the users to administer the tenant. Optional.",
+    renewDone: "The invitation is valid for seven more days. Create an invitation link, and hand it over.",
+    rolesHelp: "Allow the users to administer Gatehouse. Optional.",
     skippedLines: "These lines are skipped",
     submit_one: "Invite",
     submit_other: "Invite {{count, number}} users",
@@ -118,14 +118,14 @@ export const users = {
   reactivate: {
     done: "User reactivated",
     label: "Reactivate",
-    note: "Restores the access of the user and of the user's devices. Earlier enrolment links stay revoked. Without a passkey, the user needs a new link, which you can create under Enrolment links.",
+    note: "Restores the access of the user and of the user's devices. Earlier invitation links stay revoked. Without a passkey, the user needs a new link, which you can create under Invitation links.",
     title: "Reactivate {{name}}?",
   },
   title: "Users",
   transfer: {
     done: "{{name}} is the owner now",
     label: "Make owner",
-    note: "The owner role moves from the current owner to this user. A tenant has exactly one owner, who can do everything.",
+    note: "The owner role moves from the current owner to this user. An organisation has exactly one owner, who can do everything.",
     title: "Transfer ownership to {{name}}?",
   },
 } as const;

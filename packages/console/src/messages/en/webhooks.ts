@@ -1,8 +1,12 @@
 export const webhooks = {
+  activate: "Activate",
+  activated: "Webhook activated",
   create: "Create webhook",
+  deactivate: "Deactivate",
+  deactivated: "Webhook deactivated",
   delete: {
     effect:
-      "Gatehouse stops delivering events to this webhook, cancels pending deliveries and deletes the delivery history. You cannot undo this.",
+      "Gatehouse will stop delivering events to this webhook, cancel pending deliveries and delete the delivery history. You cannot undo this.",
     title: "Delete webhook {{name}}?",
   },
   deliveries: {
@@ -15,7 +19,7 @@ export const webhooks = {
       time: "Time",
     },
     empty: {
-      inactive: "This webhook is inactive and receives nothing. Edit the webhook to activate it.",
+      inactive: "This webhook is inactive and receives nothing until you activate it.",
       text: "Gatehouse delivers each event that matches the webhook, and lists the deliveries here for 30 days.",
       title: "No deliveries yet",
     },

@@ -6,6 +6,7 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -145,14 +146,16 @@ function Actions({ test, etag }: { readonly test: AccessTest; readonly etag: str
   if (!canWrite) return null;
   return (
     <>
-      <DeleteRecord
-        title={t("accessTests.delete.title", { name: test.name })}
-        effect={t("accessTests.delete.effect")}
-        path={`/tenants/access-tests/${test.id}`}
-        etag={etag}
-        changesAccess={false}
-        done={() => void navigate({ to: "/access-tests" })}
-      />
+      <MoreActions>
+        <DeleteRecord
+          title={t("accessTests.delete.title", { name: test.name })}
+          effect={t("accessTests.delete.effect")}
+          path={`/tenants/access-tests/${test.id}`}
+          etag={etag}
+          changesAccess={false}
+          done={() => void navigate({ to: "/access-tests" })}
+        />
+      </MoreActions>
       <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm

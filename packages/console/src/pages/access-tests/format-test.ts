@@ -1,5 +1,5 @@
 import type { ItemAt, ResultOf } from "@gatehouse/client/calls";
-import { formatShortTime } from "../../messages/format.ts";
+import { formatZonedTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 
 export type AccessTest = ItemAt<"/tenants/access-tests">;
@@ -20,7 +20,7 @@ export function formatTest({ subject, device, resource, expected, context = {} }
     sentence,
     ...(context.sourceIp === undefined ? [] : [t("accessTests.sentence.from", { source: context.sourceIp })]),
     ...(context.country === undefined ? [] : [t("accessTests.sentence.from", { source: context.country })]),
-    ...(context.time === undefined ? [] : [t("accessTests.sentence.at", { time: formatShortTime(context.time) })]),
+    ...(context.time === undefined ? [] : [t("accessTests.sentence.at", { time: formatZonedTime(context.time) })]),
   ].join(" ");
 }
 

@@ -84,7 +84,6 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
       ) : (
         <Stack aria-busy={isPlaceholderData}>
           <Switch
-            size="xs"
             label={t("access.found.withoutDeviceToo")}
             checked={showsDeviceless}
             onChange={({ currentTarget }) => setShowsDeviceless(currentTarget.checked)}

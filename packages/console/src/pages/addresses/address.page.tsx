@@ -10,6 +10,7 @@ import { addressBody, addressFields } from "../../records/address-fields.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import type { Values } from "../../records/form-fields.tsx";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -103,13 +104,15 @@ function Actions({ address, etag }: { readonly address: Address; readonly etag: 
   if (!canWrite) return null;
   return (
     <>
-      <DeleteRecord
-        title={t("addresses.delete.title", { name: address.address })}
-        effect={t("addresses.delete.effect")}
-        path={at}
-        etag={etag}
-        done={() => void navigate({ to: "/addresses" })}
-      />
+      <MoreActions>
+        <DeleteRecord
+          title={t("addresses.delete.title", { name: address.address })}
+          effect={t("addresses.delete.effect")}
+          path={at}
+          etag={etag}
+          done={() => void navigate({ to: "/addresses" })}
+        />
+      </MoreActions>
       <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm

@@ -6,6 +6,7 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { createPolicy, EmptyState } from "../../records/empty-list.tsx";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -103,13 +104,15 @@ function Actions({ rule, etag }: { readonly rule: Rule; readonly etag: string })
   if (!canWrite || rule.type !== "CUSTOM") return null;
   return (
     <>
-      <DeleteRecord
-        title={t("admissionRules.delete.title", { name: rule.name })}
-        effect={t("admissionRules.delete.effect")}
-        path={at}
-        etag={etag}
-        done={() => void navigate({ to: "/admission-rules" })}
-      />
+      <MoreActions>
+        <DeleteRecord
+          title={t("admissionRules.delete.title", { name: rule.name })}
+          effect={t("admissionRules.delete.effect")}
+          path={at}
+          etag={etag}
+          done={() => void navigate({ to: "/admission-rules" })}
+        />
+      </MoreActions>
       <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm

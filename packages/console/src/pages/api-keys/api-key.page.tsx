@@ -113,7 +113,11 @@ function Actions({ apiKey, etag, isOwn }: ActionsProps) {
         changesAccess={false}
         done={() => void navigate({ to: "/api-keys" })}
       />
-      {canRotate && <Button onClick={open}>{t("apiKeys.rotate.label")}</Button>}
+      {canRotate && (
+        <Button variant="default" onClick={open}>
+          {t("apiKeys.rotate.label")}
+        </Button>
+      )}
       {rotating && (
         <RecordForm
           title={t("apiKeys.rotate.title", { name: apiKey.name })}

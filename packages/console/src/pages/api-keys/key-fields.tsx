@@ -66,7 +66,6 @@ const presets = [
   ...rolesByPrivilege
     .filter((type) => rolePermissions[type].length > 0 && type !== "OWNER" && type !== "BILLING")
     .map((type) => ({ label: t(`records.roles.${type}`), permissions: rolePermissions[type] })),
-  { label: t("apiKeys.presets.none"), permissions: [] },
 ];
 
 const dayMs = 24 * 60 * 60_000;

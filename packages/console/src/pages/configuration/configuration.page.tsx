@@ -87,7 +87,9 @@ function Apply() {
   return (
     <Panel title={t("configuration.apply.title")}>
       <Stack gap="sm">
-        <Text size="sm">{t("configuration.apply.text")}</Text>
+        <Alert color="yellow" variant="outline">
+          {t("configuration.apply.text")}
+        </Alert>
         <DiscardNotice unsaved={unsaved} />
         <Textarea
           label={t("configuration.apply.document")}

@@ -47,6 +47,7 @@ export function DevicePage() {
       title={device?.name}
       status={device && <StatusOfDevice device={device} />}
       actions={data && <Actions device={data.record} etag={data.etag} />}
+      graph={device && `/access?view=graph&focus=device:${device.id}`}
       error={error}
       retry={refetch}
     >

@@ -6,6 +6,7 @@ import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -41,14 +42,15 @@ export function EnrolmentKeyPage() {
               },
               {
                 label: t("enrolmentKeys.fields.uses"),
-                value: t("enrolmentKeys.fields.usesOf", { uses: key.uses, count: key.maxUses }),
-              },
-              {
-                label: t("enrolmentKeys.devices"),
-                value: key.uses > 0 && (
-                  <RecordLink to={`/devices?enrolmentKey=${key.id}`}>
-                    {t("enrolmentKeys.fields.showDevices")}
-                  </RecordLink>
+                value: (
+                  <>
+                    {t("enrolmentKeys.fields.usesOf", { uses: key.uses, count: key.maxUses })}{" "}
+                    {key.uses > 0 && (
+                      <RecordLink to={`/devices?enrolmentKey=${key.id}`}>
+                        {t("enrolmentKeys.fields.showDevices")}
+                      </RecordLink>
+                    )}
+                  </>
                 ),
               },
               { label: t("enrolmentKeys.fields.tags"), value: key.tags.join(", ") },
@@ -74,15 +76,18 @@ function Actions({ enrolmentKey, etag }: { readonly enrolmentKey: EnrolmentKey; 
   if (!canWrite) return null;
   return (
     <>
-      <DeleteRecord
-        title={t("enrolmentKeys.delete.title", { name })}
-        effect={t("enrolmentKeys.delete.effect")}
-        path={`/tenants/enrolment-keys/${id}`}
-        etag={etag}
-        changesAccess={false}
-        done={() => void navigate({ to: "/enrolment-keys" })}
-      />
-      {status !== "revoked" && (
+      {status === "revoked" ? (
+        <MoreActions>
+          <DeleteRecord
+            title={t("enrolmentKeys.delete.title", { name })}
+            effect={t("enrolmentKeys.delete.effect")}
+            path={`/tenants/enrolment-keys/${id}`}
+            etag={etag}
+            changesAccess={false}
+            done={() => void navigate({ to: "/enrolment-keys" })}
+          />
+        </MoreActions>
+      ) : (
         <>
           <ReviewedButton
             label={t("enrolmentKeys.revoke.label")}

@@ -26,12 +26,12 @@ export function EventPage() {
     queryFn: ({ signal }) => events.read({ "filter[id]": id }, signal),
   });
   const event = data?.data[0];
-  const missing = !isPending && error === null && event === undefined ? new Error(t("events.notFound")) : undefined;
   return (
     <RecordPage
       list={{ to: "/events", title: t("events.title") }}
       title={event && formatTitle(event)}
-      error={error ?? missing}
+      error={error}
+      isMissing={!isPending && error === null && event === undefined}
       retry={refetch}
     >
       {event && <About event={event} />}

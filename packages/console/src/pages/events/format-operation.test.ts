@@ -7,6 +7,7 @@ test.each([
   ["createApiKey", "Create API key"],
   ["sourceIps", "Source IPs"],
   ["url", "URL"],
+  ["createDomain", "Add domain"],
 ])("%s reads %s", (operation, words) => {
   expect(formatOperation(operation)).toBe(words);
 });
@@ -14,7 +15,7 @@ test.each([
 test.each([
   ["createTenant", "policy", "Create policy"],
   ["setUpInstallation", "api-key", "Create API key"],
-  ["createTenant", "tenant", "Create tenant"],
+  ["createTenant", "tenant", "Create organisation"],
   ["updatePolicy", "policy", "Update policy"],
 ])("the event %s of a %s is shown as %s", (operation, type, words) => {
   expect(formatEvent({ operation, target: sample("EventTarget", { type }) })).toBe(words);

@@ -1,14 +1,20 @@
+import { events as messages } from "../../messages/en/events.ts";
 import { capitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import type { Event } from "./event.ts";
 
 /** Formats an identifier as words: `updateUserProfile` as "Update user profile", `createApiKey` as "Create API key". */
 export function formatOperation(operation: string): string {
+  if (isNamed(operation)) return t(`events.operations.${operation}`);
   const words = operation
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
     .toLowerCase()
     .replaceAll(/\b(api|url|ips?)\b/g, asWritten);
   return capitalize(words);
+}
+
+function isNamed(operation: string): operation is keyof typeof messages.operations {
+  return Object.hasOwn(messages.operations, operation);
 }
 
 /** Operations that create a tenant with its first records, each of which has an event. */

@@ -1,3 +1,4 @@
+import { events as messages } from "../../messages/en/events.ts";
 import { t } from "../../messages/i18n.ts";
 
 /** The type and the name of a target. A name that begins with the type, such as a generated one, stands alone. */
@@ -9,7 +10,12 @@ export function formatNamedTarget({ type, id, name = id }: { type: string; id: s
 /** Formats the type of a target, such as `access-test`, as words. */
 export function formatTarget(type: string): string {
   if (type === "api-key") return t("events.actors.apiKey");
+  if (isNamed(type)) return t(`events.targets.${type}`);
   return `${type.charAt(0).toUpperCase()}${type.slice(1).replaceAll("-", " ")}`;
+}
+
+function isNamed(type: string): type is keyof typeof messages.targets {
+  return Object.hasOwn(messages.targets, type);
 }
 
 /** The name of a target. Undefined for the settings of the tenant, of which there is only one. */

@@ -29,10 +29,11 @@ const guides: Readonly<Record<SnippetKind, GuidePart>> = {
   checkout: "gateway#install",
 };
 
-/** The snippets that work with this server, the usual one first. */
+/** The snippets that work with this server, the usual one first, and the one for developers last. */
 function offeredKinds(hasAgentPackages: boolean): readonly SnippetKind[] {
-  if (hasAgentPackages) return snippetKinds.filter((kind) => kind !== "debianFile");
-  return ["checkout", ...snippetKinds.filter((kind) => kind !== "checkout" && !packageSnippetKinds.includes(kind))];
+  return snippetKinds.filter((kind) =>
+    hasAgentPackages ? kind !== "debianFile" : !packageSnippetKinds.includes(kind),
+  );
 }
 
 export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
@@ -60,8 +61,21 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
           <GuideLink to="deployment#packages-for-agents" />
         </Alert>
       )}
+      {isLoopback(url) ? (
+        <Alert color="yellow" variant="outline">
+          <RichText message="gateways.deploy.loopback" values={{ url }} elements={{ code: <Code /> }} />{" "}
+          <GuideLink to="configuration#server" />
+        </Alert>
+      ) : (
+        url.startsWith("http://") && (
+          <Alert color="yellow" variant="outline">
+            <RichText message="gateways.deploy.plainHttp" elements={{ code: <Code /> }} />{" "}
+            <GuideLink to="configuration#server" />
+          </Alert>
+        )
+      )}
       <Tabs value={kind} onChange={(next) => setChosen(kinds.find((known) => known === next))}>
-        <Tabs.List>
+        <Tabs.List className="scrolling-tabs">
           {kinds.map((each) => (
             <Tabs.Tab key={each} value={each}>
               {t(`gateways.deploy.kinds.${each}`)}
@@ -96,19 +110,6 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
           </Group>
         )}
       </Group>
-      {isLoopback(url) ? (
-        <Alert color="yellow" variant="outline">
-          <RichText message="gateways.deploy.loopback" values={{ url }} elements={{ code: <Code /> }} />{" "}
-          <GuideLink to="configuration#server" />
-        </Alert>
-      ) : (
-        url.startsWith("http://") && (
-          <Alert color="yellow" variant="outline">
-            <RichText message="gateways.deploy.plainHttp" elements={{ code: <Code /> }} />{" "}
-            <GuideLink to="configuration#server" />
-          </Alert>
-        )
-      )}
     </Stack>
   );
 }

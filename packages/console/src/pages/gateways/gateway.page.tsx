@@ -45,6 +45,7 @@ export function GatewayPage() {
         )
       }
       actions={data && <Actions gateway={data.record} etag={data.etag} />}
+      graph={gateway && `/access?view=graph&focus=gateway:${gateway.id}`}
       error={error}
       retry={refetch}
     >

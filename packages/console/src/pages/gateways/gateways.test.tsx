@@ -138,7 +138,7 @@ describe("the page of a gateway", () => {
     await panel.findByText(/no agent packages/);
     const tabs = panel.getAllByRole("tab").map(({ textContent }) => textContent);
     expect(tabs).toEqual(
-      (["checkout", "debianFile", "container", "compose", "helm"] as const).map((kind) =>
+      (["debianFile", "container", "compose", "helm", "checkout"] as const).map((kind) =>
         t(`gateways.deploy.kinds.${kind}`),
       ),
     );
@@ -296,7 +296,6 @@ describe("the page of a gateway", () => {
       await chooseAction(user, t("common.more"), t("common.delete"));
       await findDialog(t("gateways.delete.title", { name: "Berlin" }));
       await click(user, t("common.delete"));
-      await click(user, t("records.removeFromPolicies", { count: 1 }));
       return user;
     }
 
@@ -308,7 +307,7 @@ describe("the page of a gateway", () => {
         const { changes } = mockApi.bodies("previewAccess").at(-1) as { readonly changes: readonly unknown[] };
         expect(changes).toHaveLength(2);
       });
-      await click(user, t("common.delete"));
+      await click(user, t("records.removeFromPolicies", { count: 1 }));
       await waitFor(() => expect(currentPath()).toBe("/gateways"));
       expect(mockApi.bodies("applyChanges")).toEqual([
         {

@@ -5,6 +5,7 @@ import { usePermission } from "../../app/session.ts";
 import { formatDuration } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { PoliciesTab } from "../../records/policies-tab.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -35,6 +36,7 @@ export function GroupPage() {
           </>
         )
       }
+      graph={group && `/access?view=graph&focus=group:${group.id}`}
       error={error}
       retry={refetch}
     >
@@ -91,14 +93,16 @@ function Actions({ group, etag }: { readonly group: Group; readonly etag: string
   return (
     <>
       {group.deleteable && (
-        <DeleteRecord
-          title={t("groups.delete.title", { name: group.name })}
-          effect={t("groups.delete.effect", { count: group.users.length })}
-          path={at}
-          etag={etag}
-          remedy={(error) => (canWriteUsers ? removeGroup({ record: group, etag }, error) : undefined)}
-          done={() => void navigate({ to: "/groups" })}
-        />
+        <MoreActions>
+          <DeleteRecord
+            title={t("groups.delete.title", { name: group.name })}
+            effect={t("groups.delete.effect", { count: group.users.length })}
+            path={at}
+            etag={etag}
+            remedy={(error) => (canWriteUsers ? removeGroup({ record: group, etag }, error) : undefined)}
+            done={() => void navigate({ to: "/groups" })}
+          />
+        </MoreActions>
       )}
       <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (

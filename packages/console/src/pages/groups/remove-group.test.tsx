@@ -1,7 +1,7 @@
 import { waitFor } from "@testing-library/dom";
 import { expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
-import { click, currentPath, findDialog, openConsole } from "../../testing/console-page.tsx";
+import { chooseAction, click, currentPath, findDialog, openConsole } from "../../testing/console-page.tsx";
 import { etag, mockApi, problem } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
 
@@ -21,14 +21,13 @@ test("a group that is a user's only group is deleted after the default group has
       : sample("AccessPreview"),
   );
   const user = openConsole(`/groups/${group.id}`);
-  await click(user, t("common.delete"));
+  await chooseAction(user, t("common.more"), t("common.delete"));
   await findDialog(t("groups.delete.title", { name: group.name }));
-  await click(user, t("groups.delete.moveMembers", { count: 1 }));
   await waitFor(() => {
     const { changes } = mockApi.bodies("previewAccess").at(-1) as { readonly changes: readonly unknown[] };
     expect(changes).toHaveLength(2);
   });
-  await click(user, t("common.delete"));
+  await click(user, t("groups.delete.moveMembers", { count: 1 }));
   await waitFor(() => expect(currentPath()).toBe("/groups"));
   expect(mockApi.bodies("applyChanges")).toEqual([
     {

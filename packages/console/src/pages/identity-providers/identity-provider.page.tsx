@@ -8,6 +8,7 @@ import { t } from "../../messages/i18n.ts";
 import { CopiedValue } from "../../records/copied-value.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { Dialog } from "../../records/dialog.tsx";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -119,14 +120,16 @@ function Actions({ provider, etag }: ActionsProps) {
           {t(`identityProviders.${enabled ? "disable" : "enable"}`)}
         </Button>
       )}
-      <DeleteRecord
-        title={t("identityProviders.delete.title", { name: provider.name })}
-        effect={t("identityProviders.delete.effect")}
-        path={`/tenants/identity-providers/${id}`}
-        etag={etag}
-        changesAccess={false}
-        done={() => void navigate({ to: "/identity-providers" })}
-      />
+      <MoreActions>
+        <DeleteRecord
+          title={t("identityProviders.delete.title", { name: provider.name })}
+          effect={t("identityProviders.delete.effect")}
+          path={`/tenants/identity-providers/${id}`}
+          etag={etag}
+          changesAccess={false}
+          done={() => void navigate({ to: "/identity-providers" })}
+        />
+      </MoreActions>
       <Button variant={testedAt === null ? "default" : "filled"} onClick={edit.open}>
         {t("common.edit")}
       </Button>

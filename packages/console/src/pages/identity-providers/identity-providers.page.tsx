@@ -1,5 +1,5 @@
 import { type ProviderPreset, providerPresets } from "@gatehouse/contract/records/provider-presets";
-import { Button, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, whole } from "../../app/api.ts";
@@ -99,6 +99,11 @@ function NewProvider({ close }: { readonly close: () => void }) {
           <Button variant="default" onClick={() => choose({ preset: undefined })}>
             {t("identityProviders.presets.other")}
           </Button>
+          <Group justify="flex-end" className="form-actions">
+            <Button variant="default" onClick={close}>
+              {t("common.cancel")}
+            </Button>
+          </Group>
         </Stack>
       </Dialog>
     );

@@ -4,7 +4,7 @@ import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-qu
 import { type FormEvent, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { formatShortTime } from "../../messages/format.ts";
+import { formatZonedTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -166,7 +166,7 @@ function SessionState({ device }: { readonly device: MyDevice }) {
   if (!hasEnded(session)) {
     return (
       <Text size="sm" c="dimmed">
-        {t("my.devices.signedInUntil", { time: formatShortTime(session.endsAt) })}
+        {t("my.devices.signedInUntil", { time: formatZonedTime(session.endsAt) })}
       </Text>
     );
   }

@@ -1,5 +1,5 @@
 /** The person's own passkeys, recovery code and sessions. */
-import { Badge, Button, Group, Stack, Table, Text, TextInput, VisuallyHidden } from "@mantine/core";
+import { Button, Group, Stack, Table, Text, TextInput, VisuallyHidden } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, inSession } from "../../app/api.ts";
@@ -131,9 +131,9 @@ export function Sessions({ userId }: { readonly userId: string }) {
                 </Table.Td>
                 <Table.Td ta="right">
                   {session.current ? (
-                    <Badge variant="default" tt="none">
+                    <Text size="sm" c="dimmed" className="one-line">
                       {t("signIn.account.thisSession")}
-                    </Badge>
+                    </Text>
                   ) : (
                     <Button size="xs" variant="default" onClick={() => end.mutate(session.id)}>
                       {t("signIn.account.endSession")}

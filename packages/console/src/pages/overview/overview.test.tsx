@@ -119,7 +119,7 @@ test("a change of the tenant's settings does not name them twice", async () => {
   );
   openConsole("/overview");
   const panel = await findPanel(t("overview.events.title"));
-  await panel.findByRole("link", { name: "Replace tenant settings" });
+  await panel.findByRole("link", { name: "Update settings" });
 });
 
 test("the actor of a change is one line, with the whole name on request", async () => {

@@ -39,7 +39,7 @@ export function PoliciesListPage() {
             permission="policies:write"
             dialog={(close) => (
               <RecordForm
-                title={t("policies.createTitle", { type: type?.label ?? "" })}
+                title={t(`policies.createTitles.${value}`)}
                 fields={policyFields(value)}
                 initial={newPolicy}
                 submitLabel={t("common.create")}

@@ -47,14 +47,17 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
     {
       kind: "records",
       name: "resources",
+      section: { title: t("policies.sections.destination"), help: t("policies.sections.destinationHelp") },
       label: t("policies.fields.resources"),
       path: "/tenants/resources",
       format: namesOf(policy?.resources),
     },
     { kind: "switch", name: "allResources", label: t("policies.fields.allResources") },
+    gateways,
     {
       kind: "words",
       name: "sourceIps",
+      section: { title: t("policies.sections.conditions"), help: t("policies.sections.conditionsHelp") },
       label: t("policies.fields.sourceIps"),
       description: t("policies.fields.sourceIpsHelp"),
       placeholder: "192.0.2.0/24",
@@ -66,7 +69,6 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
       render: (props) => <RuleChoice {...props} />,
       format: (value) => (policy !== undefined && value === policy.rule.id ? policy.rule.name : String(value)),
     },
-    gateways,
     description,
   ];
 }
@@ -77,11 +79,17 @@ function sources(policy: Policy | undefined): readonly Field[] {
     {
       kind: "records",
       name: "groups",
+      section: { title: t("policies.sections.subjects"), help: t("policies.sections.subjectsHelp") },
       label: t("policies.fields.groups"),
       path: "/tenants/groups",
       format: namesOf(policy?.groups),
     },
-    { kind: "switch", name: "allGroups", label: t("policies.fields.allGroups") },
+    {
+      kind: "switch",
+      name: "allGroups",
+      label: t("policies.fields.allGroups"),
+      description: t("policies.fields.allGroupsHelp"),
+    },
     {
       kind: "records",
       name: "users",
@@ -89,7 +97,12 @@ function sources(policy: Policy | undefined): readonly Field[] {
       path: "/tenants/users",
       format: namesOf(policy?.users.map(({ id, email }) => ({ id, name: email ?? id }))),
     },
-    { kind: "switch", name: "allUsers", label: t("policies.fields.allUsers") },
+    {
+      kind: "switch",
+      name: "allUsers",
+      label: t("policies.fields.allUsers"),
+      description: t("policies.fields.allUsersHelp"),
+    },
     {
       kind: "records",
       name: "devices",
@@ -97,7 +110,12 @@ function sources(policy: Policy | undefined): readonly Field[] {
       path: "/tenants/devices",
       format: namesOf(policy?.devices),
     },
-    { kind: "switch", name: "allDevices", label: t("policies.fields.allDevices") },
+    {
+      kind: "switch",
+      name: "allDevices",
+      label: t("policies.fields.allDevices"),
+      description: t("policies.fields.allDevicesHelp"),
+    },
   ];
 }
 

@@ -63,7 +63,9 @@ function PortsField({ value, onChange, error }: CustomFieldProps) {
       {({ protocol, port }, number, replace) => (
         <>
           <Select
-            label={t("protocols.fields.protocolLine", { number })}
+            label={
+              number === undefined ? t("protocols.fields.protocol") : t("protocols.fields.protocolLine", { number })
+            }
             data={["TCP", "UDP", "ICMP"]}
             value={protocol}
             allowDeselect={false}
@@ -71,7 +73,7 @@ function PortsField({ value, onChange, error }: CustomFieldProps) {
             w={110}
           />
           <TextInput
-            label={t("protocols.fields.portsLine", { number })}
+            label={number === undefined ? t("protocols.fields.ports") : t("protocols.fields.portsLine", { number })}
             placeholder={protocol === "ICMP" ? t("protocols.fields.portNone") : t("protocols.fields.portPlaceholder")}
             disabled={protocol === "ICMP"}
             value={protocol === "ICMP" ? "" : port}

@@ -6,6 +6,7 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { useRecord } from "../../records/use-record.ts";
@@ -79,13 +80,15 @@ function Actions({ protocol, etag }: { readonly protocol: Protocol; readonly eta
   const navigate = useNavigate();
   if (!canWrite || protocol.type !== "CUSTOM") return null;
   return (
-    <DeleteRecord
-      title={t("protocols.delete.title", { name: protocol.name })}
-      effect={t("protocols.delete.effect")}
-      path={`/tenants/protocols/${protocol.id}`}
-      etag={etag}
-      changesAccess={false}
-      done={() => void navigate({ to: "/protocols" })}
-    />
+    <MoreActions>
+      <DeleteRecord
+        title={t("protocols.delete.title", { name: protocol.name })}
+        effect={t("protocols.delete.effect")}
+        path={`/tenants/protocols/${protocol.id}`}
+        etag={etag}
+        changesAccess={false}
+        done={() => void navigate({ to: "/protocols" })}
+      />
+    </MoreActions>
   );
 }

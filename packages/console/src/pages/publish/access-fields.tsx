@@ -58,8 +58,9 @@ export function AccessFields({ access, change, problem, Part }: AccessFieldsProp
           checked={access.needsOfficeHours}
           onChange={({ currentTarget }) => change({ needsOfficeHours: currentTarget.checked })}
         />
+        {/* Below the label of the checkbox. */}
         {access.needsOfficeHours && (
-          <Group align="flex-start" gap="sm">
+          <Group align="flex-start" gap="sm" ps={32}>
             <HoursFields hours={hours} set={changeHours} />
           </Group>
         )}

@@ -21,7 +21,7 @@ export function AddressesField({ value, onChange, error }: CustomFieldProps) {
       {({ address, protocols }, number, replace) => (
         <>
           <TextInput
-            label={t("resources.addresses.field", { number })}
+            label={number === undefined ? t("resources.addresses.address") : t("resources.addresses.field", { number })}
             placeholder="192.0.2.0/24"
             value={address}
             onChange={({ currentTarget }) => replace({ address: currentTarget.value })}
@@ -31,7 +31,11 @@ export function AddressesField({ value, onChange, error }: CustomFieldProps) {
           <div style={{ flex: "1 1 200px", minWidth: 0 }}>
             <RecordPicker
               path="/tenants/protocols"
-              label={t("resources.addresses.protocolsOfField", { number })}
+              label={
+                number === undefined
+                  ? t("resources.addresses.protocols")
+                  : t("resources.addresses.protocolsOfField", { number })
+              }
               value={protocols}
               onChange={(ids) => replace({ protocols: [...ids] })}
             />

@@ -5,6 +5,7 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
@@ -62,14 +63,16 @@ function Actions({ resource, etag }: { readonly resource: Resource; readonly eta
   if (!canWrite) return null;
   return (
     <>
-      <DeleteRecord
-        title={t("resources.delete.title", { name: resource.name })}
-        effect={t("resources.delete.effect", { count: resource.addresses.length })}
-        path={at}
-        etag={etag}
-        remedy={(error) => (canWritePolicies ? removeResource({ record: resource, etag }, error) : undefined)}
-        done={() => void navigate({ to: "/resources" })}
-      />
+      <MoreActions>
+        <DeleteRecord
+          title={t("resources.delete.title", { name: resource.name })}
+          effect={t("resources.delete.effect", { count: resource.addresses.length })}
+          path={at}
+          etag={etag}
+          remedy={(error) => (canWritePolicies ? removeResource({ record: resource, etag }, error) : undefined)}
+          done={() => void navigate({ to: "/resources" })}
+        />
+      </MoreActions>
       <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (
         <RecordForm

@@ -10,7 +10,7 @@ import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
-import { RecordLinks } from "../../records/record-link.tsx";
+import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { formatResourceType } from "./format-resource-type.ts";
 import { gatewaysField, newFields, newResource, newResourceChanges } from "./resource-fields.tsx";
 import { ResourceStatus } from "./resource-status.tsx";
@@ -98,6 +98,14 @@ export function ResourcesListPage() {
           dialog={(close) => (
             <RecordForm
               title={t("resources.create")}
+              intro={
+                <>
+                  {t("resources.createIntro")}{" "}
+                  <RecordLink to="/publish" inText>
+                    {t("publish.title")}
+                  </RecordLink>
+                </>
+              }
               fields={canReadGateways ? [...newFields, gatewaysField] : newFields}
               initial={newResource}
               submitLabel={t("common.create")}

@@ -63,7 +63,6 @@ const definition: ListDefinition<SignIn> = {
   empty: {
     title: t("signIn.log.empty.title"),
     text: t("signIn.log.empty.text"),
-    action: { label: t("roles.showUsers"), to: "/users", permission: "users:read" },
     guide: "identity-providers#sign-in-page",
   },
 };

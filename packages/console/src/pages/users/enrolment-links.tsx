@@ -46,7 +46,8 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
               action: canCreate
                 ? { label: createLabel, run: () => create.mutate(false), permission: "users:write" }
                 : undefined,
-              guide: "invitations#invite",
+              // Without mail, the notice below leads to a guide.
+              ...(installation?.sendsMail === false ? {} : { guide: "invitations#invite" as const }),
             }}
           />
         ) : (

@@ -26,6 +26,16 @@ test("asks before a pasted list is dropped", async () => {
   await waitForDialogToClose();
 });
 
+test("asks for an email address if the text has none", async () => {
+  const user = openConsole("/users?new=1");
+  await findDialog(t("users.invite.title"));
+  await user.click(await screen.findByRole("textbox", { name: t("users.invite.emails") }));
+  await user.paste("4711");
+  await click(user, t("common.review"));
+  await screen.findByText(t("users.invite.missing"));
+  expect(mockApi.bodies("previewAccess")).toEqual([]);
+});
+
 test("invites people with their names, which the review shows, and keeps them for a correction", async () => {
   const user = await openForm();
   mockApi.answer("post", "/tenants/users", () =>

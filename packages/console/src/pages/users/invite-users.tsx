@@ -66,6 +66,8 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
   const [groups, setGroups] = useState<readonly string[]>([]);
   const [roles, setRoles] = useState<readonly string[]>([]);
   const [notify, setNotify] = useState(false);
+  /** Whether the person went on without an email address. */
+  const [isMissing, setMissing] = useState(false);
   const [result, setResult] = useState<Result>();
   const [hasLinks, setHasLinks] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -81,7 +83,8 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
     event.preventDefault();
     setError(undefined);
     setRefused([]);
-    setReviewed({ invitees, refused: [] });
+    setMissing(invitees.length === 0);
+    if (invitees.length > 0) setReviewed({ invitees, refused: [] });
   };
   const send = async (overrideReason: string | undefined) => {
     const { invitees: left, refused: previous } = reviewed ?? { invitees: [], refused: [] };
@@ -160,7 +163,11 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
               minRows={5}
               maxRows={14}
               value={text}
-              onChange={({ currentTarget }) => setText(currentTarget.value)}
+              onChange={({ currentTarget }) => {
+                setText(currentTarget.value);
+                setMissing(false);
+              }}
+              error={isMissing && t("users.invite.missing")}
               required
               data-autofocus
             />
@@ -210,9 +217,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
               <Button variant="default" onClick={unsaved.leave}>
                 {t("common.cancel")}
               </Button>
-              <Button type="submit" disabled={invitees.length === 0}>
-                {t("common.review")}
-              </Button>
+              <Button type="submit">{t("common.review")}</Button>
             </Group>
           </Stack>
         </form>

@@ -86,11 +86,6 @@ export function Deliveries({ webhookId, isActive }: DeliveriesProps) {
             }
           : {
               text: t("webhooks.deliveries.empty.inactive"),
-              action: {
-                label: t("common.edit"),
-                to: `/webhooks/${webhookId}?edit=1`,
-                permission: "webhooks:write" as const,
-              },
             }),
         guide: "webhooks#messages",
       },

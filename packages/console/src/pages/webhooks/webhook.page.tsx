@@ -76,13 +76,23 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
     run: () => api.post("/tenants/webhooks/{id}/test", { path: { id: webhook.id } }),
     done: t("webhooks.testSent"),
   });
+  const change = useAction({
+    run: () => api.patch(path, { path: { id: webhook.id }, body: { active: !webhook.active }, ifMatch: etag }),
+    done: t(webhook.active ? "webhooks.deactivated" : "webhooks.activated"),
+  });
   if (!canWrite) return null;
   return (
     <>
+      {!webhook.active && (
+        <Button variant="default" loading={change.isPending} onClick={() => change.mutate()}>
+          {t("webhooks.activate")}
+        </Button>
+      )}
       <MoreActions>
         {/* First, because the menu focuses its first item, and a disabled item takes no focus. */}
         <MenuAction label={t("webhooks.rotate.label")} onClick={rotate.open} />
         <MenuAction label={t("webhooks.test")} disabled={!webhook.active} onClick={() => test.mutate()} />
+        {webhook.active && <MenuAction label={t("webhooks.deactivate")} onClick={() => change.mutate()} />}
         <DeleteRecord
           title={t("webhooks.delete.title", { name: webhook.name })}
           effect={t("webhooks.delete.effect")}
