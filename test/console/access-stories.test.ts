@@ -217,7 +217,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await decision.getByText("Denied").waitFor();
     await page
       .getByRole("region", { name: "Requirements" })
-      .getByText(/Add the user to People/)
+      .getByText(/Add the user to the group People/)
       .waitFor();
     await page
       .getByRole("region", { name: "Evaluated policies" })

@@ -86,7 +86,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await chooseAction(visit, "Delete");
     await effectOf(visit).getByText("Lost: always → never").first().waitFor();
     await effectOf(visit).getByText("and 2 more resources").waitFor();
-    await button(visit, /^Show all \d+ changes of access$/).waitFor();
+    await button(visit, /^Show each of the \d+ changes$/).waitFor();
     const cut = await page.evaluate<string[]>(`(() => {
       const dialog = document.querySelector("[role=dialog]");
       const edge = dialog.getBoundingClientRect().right;

@@ -270,8 +270,10 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
       const visit = await world.visit({ key });
       const { page } = visit;
       await visit.open("/overview");
-      await region(visit, "Unreachable resources").getByText("Time sheets: it has no gateway").waitFor();
-      await region(visit, "Unused policies").getByText("Interns write time sheets: no active users match").waitFor();
+      const line = (panel: string, name: string) =>
+        region(visit, panel).getByRole("listitem").filter({ hasText: name });
+      await line("Unreachable resources", "Time sheets").getByText("It has no gateway").waitFor();
+      await line("Unused policies", "Interns write time sheets").getByText("No active users match").waitFor();
       expect(await accessibilityProblems(page)).toEqual([]);
       await region(visit, "Unreachable resources").getByRole("link", { name: "Time sheets" }).click();
       await heading(visit, "Time sheets").waitFor();

@@ -22,6 +22,24 @@ interface Found {
   readonly kind: string;
 }
 
+/** The name of one record of each page. */
+const kinds: Readonly<Record<string, string>> = {
+  "access-tests": t("app.palette.kinds.accessTest"),
+  addresses: t("app.palette.kinds.address"),
+  "admission-rules": t("app.palette.kinds.admissionRule"),
+  "api-keys": t("app.palette.kinds.apiKey"),
+  devices: t("app.palette.kinds.device"),
+  "enrolment-keys": t("app.palette.kinds.enrolmentKey"),
+  gateways: t("app.palette.kinds.gateway"),
+  groups: t("app.palette.kinds.group"),
+  "identity-providers": t("app.palette.kinds.identityProvider"),
+  policies: t("app.palette.kinds.policy"),
+  protocols: t("app.palette.kinds.protocol"),
+  resources: t("app.palette.kinds.resource"),
+  users: t("app.palette.kinds.user"),
+  webhooks: t("app.palette.kinds.webhook"),
+};
+
 type Action = NonNullable<PageSet["actions"]>[number];
 
 /** An action on a found record, such as "Deactivate ann@example.com". */
@@ -157,6 +175,7 @@ async function findRecords(
   signal: AbortSignal,
 ): Promise<readonly Found[]> {
   if (find === undefined) return [];
+  const kind = kinds[path] ?? title;
   if (!("field" in find)) {
     const all = await readWhole(find, text, queryClient);
     const labelled = all.map((record) => ({
@@ -164,7 +183,7 @@ async function findRecords(
       label: "address" in record ? record.address : record.name,
     }));
     const matching = labelled.filter(({ label }) => label.toLowerCase().includes(text.toLowerCase())).slice(0, 4);
-    return matching.map((record) => ({ ...record, path, kind: title }));
+    return matching.map((record) => ({ ...record, path, kind }));
   }
   const { data } = await paged(find.path).read(
     { [`filter[${find.field}][ilike]`]: containsPattern(text), limit: 4 },
@@ -174,7 +193,7 @@ async function findRecords(
     id: record.id,
     label: "name" in record ? record.name : (record.email ?? record.id),
     path,
-    kind: title,
+    kind,
   }));
 }
 

@@ -76,7 +76,7 @@ export function Shell() {
               onClick={openPalette}
               maw={320}
               style={{ flex: 1 }}
-              styles={{ label: { flex: 1 } }}
+              styles={{ label: { flex: 1, color: "var(--mantine-color-placeholder)" } }}
             >
               {t("app.palette.search")}
             </Button>

@@ -12,6 +12,7 @@ import { RecordSelect } from "../records/record-select.tsx";
 import { isBlocked, ReviewedChange } from "../records/reviewed-change.tsx";
 import { type SentRequest, useSavedNotice } from "../records/saved-notice.tsx";
 import { notifyProblem } from "../records/use-record.ts";
+import { WholeWords } from "../records/whole-words.tsx";
 import { type BulkChange, type BulkProgress, changesInSet, runBulk } from "./bulk-run.ts";
 import { type BulkAction, type ListDefinition, type ListState, labelOf } from "./list-definition.ts";
 import { readMatching } from "./list-rows.ts";
@@ -145,7 +146,7 @@ function BulkDialog<Row extends { readonly id: string }>({ action, rows, noun, c
       ? t(`lists.bulk.${key}One`, { action: label, name: labelOf(first) })
       : t(`lists.bulk.${key}`, { action: label, count: selected.length, noun });
   return (
-    <Dialog onClose={leave} title={title} size="xl">
+    <Dialog onClose={leave} title={title}>
       {changes === undefined ? (
         <Stack>
           <RecordSelect
@@ -290,12 +291,14 @@ function BulkReview<Row>(props: BulkReviewProps<Row>) {
         <Stack gap="xs">
           <Text>{note}</Text>
           <Text size="sm" c="dimmed">
-            {formatList([
-              ...names,
-              ...(attempt.length > names.length
-                ? [t("lists.bulk.more", { count: attempt.length - names.length })]
-                : []),
-            ])}
+            <WholeWords
+              text={formatList([
+                ...names,
+                ...(attempt.length > names.length
+                  ? [t("lists.bulk.more", { count: attempt.length - names.length })]
+                  : []),
+              ])}
+            />
           </Text>
           {unchanged > 0 && <Text size="sm">{t("lists.bulk.unchanged", { count: unchanged })}</Text>}
           {attempt.length > changesInSet && (

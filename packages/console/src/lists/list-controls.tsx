@@ -175,6 +175,7 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
       onKeyDown={({ key }) => {
         if (key === "Enter") apply(typed.trim());
       }}
+      className="list-text"
       w={{ base: "100%", xs: kind === "text" ? 270 : 170 }}
     />
   );

@@ -12,12 +12,14 @@ export interface Column<Row> {
   /** The sort value of a row. Paged lists give the name of the field that the server sorts by. */
   readonly sortBy?: string | ((row: Row) => string | number);
   /** The narrowest screen that shows the column. */
-  readonly visibleFrom?: "xs" | "sm" | "md" | "lg";
+  readonly visibleFrom?: "xs" | "sm" | "md" | "lg" | "xl";
   /**
    * On a narrow screen, the cell is a line below the name of the record. For facts that a person needs to decide.
    * `visibleFrom` then hides the column only on screens of medium width.
    */
   readonly isBelow?: true;
+  /** The cell holds buttons, which say themselves what they do. A line below the name then has no label. */
+  readonly isAction?: true;
 }
 
 /** A filter beside the search. */

@@ -1,7 +1,7 @@
 /** The options of a list: columns, density, page size, and the export of what is filtered. */
 import { ActionIcon, Menu, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { Settings2 } from "lucide-react";
+import { Download, Settings2 } from "lucide-react";
 import { useState } from "react";
 import { t } from "../messages/i18n.ts";
 import { notifyProblem } from "../records/use-record.ts";
@@ -87,10 +87,10 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
         </Menu.RadioGroup>
         <Menu.Divider />
         <Menu.Label>{t("lists.export.label")}</Menu.Label>
-        <Menu.Item closeMenuOnClick onClick={() => void save("csv")}>
+        <Menu.Item closeMenuOnClick leftSection={<Download size={12} aria-hidden />} onClick={() => void save("csv")}>
           {t("lists.export.csv")}
         </Menu.Item>
-        <Menu.Item closeMenuOnClick onClick={() => void save("json")}>
+        <Menu.Item closeMenuOnClick leftSection={<Download size={12} aria-hidden />} onClick={() => void save("json")}>
           {t("lists.export.json")}
         </Menu.Item>
       </Menu.Dropdown>

@@ -36,7 +36,7 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
           data-stacks={columns.some(({ isBelow }) => isBelow === true) || undefined}
         >
           <Table.Thead>
-            <Table.Tr>
+            <Table.Tr data-sort-by={columns.some(isSortable) ? t("lists.sortBy") : undefined}>
               {selection !== undefined && (
                 <Table.Th w={36}>
                   <Checkbox
@@ -82,11 +82,12 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
                       />
                     </Table.Td>
                   )}
-                  {columns.map((column) => (
+                  {columns.map((column, index) => (
                     <Table.Td
                       key={column.key}
+                      data-main={index === 0 || undefined}
                       {...placeOf(column)}
-                      {...(column.isBelow === true && column.title !== "" ? { "data-label": column.title } : {})}
+                      {...(column.isBelow === true && column.isAction !== true ? { "data-label": column.title } : {})}
                     >
                       {column.cell(row)}
                     </Table.Td>
@@ -140,6 +141,10 @@ function peekBySpace(event: KeyboardEvent<HTMLTableRowElement>, peek: () => void
 function placeOf<Row>({ isBelow, visibleFrom }: Column<Row>) {
   if (isBelow === true) return { "data-below": visibleFrom ?? "" };
   return visibleFrom === undefined ? {} : { visibleFrom };
+}
+
+function isSortable<Row>(column: Column<Row>): boolean {
+  return sortKey(column) !== undefined;
 }
 
 interface HeadingProps<Row> {

@@ -1,8 +1,9 @@
 /** A row in a panel at the side, without leaving the list. */
-import { Button, Drawer, Group, Stack } from "@mantine/core";
+import { Button, Drawer, Group } from "@mantine/core";
+import { useRef } from "react";
 import { t } from "../messages/i18n.ts";
 import { Facts } from "../records/record-page.tsx";
-import { type Column, labelOf } from "./list-definition.ts";
+import type { Column } from "./list-definition.ts";
 
 interface PeekPanelProps<Row extends { readonly id: string }> {
   readonly columns: readonly Column<Row>[];
@@ -17,6 +18,8 @@ export function PeekPanel<Row extends { readonly id: string }>({ columns, rows, 
     const next = rows[index + by];
     if (next !== undefined) show(next);
   };
+  const [main, ...others] = columns;
+  const title = useRef<HTMLSpanElement>(null);
   return (
     <Drawer
       opened
@@ -24,21 +27,29 @@ export function PeekPanel<Row extends { readonly id: string }>({ columns, rows, 
       position="right"
       size="md"
       className="peek-panel"
-      title={<bdi>{labelOf(row)}</bdi>}
+      title={<span ref={title}>{main?.cell(row)}</span>}
       attributes={{ header: { role: "presentation" } }}
-      closeButtonProps={{ "aria-label": t("common.close") }}
+      closeButtonProps={{ "aria-label": t("common.close"), ...{ "data-autofocus": true } }}
     >
-      <Stack>
-        <Facts facts={columns.map(({ title, cell }) => ({ label: title, value: cell(row) }))} />
-        <Group>
-          <Button variant="default" size="xs" disabled={index <= 0} onClick={() => step(-1)}>
+      <Facts
+        facts={others
+          .filter(({ isAction }) => isAction !== true)
+          .map(({ title: label, cell }) => ({ label, value: cell(row) }))}
+      />
+      <Group className="form-actions" justify="space-between">
+        <Group gap="xs">
+          <Button variant="default" disabled={index <= 0} onClick={() => step(-1)}>
             {t("lists.peek.previous")}
           </Button>
-          <Button variant="default" size="xs" disabled={index === rows.length - 1} onClick={() => step(1)}>
+          <Button variant="default" disabled={index === rows.length - 1} onClick={() => step(1)}>
             {t("lists.peek.next")}
           </Button>
         </Group>
-      </Stack>
+        {/* Follows the link of the title. Records without a page have none. */}
+        <Button className="open-record" onClick={() => title.current?.querySelector("a")?.click()}>
+          {t("lists.peek.openRecord")}
+        </Button>
+      </Group>
     </Drawer>
   );
 }

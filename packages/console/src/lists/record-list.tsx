@@ -24,6 +24,8 @@ interface RecordListProps<Row extends { readonly id: string }> {
   readonly actions?: ReactNode;
   /** Present if the list is a page. */
   readonly title?: string;
+  /** A remark on the rows. */
+  readonly note?: string;
   /** The way back to another page. */
   readonly trail?: ReactNode;
   /** The field of a filter that the title states. */
@@ -38,7 +40,7 @@ interface EmptyListProps<Row extends { readonly id: string }> {
 }
 
 export function RecordList<Row extends { readonly id: string }>(props: RecordListProps<Row>) {
-  const { definition, actions, title, trail, stated, label = title ?? "" } = props;
+  const { definition, actions, title, note, trail, stated, label = title ?? "" } = props;
   const fields = useMemo(() => definition.filters?.map(({ field }) => field) ?? [], [definition]);
   const [preferences, changePreferences] = useListPreferences(listKey(definition.source.path));
   const { state, change } = useListState(fields, definition.defaultSort, preferences.size);
@@ -67,6 +69,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
           </Group>
         </Group>
       )}
+      {note !== undefined && !(isEmpty && !isFiltered) && <Text c="dimmed">{note}</Text>}
       {!(isEmpty && !isFiltered) && (
         <ListControls definition={definition} state={state} change={change} stated={stated}>
           <ListViews

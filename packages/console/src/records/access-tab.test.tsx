@@ -58,7 +58,7 @@ describe("the access tab of a user", () => {
     openConsole(`/devices/${id}?tab=access`);
     await findPanel(t("records.accessTab.what"));
     const headers = screen.getAllByRole("columnheader").map(({ textContent }) => textContent);
-    expect(headers).not.toContain(t("access.found.columns.device"));
+    expect(headers).not.toContain(t("access.found.columns.devices"));
     const rows = screen.getAllByRole("row").slice(1);
     expect(rows.map((row) => row.querySelector("a")?.textContent)).toEqual(["Payroll", "Wiki"]);
   });

@@ -80,7 +80,7 @@ export function AccessTab({ of }: { readonly of: Question }) {
                   <Table.Th>
                     {isResource ? t("access.found.columns.user") : t("access.found.columns.resource")}
                   </Table.Th>
-                  {showsDevices && <Table.Th>{t("access.found.columns.device")}</Table.Th>}
+                  {showsDevices && <Table.Th>{t("access.found.columns.devices")}</Table.Th>}
                   <Table.Th>{t("access.found.columns.policy")}</Table.Th>
                   <Table.Th>{t("records.accessTab.since")}</Table.Th>
                 </Table.Tr>
@@ -98,14 +98,14 @@ export function AccessTab({ of }: { readonly of: Question }) {
                         )}
                       </Table.Td>
                       {showsDevices && (
-                        <Table.Td data-label={t("access.found.columns.device")}>
+                        <Table.Td data-label={t("access.found.columns.devices")}>
                           <RecordLinks path="devices" records={devices} none={t("records.accessTab.noDevice")} />
                         </Table.Td>
                       )}
                       <Table.Td data-label={t("access.found.columns.policy")}>
                         <RecordLink to={`/policies/${row.policy.id}`}>{row.policy.name}</RecordLink>
                       </Table.Td>
-                      <Table.Td data-label={t("records.accessTab.since")}>
+                      <Table.Td data-label={t("records.accessTab.since")} className="one-line">
                         {probes === undefined ? (
                           <Skeleton height={12} width={80} aria-busy />
                         ) : (

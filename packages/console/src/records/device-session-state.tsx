@@ -40,8 +40,9 @@ export function StateOfDeviceSession({ session }: { readonly session: Pick<Devic
   return <Status tone={tones[state]}>{t(`deviceSessions.states.${state}`)}</Status>;
 }
 
-export function EndOfDeviceSession({ session: { endsAt } }: { readonly session: Pick<DeviceSession, "endsAt"> }) {
-  return <RelativeTime at={endsAt} never={t("deviceSessions.noEnd")} />;
+/** Only a session that has begun can have no end. */
+export function EndOfDeviceSession({ session }: { readonly session: Pick<DeviceSession, "state" | "endsAt"> }) {
+  return <RelativeTime at={session.endsAt} never={session.state === "active" ? t("deviceSessions.noEnd") : "–"} />;
 }
 
 /** The reason and the author of the end; undefined unless the session was ended before its time. */

@@ -3,9 +3,11 @@ import { Modal } from "@mantine/core";
 import { type ReactNode, useEffect, useState } from "react";
 import { t } from "../messages/i18n.ts";
 
+/** The width in pixels. A form and the review of its changes share it, so that the dialog keeps its size. */
+const dialogWidth = 700;
+
 interface DialogProps {
   readonly title: string;
-  readonly size?: "lg" | "xl";
   readonly onClose: () => void;
   /** False if a click outside must not close the dialog, because it would lose input. */
   readonly closeOnClickOutside?: boolean;
@@ -15,21 +17,14 @@ interface DialogProps {
 }
 
 /** An open dialog. Unmount it to close it. */
-export function Dialog({
-  title,
-  size = "lg",
-  onClose,
-  closeOnClickOutside = true,
-  closable = true,
-  children,
-}: DialogProps) {
+export function Dialog({ title, onClose, closeOnClickOutside = true, closable = true, children }: DialogProps) {
   useReturnedFocus();
   return (
     <Modal
       opened
       onClose={onClose}
       title={<bdi>{title}</bdi>}
-      size={size}
+      size={dialogWidth}
       closeOnClickOutside={closeOnClickOutside && closable}
       closeOnEscape={closable}
       withCloseButton={closable}

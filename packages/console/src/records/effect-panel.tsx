@@ -53,8 +53,8 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
           <Table className="record-table stacks" aria-label={t("records.effect.region")}>
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>{t("records.effect.columns.subject")}</Table.Th>
-                <Table.Th>{t("records.effect.columns.resource")}</Table.Th>
+                <Table.Th>{t("records.effect.columns.subjects")}</Table.Th>
+                <Table.Th>{t("records.effect.columns.resources")}</Table.Th>
                 <Table.Th>{t("records.effect.columns.access")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -62,10 +62,10 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
               {groups.map((group, index) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: a group has no identity but its index
                 <Table.Tr key={index}>
-                  <Table.Td>
+                  <Table.Td data-label={t("records.effect.columns.subjects")}>
                     <Lines of={formatSubjects(group.subjects, group.subjectCount, usersOf(group, effect))} />
                   </Table.Td>
-                  <Table.Td>
+                  <Table.Td data-label={t("records.effect.columns.resources")}>
                     <Lines of={formatResources(group)} />
                   </Table.Td>
                   <Table.Td>
@@ -85,6 +85,11 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
       {groupCount > groups.length && (
         <Text size="sm" c="dimmed">
           {t("records.effect.moreGroups", { count: groupCount - groups.length })}
+        </Text>
+      )}
+      {groups.some(({ before, after }) => before === "sometimes" || after === "sometimes") && (
+        <Text size="sm" c="dimmed">
+          {t("records.effect.sometimes")}
         </Text>
       )}
       {changes !== undefined && isAbridged(effect) && !showsAll && (

@@ -35,6 +35,9 @@ export function EffectRows({ changes, total }: EffectRowsProps) {
   if (data === undefined) return <Skeleton height={160} aria-busy />;
   return (
     <Stack gap="xs">
+      <Text size="sm" c="dimmed">
+        {t("records.effect.counting")}
+      </Text>
       <Table.ScrollContainer
         minWidth={0}
         className="effect-table"
@@ -44,15 +47,22 @@ export function EffectRows({ changes, total }: EffectRowsProps) {
         aria-label={t("records.effect.rows")}
       >
         <Table className="record-table stacks" aria-label={t("records.effect.rows")}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{t("records.effect.columns.subject")}</Table.Th>
+              <Table.Th>{t("records.effect.columns.resource")}</Table.Th>
+              <Table.Th>{t("records.effect.columns.access")}</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
           <Table.Tbody>
             {data.rows.map((row) => (
               <Table.Tr key={`${row.change} ${row.subject.id} ${row.resource?.id ?? ""}`}>
-                <Table.Td>
+                <Table.Td data-label={t("records.effect.columns.subject")}>
                   <bdi>
                     <WholeWords text={formatSubject(row.subject)} />
                   </bdi>
                 </Table.Td>
-                <Table.Td>
+                <Table.Td data-label={t("records.effect.columns.resource")}>
                   <bdi>{row.resource?.name ?? t("common.theInternet")}</bdi>
                 </Table.Td>
                 <Table.Td>

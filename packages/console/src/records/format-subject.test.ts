@@ -7,23 +7,23 @@ const device = (name: string, owner: string) =>
 
 test("names a user once, and says on which devices", () => {
   const subjects = [user("ann"), device("laptop", "ann"), device("phone", "ann"), device("tablet", "bob")];
-  expect(formatSubjects(subjects, 4)).toEqual(["ann without a device or on laptop and phone", "bob on tablet"]);
+  expect(formatSubjects(subjects, 4)).toEqual(["ann: laptop, phone, no device", "bob: tablet"]);
 });
 
 test("says only once that users have no device", () => {
-  expect(formatSubjects([user("ann"), user("bob"), user("cleo")], 3)).toEqual(["ann, bob and cleo without a device"]);
-  expect(formatSubjects([user("ann"), device("laptop", "bob")], 2)).toEqual(["bob on laptop", "ann without a device"]);
+  expect(formatSubjects([user("ann"), user("bob"), user("cleo")], 3)).toEqual(["ann, bob and cleo: no device"]);
+  expect(formatSubjects([user("ann"), device("laptop", "bob")], 2)).toEqual(["bob: laptop", "ann: no device"]);
 });
 
 test("counts what it does not name, with a unit", () => {
   const users = Array.from({ length: 20 }, (_, index) => user(`user-${index}`));
-  const five = "user-0, user-1, user-2, user-3 and user-4 without a device";
+  const five = "user-0, user-1, user-2, user-3 and user-4: no device";
   expect(formatSubjects(users, 20)).toEqual([five, "and 15 more users"]);
   // The users of the subjects after the first 20 are unknown.
   expect(formatSubjects(users, 37)).toEqual([five, "and 32 more users and devices"]);
   const pairs = users.flatMap((owner) => [owner, device("laptop", owner.name)]);
   expect(formatSubjects(pairs.slice(0, 12), 12)).toEqual([
-    ...users.slice(0, 5).map(({ name }) => `${name} without a device or on laptop`),
+    ...users.slice(0, 5).map(({ name }) => `${name}: laptop, no device`),
     "and 1 more user",
   ]);
   const devices = users.flatMap(({ name }) => [device("laptop", name), device("phone", name)]);

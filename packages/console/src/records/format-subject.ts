@@ -7,7 +7,7 @@ type Subject = ResultOf<"/tenants/events/{id}/effect", "get">["groups"][number][
 /** Items that a cell names. */
 export const mostNamed = 5;
 
-/** A subject of a change of access, such as "ann@example.com on Laptop". */
+/** A subject of a change of access, such as "ann@example.com: Laptop". */
 export function formatSubject({ kind, name, user }: Subject): string {
   if (kind === "device" && user !== undefined) {
     return t("records.effect.userOnDevice", { user: user.name, device: name });
@@ -25,9 +25,9 @@ interface Person {
 }
 
 /**
- * The subjects with the same change of access, one line each. A user with devices is one line, such as "ann@example.com
- * without a device or on Laptop and Phone", and the users without a device are one line together. The last line counts
- * the others.
+ * The subjects with the same change of access, one line each. A user with devices is one line, such as
+ * "ann@example.com: Laptop, Phone, no device", and the users without a device are one line together. The last line
+ * counts the others.
  *
  * @param count the number of subjects, of which `subjects` are the first
  * @param users the number of users among all subjects, if known
@@ -73,7 +73,7 @@ export function formatSubjects(subjects: readonly Subject[], count: number, user
 }
 
 function formatPerson({ name, devices, isAlone }: Person): string {
-  const own = formatList(devices);
+  const own = devices.join(", ");
   return isAlone
     ? t("records.effect.userAndDevices", { user: name, devices: own })
     : t("records.effect.userOnDevice", { user: name, device: own });

@@ -51,9 +51,9 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
           <Table className="record-table stacks sentences">
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>{t("access.found.columns.resource")}</Table.Th>
-                <Table.Th>{t("records.policiesTab.subjects")}</Table.Th>
                 <Table.Th>{t("access.found.columns.policy")}</Table.Th>
+                <Table.Th>{t("records.policiesTab.subjects")}</Table.Th>
+                <Table.Th>{t("access.found.columns.resources")}</Table.Th>
                 <Table.Th>{t("records.policiesTab.action")}</Table.Th>
                 <Table.Th>{t("records.policiesTab.changed")}</Table.Th>
               </Table.Tr>
@@ -61,18 +61,18 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
             <Table.Tbody>
               {found.map((policy) => (
                 <Table.Tr key={policy.id}>
-                  <Table.Td data-label={t("access.found.columns.resource")}>
+                  <Table.Td>
+                    <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
+                  </Table.Td>
+                  <Table.Td data-label={t("records.policiesTab.subjects")}>
+                    <Subjects policy={policy} />
+                  </Table.Td>
+                  <Table.Td data-label={t("access.found.columns.resources")}>
                     {policy.allResources ? (
                       t("records.policiesTab.allResources")
                     ) : (
                       <RecordLinks path="resources" records={policy.resources} />
                     )}
-                  </Table.Td>
-                  <Table.Td data-label={t("records.policiesTab.subjects")}>
-                    <Subjects policy={policy} />
-                  </Table.Td>
-                  <Table.Td data-label={t("access.found.columns.policy")}>
-                    <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
                   </Table.Td>
                   <Table.Td>
                     {!policy.active ? (

@@ -165,8 +165,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
   return (
     <Dialog
       onClose={unsaved.leave}
-      title={title}
-      size={planned === undefined ? "lg" : "xl"}
+      title={planned === undefined ? title : t("records.review.titleOf", { title })}
       closeOnClickOutside={false}
     >
       {(planned !== undefined || conflict !== undefined) && unsaved.asks && (

@@ -279,7 +279,7 @@ export function ReviewDialog({
     return last;
   };
   return (
-    <Dialog onClose={close} title={title} size="xl">
+    <Dialog onClose={close} title={title}>
       <ReviewedChange
         {...change}
         key={all.length}

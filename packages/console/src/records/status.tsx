@@ -32,19 +32,27 @@ export function formatStatus(value: string): string {
 }
 
 /** The status of a record. A newer server may send values that this console does not know. */
-export function StatusOf({ value }: { readonly value: string }) {
+export function StatusOf({ value, count }: { readonly value: string; readonly count?: number }) {
   // A device that is offline needs no attention; a gateway does. The API spells the two differently.
   if (value === "Offline") return <Status tone="idle">{t("records.status.offline")}</Status>;
   const { tone, label } = statuses[value.toLowerCase()] ?? { tone: "idle", label: value };
-  return <Status tone={tone}>{label}</Status>;
+  return (
+    <Status tone={tone}>{count === undefined ? label : t("records.statusCount", { count, status: label })}</Status>
+  );
+}
+
+interface PolicyActionProps {
+  readonly allows: boolean;
+  /** False in the explanation of a decision that the policy did not make: a tick would look like success. */
+  readonly hasIcon?: boolean;
 }
 
 /** The action of a policy. It has no colour, because a policy that denies is not broken. */
-export function PolicyAction({ allows }: { readonly allows: boolean }) {
+export function PolicyAction({ allows, hasIcon = true }: PolicyActionProps) {
   const Icon = allows ? Check : Ban;
   return (
     <span className="policy-action">
-      <Icon size={14} aria-hidden />
+      {hasIcon && <Icon size={14} aria-hidden />}
       {allows ? t("policies.actions.allow") : t("policies.actions.deny")}
     </span>
   );

@@ -8,7 +8,8 @@ function wholeWords(text: string): readonly unknown[] {
   if (!Array.isArray(parts)) return [];
   return parts.flatMap((part: ReactElement<{ children: readonly unknown[] }>) =>
     part.props.children.flatMap((child) =>
-      isValidElement<{ className?: string; children: string }>(child) && child.props.className === "record-name"
+      isValidElement<{ className?: string; children: string }>(child) &&
+      child.props.className?.includes("whole-word") === true
         ? [child.props.children]
         : [],
     ),

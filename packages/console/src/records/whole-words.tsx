@@ -6,7 +6,7 @@ export function WholeWords({ text }: { readonly text: string }) {
     // biome-ignore lint/suspicious/noArrayIndexKey: words repeat, and have no identity
     <Fragment key={index}>
       {index > 0 && " "}
-      {word.includes("-") ? <span className="record-name">{word}</span> : word}
+      {word.includes("-") ? <span className="record-name whole-word">{word}</span> : word}
     </Fragment>
   ));
 }

@@ -5,7 +5,7 @@ import { type Index, indexingDevices } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 import { sorting } from "../sorting.ts";
-import { entryCost, recordCost, recordsAtOnce, type Work, yieldAfter } from "../work.ts";
+import { entriesAtOnce, entryCost, type Work, yieldAfter } from "../work.ts";
 import type { AccessSubject } from "./access-difference.ts";
 import type { Scope } from "./affected-access.ts";
 import { type NumberLists, NumberListsBuilder } from "./columns.ts";
@@ -311,11 +311,11 @@ function* allUserIds(before: Model, after: Model): Work<readonly string[]> {
   if (before.users === after.users) return ids;
   const gone: string[] = [];
   let unpaid = 0;
-  for (const id of before.users.ids()) {
-    if (after.users.get(id) === undefined) gone.push(id);
+  for (const { facts } of before.users.values()) {
+    if (after.users.get(facts.id) === undefined) gone.push(facts.id);
     unpaid += 1;
-    if (unpaid < recordsAtOnce) continue;
-    yield unpaid * recordCost;
+    if (unpaid < entriesAtOnce) continue;
+    yield unpaid * entryCost;
     unpaid = 0;
   }
   return gone.length === 0 ? ids : yield* sorting([...ids, ...gone]);
@@ -324,7 +324,11 @@ function* allUserIds(before: Model, after: Model): Work<readonly string[]> {
 function* sortedUserIds(users: Table<CompiledUser>): Work<readonly string[]> {
   const known = sortedUsers.get(users);
   if (known !== undefined) return known;
-  const ids = yield* sorting(users.ids());
+  const ids = yield* sorting(idsOf(users));
   sortedUsers.set(users, ids);
   return ids;
+}
+
+function* idsOf(users: Table<CompiledUser>): Iterable<string> {
+  for (const { facts } of users.values()) yield facts.id;
 }

@@ -3,7 +3,6 @@ import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree
 import type { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { FactChange } from "../model/facts.ts";
-import { usersByGroup } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
 import {
   type ClassDefinition,
@@ -131,7 +130,7 @@ export class TenantEnforcement {
         case "group": {
           const id = idOf(change);
           // Rules read the names of a user's groups.
-          for (const userId of usersByGroup(this.#model.users).idsOf(id)) addDevicesOf(userId);
+          for (const { facts } of this.#model.users.values()) if (facts.groups.includes(id)) addDevicesOf(facts.id);
           break;
         }
         default:

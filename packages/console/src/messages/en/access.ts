@@ -13,8 +13,8 @@ export const access = {
     gatewaysNone: "The resource has no gateway, so nobody can reach it.",
     gatewaysOffline: "No gateway of the resource is online, so nobody can reach it:",
     missing: "Requirements",
-    missingFor: "Needed for {{policy}} to allow access:",
-    missingForAny: "Needed for a policy to allow access:",
+    missingFor: "For policy “{{policy}}” to allow access:",
+    missingForAny: "For a policy to allow access:",
     noGateway: "No gateway available",
     noPosture:
       "{{device}} uses a WireGuard app, which reports no posture. Only devices with the Gatehouse agent can meet the condition.",
@@ -49,10 +49,11 @@ export const access = {
   found: {
     atDate: "Uses the configuration from <time/>.",
     columns: {
-      device: "Device",
+      devices: "Devices",
       gateways: "Gateways, in order of use",
       policy: "Policy",
       resource: "Resource",
+      resources: "Resources",
       user: "User",
       validUntil: "Certain until",
     },
@@ -75,7 +76,7 @@ export const access = {
       users: "Without a device",
     },
     nextPage: "Next page",
-    noGatewayNeeded: "Direct, no gateway",
+    noGatewayNeeded: "Direct: the policy uses no gateway",
     none: {
       can: "The user could not reach the resource.",
       devices: "No device can reach this destination.",
@@ -111,7 +112,7 @@ export const access = {
       anyDevice: "Connect with a device",
       anyGroup: "Add the user to a group",
       devices: "Connect with {{names}}",
-      groups: "Add the user to {{names}}",
+      groups: "Add the user to the group {{names}}",
       users: "Connect as {{names}}",
     },
     /** Alternatives to the first requirement. */
@@ -181,12 +182,13 @@ export const access = {
   },
   question: {
     at: "at {{at}}",
-    can: "Can <person></person> on <device></device> reach <thing></thing> <when></when>?",
+    can: "Can <person></person> on <device></device> reach <thing></thing> <when></when>",
     from: "from {{ip}}",
     in: "in {{country}}",
+    mark: "?",
     now: "now",
-    what: "What can <person></person> on <device></device> reach <when></when>?",
-    who: "Who can reach <thing></thing> <when></when>?",
+    what: "What can <person></person> on <device></device> reach <when></when>",
+    who: "Who can reach <thing></thing> <when></when>",
   },
   reasons: {
     allowed_by_policy: "A policy allows access.",
@@ -213,8 +215,8 @@ export const access = {
     user_pending: "The user has not accepted the invitation yet.",
   },
   remedies: {
-    addToGroup: "Add to {{group}}",
-    addToGroupTitle: "Add {{user}} to {{group}}",
+    addToGroup: "Add to group {{group}}",
+    addToGroupTitle: "Add {{user}} to the group {{group}}",
     editPolicy: "Edit policy",
     editRule: "Edit condition",
     moveAbove: "Move above {{name}}",

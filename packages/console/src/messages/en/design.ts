@@ -14,7 +14,7 @@ export const design = {
   text: "Text",
   title: "Design system",
   tones: {
-    bad: { example: "Offline", meaning: "Broken" },
+    bad: { example: "Unreachable", meaning: "Broken" },
     good: { example: "Online", meaning: "Works" },
     idle: { example: "Deactivated", meaning: "Nothing expected" },
     waiting: { example: "Pending", meaning: "Waits" },

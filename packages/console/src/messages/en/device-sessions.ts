@@ -32,6 +32,8 @@ export const deviceSessions = {
     user: "User",
   },
   noEnd: "No end",
+  notSignedInNote:
+    "A device connects once it is enrolled, even if nobody has signed in on it. To limit this, set a lifetime of device sessions in the settings.",
   noun: "device sessions",
   reasons: {
     "device-deactivated": "The device was deactivated",

@@ -1,6 +1,6 @@
 export const events = {
   actors: {
-    activity: "{{type}} <record>{{name}}</record> (<a>activity by this actor</a>)",
+    activity: "Activity",
     apiKey: "API key",
     device: "Device",
     enrolmentKey: "Enrolment key",
@@ -9,12 +9,13 @@ export const events = {
     operator: "Operator",
     system: "System",
     user: "User",
-    userActivity: "<record>{{name}}</record> (<a>activity by this user</a>)",
   },
-  at: "{{time}} ({{ago}})",
+  at: "{{time}} ({{zone}}), {{ago}}",
   beforeAndAfter: "Before and after",
   changes: {
     added: "Added:",
+    more_one: "and {{count, number}} more, unchanged",
+    more_other: "and {{count, number}} more, unchanged",
     after: "After",
     allow: "allow",
     before: "Before",
@@ -64,6 +65,7 @@ export const events = {
     targetId: "Target ID",
     targetType: "Type",
     time: "Time",
+    timeIn: "Time ({{zone}})",
     until: "Until",
   },
   follow: {
@@ -142,10 +144,5 @@ export const events = {
   revertBy: "{{operation}} (revert)",
   reverted: "The reverted event",
   searchLabel: "Target name",
-  target: {
-    label: "{{type}} <record>{{name}}</record> (<history>history</history>)",
-    labelDeleted: "{{type}} {{name}} (<history>history</history>)",
-    title: "Target",
-  },
   title: "Events",
 } as const;

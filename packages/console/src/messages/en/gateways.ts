@@ -70,6 +70,7 @@ export const gateways = {
   noun: "gateways",
   resources: "Resources ({{count, number}})",
   resourcesEmpty: "Publish a resource, or connect the gateway on the page of a resource.",
+  resourcesNote: "An Internet resource uses the gateway only for policies that send its traffic through a gateway.",
   search: "Name or endpoint",
   settings: {
     check: "Check last report",

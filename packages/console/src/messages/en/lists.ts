@@ -63,6 +63,7 @@ export const lists = {
     column: "Side panel",
     next: "Next",
     open: "Show {{name}} in the side panel",
+    openRecord: "Open",
     previous: "Previous",
   },
   periods: {
@@ -90,6 +91,7 @@ export const lists = {
     row: "Select {{name}}",
   },
   showAll: "Show all {{noun}}",
+  sortBy: "Sort by:",
   views: {
     delete: "Delete “{{name}}”",
     deleted: "View deleted",

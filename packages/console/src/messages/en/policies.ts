@@ -27,6 +27,7 @@ export const policies = {
     title: "No policies yet",
   },
   evaluation: "Policies are evaluated top to bottom. The first match wins.",
+  evaluationDenied: "Without a match, access is denied.",
   fields: {
     allDevices: "All devices",
     allDevicesHelp: "Every request from a device.",
@@ -58,7 +59,7 @@ export const policies = {
     RESTRICTED: "Blocked",
   },
   order: {
-    appliesTo: "Applies to",
+    appliesTo: "Scope",
     changed: "You have unsaved changes to the order.",
     discard: "Discard",
     inactive: "(inactive)",

@@ -102,7 +102,7 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
                 <Table.Tr>
                   {showsUsers && <Table.Th>{t("access.found.columns.user")}</Table.Th>}
                   {showsResources && <Table.Th>{t("access.found.columns.resource")}</Table.Th>}
-                  <Table.Th>{t("access.found.columns.device")}</Table.Th>
+                  <Table.Th>{t("access.found.columns.devices")}</Table.Th>
                   <Table.Th>{t("access.found.columns.policy")}</Table.Th>
                   <Table.Th>{t("access.found.columns.gateways")}</Table.Th>
                 </Table.Tr>
@@ -122,7 +122,7 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
                         <RecordLink to={`/resources/${row.resource.id}`}>{row.resource.name}</RecordLink>
                       </Table.Td>
                     )}
-                    <Table.Td data-label={t("access.found.columns.device")}>
+                    <Table.Td data-label={t("access.found.columns.devices")}>
                       {devices.length > 0 && <RecordLinks path="devices" records={devices} />}
                       {isWithoutDevice && (devices.length === 0 || showsDeviceless) && (
                         <Text c="dimmed">{t("access.found.withoutDevice")}</Text>

@@ -63,15 +63,18 @@ interface WhenProps {
 
 function When({ query, isOpen, toggle, controls }: WhenProps) {
   return (
-    <Button
-      variant="default"
-      aria-expanded={isOpen}
-      aria-controls={controls}
-      rightSection={isOpen ? <ChevronUp size={16} aria-hidden /> : <ChevronDown size={16} aria-hidden />}
-      onClick={toggle}
-    >
-      {describeCircumstances(query)}
-    </Button>
+    <span className="when">
+      <Button
+        variant="default"
+        aria-expanded={isOpen}
+        aria-controls={controls}
+        rightSection={isOpen ? <ChevronUp size={16} aria-hidden /> : <ChevronDown size={16} aria-hidden />}
+        onClick={toggle}
+      >
+        {describeCircumstances(query)}
+      </Button>
+      {t("access.question.mark")}
+    </span>
   );
 }
 

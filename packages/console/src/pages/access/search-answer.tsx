@@ -62,9 +62,7 @@ export function SearchAnswer({ query, change }: SearchAnswerProps) {
             <Table className="record-table stacks" verticalSpacing="sm">
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>
-                    {of === "devices" ? t("access.found.columns.device") : t("access.found.columns.user")}
-                  </Table.Th>
+                  <Table.Th>{of === "devices" ? t("access.query.device") : t("access.found.columns.user")}</Table.Th>
                   <Table.Th>{t("access.found.columns.policy")}</Table.Th>
                   <Table.Th>{t("access.found.columns.gateways")}</Table.Th>
                   <Table.Th>{t("access.found.columns.validUntil")}</Table.Th>

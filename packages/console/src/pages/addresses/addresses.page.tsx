@@ -48,7 +48,7 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
     {
       key: "kind",
       title: t("addresses.fields.kind"),
-      visibleFrom: "xs",
+      visibleFrom: "lg",
       cell: (address) => <span className="one-line">{formatAddressKind(address)}</span>,
     },
     {

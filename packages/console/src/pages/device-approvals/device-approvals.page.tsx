@@ -1,6 +1,7 @@
 /** Devices that wait for an administrator after their users enrolled them. */
 import type { ItemAt } from "@gatehouse/client/calls";
-import { Code, Group, Stack, Text } from "@mantine/core";
+import { Code, Group } from "@mantine/core";
+import { Check } from "lucide-react";
 import { type PagedSource, paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { deviceSystemColumn, deviceUserColumn, nameColumn } from "../../lists/columns.tsx";
@@ -21,8 +22,6 @@ const source: PagedSource<Device> = {
   read: (query, signal) => devices.read({ ...query, "filter[approval]": "pending" }, signal),
 };
 
-const name = nameColumn<Device>("devices", "paged");
-
 const definition: ListDefinition<Device> = {
   source,
   noun: t("deviceSessions.approvals.noun"),
@@ -30,16 +29,31 @@ const definition: ListDefinition<Device> = {
   defaultSort: "createdAt",
   refreshMs: 30_000,
   columns: [
-    { ...name, cell: (device) => <Machine device={device} /> },
+    nameColumn("devices", "paged"),
+    { ...deviceSystemColumn, isBelow: true },
+    // The administrator compares the key with that of the machine before the answer.
+    {
+      key: "publicKey",
+      title: t("devices.fields.publicKey"),
+      isBelow: true,
+      cell: ({ publicKey }) => <Code className="long-key">{publicKey}</Code>,
+    },
     { ...deviceUserColumn, isBelow: true },
     {
       key: "createdAt",
       title: t("devices.fields.enrolled"),
       sortBy: "createdAt",
+      visibleFrom: "lg",
       isBelow: true,
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
     },
-    { key: "answer", title: t("devices.approval.title"), isBelow: true, cell: (device) => <Answer device={device} /> },
+    {
+      key: "answer",
+      title: t("devices.approval.title"),
+      isBelow: true,
+      isAction: true,
+      cell: (device) => <Answer device={device} />,
+    },
   ],
   bulk: [
     {
@@ -65,27 +79,15 @@ const definition: ListDefinition<Device> = {
   },
 };
 
-/** The name, with what the administrator compares with the machine before the answer. */
-function Machine({ device }: { readonly device: Device }) {
-  return (
-    <Stack gap={2}>
-      {name.cell(device)}
-      <Text c="dimmed">{deviceSystemColumn.cell(device)}</Text>
-      <Code title={t("devices.fields.publicKey")} w="fit-content">
-        {device.publicKey}
-      </Code>
-    </Stack>
-  );
-}
-
 function Answer({ device: { id, name, user } }: { readonly device: Device }) {
   const canWrite = usePermission("devices:write");
   if (!canWrite) return t("devices.approval.pending");
   return (
-    <Group gap="xs" wrap="nowrap">
+    <Group gap="xs">
       {user !== undefined && (
         <ReviewedButton
           label={t("deviceSessions.approvals.approve")}
+          icon={<Check size={16} aria-hidden />}
           title={t("devices.approval.approveTitle", { name })}
           note={t("deviceSessions.approvals.approveNote", { email: user.email ?? user.id })}
           changes={[{ method: "POST", path: `/tenants/devices/${id}/reactivate` }]}

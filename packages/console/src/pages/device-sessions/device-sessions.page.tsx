@@ -56,7 +56,7 @@ const definition: ListDefinition<Row> = {
       key: "signedInAt",
       title: t("deviceSessions.fields.signedIn"),
       sortBy: "signedInAt",
-      visibleFrom: "sm",
+      visibleFrom: "lg",
       cell: ({ signedInAt }) => <RelativeTime at={signedInAt} />,
     },
     {
@@ -69,7 +69,7 @@ const definition: ListDefinition<Row> = {
     {
       key: "method",
       title: t("deviceSessions.fields.method"),
-      visibleFrom: "lg",
+      visibleFrom: "xl",
       cell: ({ provider, methods }) => provider?.name ?? formatMethods(methods),
     },
     {
@@ -118,5 +118,7 @@ function formatMethods(methods: readonly string[]): string {
 }
 
 export function DeviceSessionsPage() {
-  return <RecordList title={t("deviceSessions.title")} definition={definition} />;
+  return (
+    <RecordList title={t("deviceSessions.title")} note={t("deviceSessions.notSignedInNote")} definition={definition} />
+  );
 }

@@ -1,5 +1,5 @@
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Code } from "@mantine/core";
+import { Button, Code, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
@@ -107,12 +107,20 @@ function sessionFacts(device: Device): readonly Fact[] {
   const end = endsAt === undefined ? {} : { endsAt };
   const isOver = state === "ended" || state === "expired";
   return [
-    { label: t("devices.fields.session"), value: <StateOfDeviceSession session={{ state, ...end }} /> },
+    {
+      label: t("devices.fields.session"),
+      value: (
+        <>
+          <StateOfDeviceSession session={{ state, ...end }} />
+          {state === "not-signed-in" && <Text c="dimmed">{t("deviceSessions.notSignedInNote")}</Text>}
+        </>
+      ),
+    },
     { label: t("devices.fields.signedIn"), value: <RelativeTime at={signedInAt} /> },
     // A deactivation ends a session without a time.
     ...(isOver && endsAt === undefined
       ? []
-      : [{ label: t("devices.fields.sessionEnd"), value: <EndOfDeviceSession session={end} /> }]),
+      : [{ label: t("devices.fields.sessionEnd"), value: <EndOfDeviceSession session={{ state, ...end }} /> }]),
     ...(isOver && endReason !== undefined
       ? [{ label: t("deviceSessions.fields.endReason"), value: t(`deviceSessions.reasons.${endReason}`) }]
       : []),

@@ -92,7 +92,7 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
         isBelow: true,
         cell: ({ recordName, recordValue }) => (
           <Stack gap={4}>
-            <RecordPart label={t("domains.fields.recordName")} text={recordName} />
+            <RecordPart label={t("domains.fields.recordName")} text={recordName} isWhole />
             <RecordPart label={t("domains.fields.recordValue")} text={recordValue} />
           </Stack>
         ),
@@ -103,6 +103,7 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
               key: "action",
               title: t("domains.fields.action"),
               isBelow: true as const,
+              isAction: true as const,
               cell: (domain: Domain) => <Actions domain={domain} />,
             },
           ]
@@ -118,14 +119,21 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
   };
 }
 
+interface RecordPartProps {
+  readonly label: string;
+  readonly text: string;
+  /** Whether the text stays on one line if there is room. */
+  readonly isWhole?: boolean;
+}
+
 /** The name or the value of the TXT record, to enter at the DNS provider. */
-function RecordPart({ label, text }: { readonly label: string; readonly text: string }) {
+function RecordPart({ label, text, isWhole = false }: RecordPartProps) {
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start">
       <Text span inherit c="dimmed" w={44} flex="none">
         {label}
       </Text>
-      <Code style={{ overflowWrap: "anywhere" }}>{text}</Code>
+      <Code className={isWhole ? "record-name" : "txt-value"}>{text}</Code>
       <CopyText
         text={text}
         variant="default"
@@ -145,7 +153,7 @@ function Actions({ domain: { id, domain, verifiedAt } }: { readonly domain: Doma
     done: t("domains.verified"),
   });
   return (
-    <Group gap="xs" wrap="nowrap">
+    <Group gap="xs">
       {verifiedAt === null && (
         <Button size="xs" variant="default" loading={verify.isPending} onClick={() => verify.mutate()}>
           {t("domains.verify")}

@@ -37,11 +37,17 @@ export function ChangedFields({
             <Table.Th scope="row" role="rowheader">
               {formatOperation(change.field)}
             </Table.Th>
-            {change.isList === true ? (
-              <Table.Td colSpan={2}>
-                <Items sign="−" label={t("events.changes.removed")} items={change.before} className="removed" />
-                <Items sign="+" label={t("events.changes.added")} items={change.after} className="added" />
-              </Table.Td>
+            {change.unchanged !== undefined ? (
+              <>
+                <Table.Td>
+                  <Items sign="−" label={t("events.changes.removed")} items={change.before} className="removed" />
+                  <Unchanged items={change.unchanged} isAlone={change.before === undefined} />
+                </Table.Td>
+                <Table.Td>
+                  <Items sign="+" label={t("events.changes.added")} items={change.after} className="added" />
+                  <Unchanged items={change.unchanged} isAlone={change.after === undefined} />
+                </Table.Td>
+              </>
             ) : (
               <>
                 <Table.Td>
@@ -75,6 +81,27 @@ function Items({ sign, label, items, className }: ItemsProps) {
       <span className="unseen">{label} </span>
       <Code className="value">{items}</Code>
     </div>
+  );
+}
+
+/** Longer lists, such as the members of a group, are counted. */
+const mostUnchanged = 20;
+
+interface UnchangedProps {
+  readonly items: readonly string[];
+  /** Whether the list has no other items. */
+  readonly isAlone: boolean;
+}
+
+/** The items that the list has before and after the change. */
+function Unchanged({ items, isAlone }: UnchangedProps) {
+  if (items.length === 0) return isAlone ? <Text c="dimmed">{t("events.changes.none")}</Text> : null;
+  const count = items.length - mostUnchanged;
+  return (
+    <>
+      <Code className="value">{items.slice(0, mostUnchanged).join(", ")}</Code>
+      {count > 0 && <Text c="dimmed">{t("events.changes.more", { count })}</Text>}
+    </>
   );
 }
 

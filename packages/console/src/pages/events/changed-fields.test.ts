@@ -45,10 +45,10 @@ test("shows removed and added items of a list by name, and both lists if only th
     { id: "2", name: "Support" },
   ];
   expect(changedFields({ groups: [sales] }, { groups: [sales, support] })).toEqual([
-    { field: "groups", before: undefined, after: "Support", isList: true },
+    { field: "groups", before: undefined, after: "Support", unchanged: ["Sales"] },
   ]);
   expect(changedFields({ groups: [support] }, { groups: [] })).toEqual([
-    { field: "groups", before: "Support", after: undefined, isList: true },
+    { field: "groups", before: "Support", after: undefined, unchanged: [] },
   ]);
   expect(changedFields({ groups: [sales, support] }, { groups: [support, sales] })).toEqual([
     { field: "groups", before: "Sales, Support", after: "Support, Sales" },

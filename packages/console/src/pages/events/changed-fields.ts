@@ -10,8 +10,8 @@ export interface ChangedField {
   readonly before: string | undefined;
   /** The added items, if both values are lists. */
   readonly after: string | undefined;
-  /** Whether `before` and `after` are the removed and the added items of a list. */
-  readonly isList?: true;
+  /** Items that both lists have. Only then are `before` and `after` the removed and the added items of a list. */
+  readonly unchanged?: readonly string[];
 }
 
 /** The fields in which two states of a record differ, in the order of the record. */
@@ -26,16 +26,17 @@ export function changedFields(before: State = {}, after: State = {}): readonly C
   });
 }
 
-/** The removed and the added items; undefined if only the order differs. */
+/** The removed, the added and the other items; undefined if only the order differs. */
 function compareLists(old: readonly unknown[], now: readonly unknown[]) {
   const [oldItems, nowItems] = [old, now].map((items) => new Map(items.map((item) => [keyOf(item), formatItem(item)])));
+  const unchanged = [...(oldItems ?? [])].filter(([key]) => nowItems?.has(key) === true).map(([, text]) => text);
   const removed = [...(oldItems ?? [])].filter(([key]) => nowItems?.has(key) !== true).map(([, text]) => text);
   const added = [...(nowItems ?? [])].filter(([key]) => oldItems?.has(key) !== true).map(([, text]) => text);
   if (removed.length + added.length === 0) return undefined;
   return {
     before: removed.length === 0 ? undefined : removed.join(", "),
     after: added.length === 0 ? undefined : added.join(", "),
-    isList: true as const,
+    unchanged,
   };
 }
 

@@ -1,10 +1,9 @@
-import { Code } from "@mantine/core";
+import { Code, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
-import { formatRelativeTime, formatTime } from "../../messages/format.ts";
+import { formatOwnZone, formatRelativeTime, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
-import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { pageOf } from "../../records/record-pages.ts";
@@ -67,6 +66,7 @@ function About({ event }: { readonly event: Event }) {
               label: t("events.fields.time"),
               value: t("events.at", {
                 time: formatTime(event.createdAt),
+                zone: formatOwnZone(),
                 ago: formatRelativeTime(event.createdAt, Date.now()),
               }),
             },
@@ -91,10 +91,10 @@ function About({ event }: { readonly event: Event }) {
                   {
                     label: t("events.fields.revertedBy"),
                     value: (
-                      <>
-                        <RecordLink to={`/events/${revert.id}`}>{formatEvent(revert)}</RecordLink> (
-                        <ShortTime at={revert.createdAt} />)
-                      </>
+                      <Group gap="0 8px">
+                        <RecordLink to={`/events/${revert.id}`}>{formatEvent(revert)}</RecordLink>
+                        <ShortTime at={revert.createdAt} />
+                      </Group>
                     ),
                   },
                 ]),
@@ -111,18 +111,16 @@ function About({ event }: { readonly event: Event }) {
   );
 }
 
+/** Names and links side by side. Links stand apart from the words, so they need no underline. */
 function Target({ event: { target, after } }: { readonly event: Event }) {
   const page = after === undefined ? undefined : pageOf(target.type, target.id);
-  const values = { type: formatTarget(target.type), name: target.name ?? target.id };
-  const history = <RecordLink to={`/events?target.id=${target.id}`} inText />;
-  return page === undefined ? (
-    <RichText message="events.target.labelDeleted" values={values} elements={{ history }} />
-  ) : (
-    <RichText
-      message="events.target.label"
-      values={values}
-      elements={{ record: <RecordLink to={page} inText />, history }}
-    />
+  const name = target.name ?? target.id;
+  return (
+    <Group gap="0 8px">
+      <span>{formatTarget(target.type)}</span>
+      {page === undefined ? <bdi>{name}</bdi> : <RecordLink to={page}>{name}</RecordLink>}
+      <RecordLink to={`/events?target.id=${target.id}`}>{t("records.links.history")}</RecordLink>
+    </Group>
   );
 }
 
@@ -131,13 +129,10 @@ function Actor({ event: { actor } }: { readonly event: Event }) {
   if (type === "system" || id === undefined) return formatActor(actor);
   const page = pageOf(type, id);
   return (
-    <RichText
-      message={type === "user" ? "events.actors.userActivity" : "events.actors.activity"}
-      values={{ type: formatActorType(type), name }}
-      elements={{
-        record: page === undefined ? <bdi /> : <RecordLink to={page} inText />,
-        a: <RecordLink to={`/events?actor.id=${id}`} inText />,
-      }}
-    />
+    <Group gap="0 8px">
+      {type !== "user" && <span>{formatActorType(type)}</span>}
+      {page === undefined ? <bdi>{name}</bdi> : <RecordLink to={page}>{name}</RecordLink>}
+      <RecordLink to={`/events?actor.id=${id}`}>{t("events.actors.activity")}</RecordLink>
+    </Group>
   );
 }

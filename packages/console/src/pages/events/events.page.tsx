@@ -6,7 +6,7 @@ import { paged } from "../../app/api.ts";
 import { periodFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
-import { formatDateTime, formatTime } from "../../messages/format.ts";
+import { formatDateTime, formatOwnZone, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Kind } from "../../records/kind-icon.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -39,12 +39,13 @@ const definition: ListDefinition<Event> = {
     {
       key: "target",
       title: t("events.fields.target"),
+      isBelow: true,
       cell: ({ target }) => <WholeWords text={nameOfTarget(target) ?? formatTarget(target.type)} />,
     },
     {
       key: "type",
       title: t("events.fields.targetType"),
-      visibleFrom: "md",
+      visibleFrom: "lg",
       cell: ({ target }) => formatTarget(target.type),
     },
     {
@@ -55,11 +56,15 @@ const definition: ListDefinition<Event> = {
     },
     {
       key: "createdAt",
-      title: t("events.fields.time"),
+      title: t("events.fields.timeIn", { zone: formatOwnZone() }),
       // The order of the events, which is also that of their times.
       sortBy: "position",
       isBelow: true,
-      cell: ({ createdAt }) => <Text title={formatDateTime(createdAt)}>{formatTime(createdAt)}</Text>,
+      cell: ({ createdAt }) => (
+        <Text className="one-line" title={formatDateTime(createdAt)}>
+          {formatTime(createdAt)}
+        </Text>
+      ),
     },
     {
       key: "from",

@@ -1,5 +1,6 @@
 import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
+import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { findPanel, findTitle, openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
@@ -13,22 +14,23 @@ test("the filter for operations takes the words that the list shows", async () =
   );
 });
 
-test("a changed list shows removed and added items as one change", async () => {
-  const [sales, support] = [
+test("a changed list shows all of its items before and after the change", async () => {
+  const [sales, support, people] = [
     { id: newId(), name: "Sales" },
     { id: newId(), name: "Support" },
+    { id: newId(), name: "People" },
   ];
   const event = sample("Event", {
     operation: "updatePolicy",
-    before: { groups: [sales] },
-    after: { groups: [support] },
+    before: { groups: [sales, people] },
+    after: { groups: [support, people] },
   });
   mockApi.answer("get", "/tenants/events", pageOf([event]));
   openConsole(`/events/${event.id}`);
   const row = await screen.findByRole("row", { name: /^Groups/ });
-  expect(row.querySelectorAll("td")).toHaveLength(1);
-  expect(row.textContent).toContain(`− ${t("events.changes.removed")} Sales`);
-  expect(row.textContent).toContain(`+ ${t("events.changes.added")} Support`);
+  const [before, after] = [...row.querySelectorAll("td")].map(({ textContent }) => textContent);
+  expect(before).toContain(`− ${t("events.changes.removed")} SalesPeople`);
+  expect(after).toContain(`+ ${t("events.changes.added")} SupportPeople`);
 });
 
 test("a changed rule is in words and as text", async () => {
@@ -63,7 +65,9 @@ test("the period of the list is a choice, and a time for the server", async () =
 test("marks the order of the list, the newest events first", async () => {
   mockApi.answer("get", "/tenants/events", pageOf([sample("Event", { id: newId() })]));
   openConsole("/events");
-  const header = await screen.findByRole("columnheader", { name: t("events.fields.time") });
+  const header = await screen.findByRole("columnheader", {
+    name: t("events.fields.timeIn", { zone: formatOwnZone() }),
+  });
   expect(header.getAttribute("aria-sort")).toBe("descending");
 });
 

@@ -72,7 +72,7 @@ function RevertDialog({ event, close }: RevertDialogProps) {
       }),
   });
   return (
-    <Dialog onClose={close} size="xl" title={t("events.revert.dialog", { record: formatNamedTarget(event.target) })}>
+    <Dialog onClose={close} title={t("events.revert.dialog", { record: formatNamedTarget(event.target) })}>
       <Stack>
         {isOvertaken && (
           <Alert color="yellow" variant="outline" title={t("events.revert.overtaken.title")} role="alert">

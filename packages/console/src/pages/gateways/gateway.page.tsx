@@ -107,7 +107,14 @@ function About({ gateway }: { readonly gateway: Gateway }) {
             }}
           />
         ) : (
-          <RecordLinks path="resources" records={gateway.resources ?? []} />
+          <Stack gap="xs">
+            <div>
+              <RecordLinks path="resources" records={gateway.resources ?? []} />
+            </div>
+            <Text size="sm" c="dimmed">
+              {t("gateways.resourcesNote")}
+            </Text>
+          </Stack>
         )}
       </Panel>
       {gateway.status !== "PENDING" && deployment}

@@ -1,9 +1,11 @@
 /** Unreachable resources and unused policies, each with the reason and a link to its page. */
-import type { ResultOf } from "@gatehouse/client/calls";
+import type { ItemAt, ResultOf } from "@gatehouse/client/calls";
 import { Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
-import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status } from "../../records/status.tsx";
 import { useFindings, useGateways } from "./overview-queries.ts";
@@ -29,11 +31,11 @@ export function UnreachableResources() {
                 ? t("overview.findings.resources.empty")
                 : formatCount("resources", count, examined)}
             </Status>
-            {first.slice(0, mostShown).map((resource) => (
-              <div key={resource.id}>
-                <UnreachableResource resource={resource} />
-              </div>
-            ))}
+            <ul className="findings">
+              {first.slice(0, mostShown).map((resource) => (
+                <UnreachableResource key={resource.id} resource={resource} />
+              ))}
+            </ul>
             <Rest count={count - Math.min(first.length, mostShown)} examined={examined} total={total} />
           </Stack>
         )}
@@ -46,29 +48,30 @@ export function UnreachableResources() {
 function UnreachableResource({ resource: { id, name, reason } }: { readonly resource: Resource }) {
   const { data: gateways = [] } = useGateways();
   const own = gateways.filter(({ resources = [] }) => resources.some((resource) => resource.id === id));
-  const isDeployed = own.length === 0 || own.some(({ status }) => status !== "PENDING");
-  const words = t(`overview.findings.resources.${reason}`);
   return (
-    <>
-      <RecordLink to={`/resources/${id}`} inText>
-        {name}
-      </RecordLink>
-      {": "}
-      {isDeployed ? (
-        words
-      ) : (
-        <RichText
-          message={
-            reason === "gateways_offline"
-              ? "overview.findings.resources.onlyNotDeployed"
-              : "overview.findings.resources.notDeployed"
-          }
-          values={{ reason: words, count: own.length }}
-          elements={{ gateways: <RecordLinks path="gateways" records={own} /> }}
-        />
-      )}
-    </>
+    <Finding to={`/resources/${id}`} name={name}>
+      {formatUnreachable(reason, own)}
+    </Finding>
   );
+}
+
+type Gateway = ItemAt<"/tenants/gateways">;
+
+function formatUnreachable(reason: Resource["reason"], own: readonly Gateway[]): string {
+  const [first, ...others] = own;
+  const words = t(`overview.findings.resources.${reason}`);
+  if (first === undefined) return words;
+  if (own.every(({ status }) => status === "PENDING")) {
+    const values = { reason: words, count: own.length, gateways: formatList(own.map(({ name }) => name)) };
+    return reason === "gateways_offline"
+      ? t("overview.findings.resources.onlyNotDeployed", values)
+      : t("overview.findings.resources.notDeployed", values);
+  }
+  if (reason !== "gateways_offline" || others.length > 0) return words;
+  const { name, status } = first;
+  if (status === "MAINTENANCE") return t("overview.findings.resources.gateway_maintenance", { name });
+  if (status === "ERROR") return t("overview.findings.resources.gateway_error", { name });
+  return t("overview.findings.resources.gateway_offline", { name });
 }
 
 /** Stored addresses in closed blocks. Few tenants have any, so the panel is hidden without them. */
@@ -81,15 +84,13 @@ export function ClosedAddresses() {
       <Stack gap="xs">
         <Status tone="bad">{formatCount("closed", count, examined)}</Status>
         <Text c="dimmed">{t("overview.findings.closed.text")}</Text>
-        {first.slice(0, mostShown).map(({ resource, address, block }) => (
-          <div key={`${resource.id} ${address}`}>
-            <RichText
-              message="overview.findings.closed.address"
-              values={{ name: resource.name, address, block }}
-              elements={{ record: <RecordLink to={`/resources/${resource.id}`} inText /> }}
-            />
-          </div>
-        ))}
+        <ul className="findings">
+          {first.slice(0, mostShown).map(({ resource, address, block }) => (
+            <Finding key={`${resource.id} ${address}`} to={`/resources/${resource.id}`} name={resource.name}>
+              {t("overview.findings.closed.address", { address, block })}
+            </Finding>
+          ))}
+        </ul>
         <Rest count={count - Math.min(first.length, mostShown)} examined={examined} total={total} />
       </Stack>
     </Panel>
@@ -110,11 +111,11 @@ export function NeverMatchingPolicies() {
                 ? t("overview.findings.policies.empty")
                 : formatCount("policies", count, examined)}
             </Status>
-            {first.slice(0, mostShown).map((policy) => (
-              <div key={policy.id}>
-                <UnusedPolicy policy={policy} />
-              </div>
-            ))}
+            <ul className="findings">
+              {first.slice(0, mostShown).map((policy) => (
+                <UnusedPolicy key={policy.id} policy={policy} />
+              ))}
+            </ul>
             <Rest count={count - Math.min(first.length, mostShown)} examined={examined} total={total} />
           </Stack>
         )}
@@ -124,22 +125,34 @@ export function NeverMatchingPolicies() {
 }
 
 function UnusedPolicy({ policy: { id, name, reason, hiddenBy } }: { readonly policy: Policy }) {
-  const link = <RecordLink to={`/policies/${id}`} inText />;
-  if (hiddenBy === undefined) {
-    return (
-      <RichText
-        message="overview.findings.reason"
-        values={{ name, reason: t(`overview.findings.policies.${reason}`) }}
-        elements={{ record: link }}
-      />
-    );
-  }
   return (
-    <RichText
-      message="overview.findings.policies.hiddenBy"
-      values={{ name, other: hiddenBy.name }}
-      elements={{ hidden: link, by: <RecordLink to={`/policies/${hiddenBy.id}`} inText /> }}
-    />
+    <Finding to={`/policies/${id}`} name={name}>
+      {hiddenBy === undefined ? (
+        t(`overview.findings.policies.${reason}`)
+      ) : (
+        <RichText
+          message="overview.findings.policies.hiddenBy"
+          values={{ other: hiddenBy.name }}
+          elements={{ by: <RecordLink to={`/policies/${hiddenBy.id}`} inText /> }}
+        />
+      )}
+    </Finding>
+  );
+}
+
+interface FindingProps {
+  readonly to: string;
+  readonly name: string;
+  readonly children: ReactNode;
+}
+
+/** A record, and what is wrong with it. */
+export function Finding({ to, name, children }: FindingProps) {
+  return (
+    <li>
+      <RecordLink to={to}>{name}</RecordLink>
+      <span>{children}</span>
+    </li>
   );
 }
 

@@ -53,16 +53,14 @@ export function GatewaysPanel() {
 
 function Counts({ all }: { readonly all: readonly Gateway[] }) {
   return (
-    <Group gap="lg" component="ul" className="counts" aria-label={t("overview.gateways.byStatus")}>
+    <Group gap="xs" component="ul" className="counts" aria-label={t("overview.gateways.byStatus")}>
       {states.flatMap((state) => {
         const count = all.filter(({ status }) => status === state).length;
         if (count === 0) return [];
         return [
           <li key={state}>
             <RecordLink to={`/gateways?status=${state}`}>
-              <Group gap={6} component="span" wrap="nowrap">
-                <strong>{count}</strong> <StatusOf value={state} />
-              </Group>
+              <StatusOf value={state} count={count} />
             </RecordLink>
           </li>,
         ];

@@ -6,15 +6,15 @@ import { paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { formatNumber } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
-import { RichText } from "../../messages/rich-text.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
+import { formatActor } from "../events/format-actor.ts";
 import { formatEvent } from "../events/format-operation.ts";
 import { formatTarget, nameOfTarget } from "../events/format-target.ts";
-import { ClosedAddresses, NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
+import { ClosedAddresses, Finding, NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { GatewaysPanel } from "./gateways-panel.tsx";
 import { mostDevices, useLastDevices, useTestResults } from "./overview-queries.ts";
@@ -92,21 +92,15 @@ function AccessTests() {
                   ? t("overview.accessTests.failing", { failing: summary.broken, total: tests.length })
                   : t("overview.accessTests.allPassing", { count: summary.holding })}
               </Status>
-              {failing.slice(0, 8).map(({ id, name, state }) => (
-                <div key={id}>
-                  <RichText
-                    message="overview.test"
-                    values={{
-                      name: name ?? id ?? "",
-                      state:
-                        state.missing === undefined
-                          ? t("accessTests.state.failing", { count: state.brokenCount })
-                          : t(`accessTests.missing.${state.missing}`),
-                    }}
-                    elements={{ test: <RecordLink to={`/access-tests/${id}`} inText /> }}
-                  />
-                </div>
-              ))}
+              <ul className="findings">
+                {failing.slice(0, 8).map(({ id, name, state }) => (
+                  <Finding key={id} to={`/access-tests/${id}`} name={name ?? id ?? ""}>
+                    {state.missing === undefined
+                      ? t("accessTests.state.failing", { count: state.brokenCount })
+                      : t(`accessTests.missing.${state.missing}`)}
+                  </Finding>
+                ))}
+              </ul>
               {failing.length > 8 && <Text c="dimmed">{t("common.andMore", { count: failing.length - 8 })}</Text>}
             </Stack>
           );
@@ -138,10 +132,12 @@ function RecentChanges() {
                     <RecordLink to={`/events/${id}`}>{formatChange(event)}</RecordLink>
                   </Table.Td>
                   <Table.Td w="1%" className="one-line">
-                    <Text c="dimmed" truncate maw={240} title={actor.name}>
-                      <bdi>{actor.name}</bdi>
+                    <Text truncate maw={240} title={formatActor(actor)}>
+                      <bdi>{formatActor(actor)}</bdi>
                     </Text>
-                    <RelativeTime at={createdAt} />
+                    <Text c="dimmed">
+                      <RelativeTime at={createdAt} />
+                    </Text>
                   </Table.Td>
                 </Table.Tr>
               ))}
@@ -182,17 +178,23 @@ function Devices() {
               : formatNumber(online.length);
           return (
             <Stack gap="xs">
-              <Status tone={online.length > 0 ? "good" : "idle"}>
+              <Status tone="idle">
                 {total === 0 ? t("overview.devices.none") : t("overview.devices.online", { online: count, total })}
               </Status>
-              {online.slice(0, 5).map(({ id, name, lastConnection }) => (
-                <div key={id}>
-                  <RecordLink to={`/devices/${id}`} inText>
-                    {name}
-                  </RecordLink>
-                  , <RelativeTime at={lastConnection} />
-                </div>
-              ))}
+              {online.length > 0 && (
+                <>
+                  <Text size="sm" c="dimmed">
+                    {t("overview.devices.last")}
+                  </Text>
+                  <ul className="findings">
+                    {online.slice(0, 5).map(({ id, name, lastConnection }) => (
+                      <Finding key={id} to={`/devices/${id}`} name={name}>
+                        <RelativeTime at={lastConnection} />
+                      </Finding>
+                    ))}
+                  </ul>
+                </>
+              )}
             </Stack>
           );
         }}

@@ -73,11 +73,8 @@ test.each([
 );
 
 test.each([
-  ["gateways_offline", `Wiki: its gateway was never deployed: Berlin`],
-  [
-    "policies_let_nobody_in",
-    /^Wiki: no active user.* matches its policies, and its gateway was never deployed: Berlin$/,
-  ],
+  ["gateways_offline", "WikiIts gateway was never deployed: Berlin"],
+  ["policies_let_nobody_in", /^WikiNo active user.* matches its policies, and its gateway was never deployed: Berlin$/],
 ] as const)("an unreachable resource (%s) names the gateway that was never deployed", async (reason, text) => {
   const wiki = { id: newId(), name: "Wiki" };
   const none = { count: 0, lookedAt: 0, total: 0, first: [] };
@@ -131,8 +128,9 @@ test("the actor of a change is one line, with the whole name on request", async 
   );
   openConsole("/overview");
   const panel = await findPanel(t("overview.events.title"));
-  const actor = (await panel.findByText(name)).parentElement;
-  expect(actor?.title).toBe(name);
+  const shown = `${t("events.actors.apiKey")} ${name}`;
+  const actor = (await panel.findByText(shown)).parentElement;
+  expect(actor?.title).toBe(shown);
   expect(actor?.dataset.truncate).toBe("end");
 });
 

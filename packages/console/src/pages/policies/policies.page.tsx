@@ -75,6 +75,8 @@ export function PoliciesListPage() {
       {!isEmpty && (
         <Text c="dimmed" size="sm">
           {t("policies.evaluation")}
+          {/* The default policy matches every other internet destination. */}
+          {value !== "INTERNET" && ` ${t("policies.evaluationDenied")}`}
         </Text>
       )}
       {error !== null ? (

@@ -146,38 +146,45 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite, rea
     );
   }
   return (
-    <Paper withBorder>
-      <div className="policy-head" data-fixed={!canWrite} aria-hidden>
-        <span className="policy-tools" />
-        <span>#</span>
-        <span>{t("common.name")}</span>
-        <span>{t("policies.action")}</span>
-        <span>{t("policies.order.appliesTo")}</span>
-        <span className="policy-tools" />
-      </div>
-      <ol className="policies" ref={list} style={{ height: virtualizer.getTotalSize() }}>
-        {virtualizer.getVirtualItems().map(({ index, start }) => {
-          const policy = shown[index];
-          if (policy === undefined) return null;
-          const place = places?.get(policy.id) ?? index;
-          return (
-            <PolicyRow
-              key={policy.id}
-              policy={policy}
-              index={index}
-              count={shown.length}
-              offset={start - top}
-              measure={virtualizer.measureElement}
-              place={place}
-              canDrop={canWrite}
-              isLast={place >= last}
-              move={move}
-              dropAt={dropAt}
-            />
-          );
-        })}
-      </ol>
-    </Paper>
+    <>
+      <Paper withBorder>
+        <div className="policy-head" data-fixed={!canWrite} aria-hidden>
+          <span className="policy-tools" />
+          <span>#</span>
+          <span>{t("common.name")}</span>
+          <span>{t("policies.action")}</span>
+          <span>{t("policies.order.appliesTo")}</span>
+          <span className="policy-tools" />
+        </div>
+        <ol className="policies" ref={list} style={{ height: virtualizer.getTotalSize() }}>
+          {virtualizer.getVirtualItems().map(({ index, start }) => {
+            const policy = shown[index];
+            if (policy === undefined) return null;
+            const place = places?.get(policy.id) ?? index;
+            return (
+              <PolicyRow
+                key={policy.id}
+                policy={policy}
+                index={index}
+                count={shown.length}
+                offset={start - top}
+                measure={virtualizer.measureElement}
+                place={place}
+                canDrop={canWrite}
+                isLast={place >= last}
+                move={move}
+                dropAt={dropAt}
+              />
+            );
+          })}
+        </ol>
+      </Paper>
+      {reachEnd === undefined && (
+        <Text size="sm" c="dimmed" aria-live="polite">
+          {t("lists.results", { count: shown.length })}
+        </Text>
+      )}
+    </>
   );
 }
 

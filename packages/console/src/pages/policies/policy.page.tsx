@@ -103,7 +103,12 @@ function About({ policy }: { readonly policy: Policy }) {
             },
             {
               label: t("policies.scope.gateways"),
-              value: <RecordLinks path="gateways" records={gateways} none={t("policies.scope.anyGateway")} />,
+              value:
+                gateways.length === 0 ? (
+                  t("policies.scope.anyGateway")
+                ) : (
+                  <RecordLinks path="gateways" records={gateways} />
+                ),
             },
           ]}
         />

@@ -65,26 +65,31 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
    */
   const [pending, setPending] = useState<PendingChange>();
   return (
-    <Panel
-      title={t("resources.gateways.title", { count: ids.length })}
-      actions={
-        canWrite ? (
-          <SegmentedControl
-            size="xs"
-            aria-label={t("resources.gateways.balancing")}
-            value={mode}
-            onChange={(value) => change.mutate({ loadBalancingMode: value, gateways: ids })}
-            data={[
-              { value: "MANUAL", label: t("resources.gateways.byPriority") },
-              { value: "AUTOMATIC", label: t("resources.gateways.byLoad") },
-            ]}
-          />
-        ) : (
-          <Text size="sm">{isByPriority ? t("resources.gateways.byPriority") : t("resources.gateways.byLoad")}</Text>
-        )
-      }
-    >
+    <Panel title={t("resources.gateways.title", { count: ids.length })}>
       <Stack gap="sm">
+        <Group gap="xs">
+          <Text size="sm" fw={500}>
+            {t("resources.gateways.balancing")}
+          </Text>
+          {canWrite ? (
+            <SegmentedControl
+              size="xs"
+              aria-label={t("resources.gateways.balancing")}
+              value={mode}
+              onChange={(value) => change.mutate({ loadBalancingMode: value, gateways: ids })}
+              data={[
+                { value: "MANUAL", label: t("resources.gateways.byPriority") },
+                { value: "AUTOMATIC", label: t("resources.gateways.byLoad") },
+              ]}
+            />
+          ) : (
+            <Text size="sm">{isByPriority ? t("resources.gateways.byPriority") : t("resources.gateways.byLoad")}</Text>
+          )}
+          <Text size="sm" c="dimmed">
+            {t(`resources.gateways.balancingHelp.${mode}`)}
+            {resource.type === "INTERNET" && ` ${t("resources.gateways.balancingHelp.INTERNET")}`}
+          </Text>
+        </Group>
         {isOvertaken && <OvertakenNotice />}
         {isChanged && (
           <Group justify="space-between">

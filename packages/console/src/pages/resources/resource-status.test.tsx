@@ -5,14 +5,16 @@ import { openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
 import { pageOf, sample } from "../../testing/sample.ts";
 
-test("a resource is offline only if a gateway of it was online", async () => {
-  const gateway = (status: "PENDING" | "OFFLINE") => [sample("Gateway", { status })];
+test("a resource is unreachable only if a gateway of it was online, and says why", async () => {
+  const gateway = (status: "PENDING" | "OFFLINE" | "MAINTENANCE") => [sample("Gateway", { name: "Berlin", status })];
   mockApi.answer(
     "get",
     "/tenants/resources",
     pageOf([
       sample("Resource", { name: "Alone", status: "OFFLINE" }),
       sample("Resource", { name: "Lost", status: "OFFLINE", gateways: gateway("OFFLINE") }),
+      sample("Resource", { name: "Paused", status: "OFFLINE", gateways: gateway("MAINTENANCE") }),
+      sample("Resource", { name: "Web", type: "INTERNET", status: "ONLINE", gateways: gateway("OFFLINE") }),
       sample("Resource", { name: "New", status: "OFFLINE", gateways: gateway("PENDING") }),
     ]),
   );
@@ -23,6 +25,10 @@ test("a resource is offline only if a gateway of it was online", async () => {
     return [badge?.textContent, badge?.getAttribute("data-tone")];
   };
   expect(await status("Alone")).toEqual([t("resources.status.noGateway"), "idle"]);
-  expect(await status("Lost")).toEqual([t("records.status.offline"), "bad"]);
+  expect(await status("Lost")).toEqual([t("resources.status.unreachable"), "bad"]);
+  screen.getByText(t("resources.status.reasons.offline", { name: "Berlin" }));
+  expect(await status("Paused")).toEqual([t("resources.status.unreachable"), "bad"]);
+  screen.getByText(t("resources.status.reasons.maintenance", { name: "Berlin" }));
+  expect(await status("Web")).toEqual([undefined, undefined]);
   expect(await status("New")).toEqual([t("resources.status.notDeployed"), "idle"]);
 });

@@ -29,7 +29,7 @@ export function ResourcePage() {
     <RecordPage
       list={{ to: "/resources", title: t("resources.title") }}
       title={resource?.name}
-      status={resource && <ResourceStatus resource={resource} />}
+      status={resource && resource.type !== "INTERNET" && <ResourceStatus resource={resource} />}
       actions={data && <Actions resource={data.record} etag={data.etag} />}
       graph={resource && `/access?view=graph&type=${resource.type}&focus=resource:${resource.id}`}
       error={error}

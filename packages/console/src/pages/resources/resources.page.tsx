@@ -54,9 +54,12 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
       key: "gateways",
       title: t("resources.gateways.label"),
       visibleFrom: "lg",
-      cell: ({ gateways }) => (
-        <RecordLinks path="gateways" records={gateways} none={t("resources.gateways.notReachable")} />
-      ),
+      cell: ({ type, gateways }) =>
+        type === "INTERNET" ? (
+          <Text c="dimmed">{t("resources.gateways.ifPolicy")}</Text>
+        ) : (
+          <RecordLinks path="gateways" records={gateways} />
+        ),
     },
   ],
   filters: [

@@ -46,7 +46,7 @@ describe("the list of resources", () => {
     mockApi.answer("get", "/tenants/resources", pageOf([resource, sample("Resource", { name: "Printer" })]));
     openConsole("/resources");
     const row = await screen.findByRole("row", { name: /Printer/ });
-    expect(row.textContent).toContain(t("resources.gateways.notReachable"));
+    expect(row.textContent).toContain(t("resources.status.noGateway"));
     expect(screen.getByRole("row", { name: /Wiki/ }).textContent).toContain("Berlin, Madrid");
   });
 

@@ -95,6 +95,7 @@ function RoleUsers({ role }: { readonly role: Role }) {
   }
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (data === undefined) return <Skeleton height={120} aria-busy />;
+  const assignment = (user: string) => (data.direct.has(user) ? t("roles.users.direct") : t("roles.users.viaGroup"));
   return (
     <Panel title={t("roles.users.titleCount", { count: data.all.length })}>
       {data.all.length === 0 ? (
@@ -112,7 +113,7 @@ function RoleUsers({ role }: { readonly role: Role }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{t("roles.users.user")}</Table.Th>
-              <Table.Th>{t("roles.users.assignment")}</Table.Th>
+              <Table.Th visibleFrom="xs">{t("roles.users.assignment")}</Table.Th>
               {canChange && <Table.Th w={120}>{t("roles.users.change")}</Table.Th>}
             </Table.Tr>
           </Table.Thead>
@@ -121,8 +122,11 @@ function RoleUsers({ role }: { readonly role: Role }) {
               <Table.Tr key={user.id}>
                 <Table.Td>
                   <RecordLink to={`/users/${user.id}`}>{user.email ?? user.id}</RecordLink>
+                  <Text c="dimmed" hiddenFrom="xs">
+                    {assignment(user.id)}
+                  </Text>
                 </Table.Td>
-                <Table.Td>{data.direct.has(user.id) ? t("roles.users.direct") : t("roles.users.viaGroup")}</Table.Td>
+                <Table.Td visibleFrom="xs">{assignment(user.id)}</Table.Td>
                 {canChange && (
                   <Table.Td>
                     {data.direct.has(user.id) && (

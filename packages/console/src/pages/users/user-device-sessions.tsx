@@ -1,5 +1,5 @@
 /** The sessions of a user's devices, for administrators. */
-import { Stack, Table } from "@mantine/core";
+import { Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
@@ -43,7 +43,7 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
               <Table.Tr>
                 <Table.Th>{t("deviceSessions.fields.device")}</Table.Th>
                 <Table.Th>{t("deviceSessions.fields.state")}</Table.Th>
-                <Table.Th>{t("deviceSessions.fields.end")}</Table.Th>
+                <Table.Th visibleFrom="xs">{t("deviceSessions.fields.end")}</Table.Th>
                 <Table.Th visibleFrom="sm">{t("deviceSessions.fields.endReason")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -55,8 +55,13 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
                   </Table.Td>
                   <Table.Td>
                     <StateOfDeviceSession session={session} />
+                    {session.state !== "not-signed-in" && (
+                      <Text c="dimmed" hiddenFrom="xs">
+                        {t("deviceSessions.fields.end")}: <EndOfDeviceSession session={session} />
+                      </Text>
+                    )}
                   </Table.Td>
-                  <Table.Td>
+                  <Table.Td visibleFrom="xs">
                     <EndOfDeviceSession session={session} />
                   </Table.Td>
                   <Table.Td visibleFrom="sm">{formatSessionEnd(session) ?? "–"}</Table.Td>
@@ -64,6 +69,11 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
               ))}
             </Table.Tbody>
           </Table>
+          {data.data.some(({ state }) => state === "not-signed-in") && (
+            <Text size="sm" c="dimmed">
+              {t("deviceSessions.notSignedInNote")}
+            </Text>
+          )}
           <RequireSignIn target={{ kind: "user", id: user.id, name: user.email ?? user.id }} />
         </Stack>
       )}

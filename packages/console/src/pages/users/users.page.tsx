@@ -69,7 +69,7 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       options: rolesByPrivilege.map((value) => ({ value, label: t(`records.roles.${value}`) })),
     },
     { ...notSeenFilter, help: t("users.notSeenHelp") },
-    unnamedFilter,
+    { ...unnamedFilter, isAdvanced: true },
   ],
   bulk: [
     {

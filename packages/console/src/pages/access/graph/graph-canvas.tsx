@@ -5,7 +5,7 @@ import { ActionIcon, Group, useComputedColorScheme } from "@mantine/core";
 import { useElementSize, useMergedRef } from "@mantine/hooks";
 import { type Edge as FlowEdge, type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
-import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { t } from "../../../messages/i18n.ts";
 import { layOut, nodeSize, type Placed, stepFrom } from "./graph-layout.ts";
 import { type AccessGraph, type Edge, type Node, pathsThrough } from "./graph-model.ts";
@@ -27,6 +27,8 @@ const margin = 24;
 const mostPlainEdges = 120;
 /** The smallest initial zoom, with readable text. Larger graphs start with a part in view. */
 const leastZoom = 0.85;
+/** A taller graph scrolls inside a frame that fits the window. Any other one scrolls with the page. */
+const mostHeight = 1_600;
 
 export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focusOn }: GraphCanvasProps) {
   const theme = useComputedColorScheme("light");
@@ -41,10 +43,14 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   const keys = useMemo(() => layout.columns.flatMap(({ nodes }) => nodes.map(({ node }) => node.key)), [layout]);
   const current = active !== undefined && keys.includes(active) ? active : keys[0];
 
+  /** The height at the zoom that shows all columns. */
+  const drawnHeight = layout.height * Math.max(zoomAcross(width, layout), leastZoom) + 2 * margin;
+  const pans = drawnHeight > mostHeight;
+
   const fitToScreen = useCallback(() => {
     const box = frame.current?.getBoundingClientRect();
     if (flow === undefined || box === undefined) return;
-    const acrossOnly = Math.min((box.width - 2 * margin) / layout.width, 1);
+    const acrossOnly = zoomAcross(box.width, layout);
     const whole = Math.min((box.height - 2 * margin) / layout.height, acrossOnly);
     const zoom = Math.max(whole >= leastZoom ? whole : acrossOnly, leastZoom);
     const [width, height] = [layout.width * zoom, layout.height * zoom];
@@ -55,8 +61,9 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     });
   }, [flow, layout]);
   const fitted = useRef("");
-  // Another width, such as that of a rotated tablet, could hide the last column.
-  const place = `${width} ${about}`;
+  // Another width, such as that of a rotated tablet, could hide the last column. A graph that no longer scrolls inside
+  // its frame must not stay moved.
+  const place = `${width} ${pans} ${about}`;
   useEffect(() => {
     if (flow === undefined || width === 0 || fitted.current === place) return;
     fitted.current = place;
@@ -71,7 +78,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       if (flow === undefined || placed === undefined || box === undefined) return;
       const { x, y, zoom } = flow.getViewport();
       const [left, top] = [placed.x * zoom + x, placed.y * zoom + y];
-      const [width, height] = [placed.width * zoom, nodeSize.height * zoom];
+      const [width, height] = [placed.width * zoom, placed.height * zoom];
       const into = (at: number, size: number, whole: number) =>
         at < margin ? margin - at : Math.min(0, whole - margin - size - at);
       const [right, down] = [into(left, width, box.width), into(top, height, box.height)];
@@ -144,6 +151,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     <div
       ref={frameRef}
       className="access-graph"
+      style={pans ? {} : ({ "--drawn-height": `${drawnHeight}px` } as CSSProperties)}
       data-many={drawn.length > mostPlainEdges}
       onKeyDown={onKeyDown}
       onFocus={({ target }) => {
@@ -187,7 +195,8 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         disableKeyboardA11y
         zoomOnScroll={false}
         zoomOnDoubleClick={false}
-        panOnScroll
+        panOnScroll={pans}
+        preventScrolling={pans}
         minZoom={0.2}
         maxZoom={1.5}
         translateExtent={[
@@ -219,6 +228,11 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   );
 }
 
+/** The largest zoom up to 1 that shows all columns. */
+function zoomAcross(width: number, layout: { readonly width: number }): number {
+  return Math.min((width - 2 * margin) / layout.width, 1);
+}
+
 type NodeValues = ReadonlyMap<string, Omit<GraphNodeValues, "isCurrent" | "isFocus">>;
 
 /** Returns the previous object for an unchanged node, so that React Flow renders only changed nodes. */
@@ -228,13 +242,13 @@ function cachedNodes(values: NodeValues) {
     const variants = cached.get(placed) ?? new Map<string, FlowNode>();
     cached.set(placed, variants);
     const appearance = `${className} ${isCurrent} ${isFocus}`;
-    const { node, x, y, width } = placed;
+    const { node, x, y, width, height } = placed;
     const known = variants.get(appearance) ?? {
       id: node.key,
       type: "access",
       position: { x, y },
       width,
-      height: nodeSize.height,
+      height,
       className,
       data: { ...values.get(node.key), isCurrent, isFocus },
     };

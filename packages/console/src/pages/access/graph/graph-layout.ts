@@ -5,7 +5,10 @@ import { columns } from "./graph-opened.ts";
 
 /** Pixels. */
 export const nodeSize = { width: 240, height: 46 } as const;
-const pitchY = nodeSize.height + 10;
+/** The name of a policy has two lines, and a third one says what the policy does. */
+const policyHeight = 62;
+/** The space between the nodes of a column. */
+const gapY = 10;
 /** The space between columns depends on the width of the screen, so that text keeps its size. */
 const gap = { least: 40, most: 96 } as const;
 /** Screens on which the graph is readable. Narrower ones show the list first. */
@@ -21,6 +24,7 @@ export interface Placed {
   readonly x: number;
   readonly y: number;
   readonly width: number;
+  readonly height: number;
 }
 
 export interface Layout {
@@ -35,23 +39,28 @@ export function layOut(graph: AccessGraph, space = Number.POSITIVE_INFINITY): La
   const spare = (space - shown.length * nodeSize.width) / Math.max(1, shown.length - 1);
   const pitchX = nodeSize.width + Math.min(gap.most, Math.max(gap.least, spare));
   const rows = Math.max(0, ...shown.map((column) => graph.columns[column].length));
+  const heightOf = (column: (typeof columns)[number]) => (column === "policy" ? policyHeight : nodeSize.height);
+  const tallest = Math.max(0, ...shown.map((column) => graph.columns[column].length * (heightOf(column) + gapY)));
   const placed = shown.map((column, index) => {
     const nodes = graph.columns[column];
-    const above = rows > mostRowsCentred ? 0 : ((rows - nodes.length) * pitchY) / 2;
+    const height = heightOf(column);
+    const pitchY = height + gapY;
+    const above = rows > mostRowsCentred ? 0 : (tallest - nodes.length * pitchY) / 2;
     const x = index * pitchX;
     return {
       title: t(`graph.columns.${column}`),
       x,
       nodes: nodes.map((node, row): Placed => {
         const indent = node.isInner === true ? innerIndent : 0;
-        return { node, x: x + indent, y: headingHeight + above + row * pitchY, width: nodeSize.width - indent };
+        const y = headingHeight + above + row * pitchY;
+        return { node, x: x + indent, y, width: nodeSize.width - indent, height };
       }),
     };
   });
   return {
     columns: placed,
     width: Math.max(0, (shown.length - 1) * pitchX + nodeSize.width),
-    height: headingHeight + rows * pitchY,
+    height: headingHeight + tallest,
   };
 }
 

@@ -1,7 +1,7 @@
 /** The content of the graph as a list, for narrow screens and for people who prefer text. */
 import { Group, Pagination, Paper, Stack, Table, Text } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { defaultPageSize as pageSize } from "../../../lists/list-preferences.ts";
 import { t } from "../../../messages/i18n.ts";
 import { RecordLink } from "../../../records/record-link.tsx";
@@ -56,7 +56,7 @@ function Rows({ paths }: Rows) {
   return (
     <Paper withBorder className="panel">
       <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={t("graph.list.label")}>
-        <Table className="record-table stacks" verticalSpacing="sm">
+        <Table className="record-table stacks sentences" verticalSpacing="sm">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{t("graph.list.subjects")}</Table.Th>
@@ -130,7 +130,7 @@ function Fact({ label, value }: { readonly label: string; readonly value: ReactN
 
 function PolicyName({ path: { policy, place } }: { readonly path: Path }) {
   return (
-    <span>
+    <span className="record-name">
       {place}. <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
     </span>
   );
@@ -158,10 +158,13 @@ function Leaves({ leaves, none }: { readonly leaves: readonly Leaf[]; readonly n
   return (
     <>
       {shown.map(({ key, kind, id, name }, index) => (
-        <span key={key}>
-          {index > 0 && ", "}
-          {kind === "words" ? name : <RecordLink to={`/${pageOf[kind]}/${id}`}>{name}</RecordLink>}
-        </span>
+        <Fragment key={key}>
+          {index > 0 && " "}
+          <span className="record-name">
+            {kind === "words" ? name : <RecordLink to={`/${pageOf[kind]}/${id}`}>{name}</RecordLink>}
+            {index < shown.length - 1 && ","}
+          </span>
+        </Fragment>
       ))}
       {leaves.length > shown.length && ` ${t("common.andMore", { count: leaves.length - shown.length })}`}
     </>
