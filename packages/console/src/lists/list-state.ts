@@ -1,6 +1,5 @@
 /** Keeps the search, filters, sort order and page of a list in the address, for sharing and for the back button. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useMemo } from "react";
 import type { ListState } from "./list-definition.ts";
 import { defaultPageSize } from "./list-preferences.ts";
 
@@ -33,10 +32,14 @@ export function searchAfter(search: Search, change: Search): Search {
 }
 
 export function useListState(fields: readonly string[], defaultSort = "", size = defaultPageSize) {
-  const search = useSearch({ strict: false }) as Search; // the router parses every value as a string
+  // The list is not rendered again if another part of the address changes, such as the form that is open.
+  const state = useSearch({
+    strict: false,
+    select: (search): ListState => readListState(search as Search, fields, defaultSort, size), // the router parses every value as a string
+    structuralSharing: true,
+  });
   const navigate = useNavigate();
-  const state = useMemo(() => readListState(search, fields, defaultSort, size), [search, fields, defaultSort, size]);
   const change = (next: Search, replace = false) =>
-    void navigate({ to: ".", search: searchAfter(search, next), replace, resetScroll: false });
-  return { state, search, change };
+    void navigate({ to: ".", search: (search: Search) => searchAfter(search, next), replace, resetScroll: false });
+  return { state, change };
 }

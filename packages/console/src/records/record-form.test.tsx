@@ -120,7 +120,7 @@ describe("a form", () => {
     await click(user, t("common.review"));
     await screen.findByText(t("records.form.attention", { count: 1 }));
     expect(screen.queryByText("The body is invalid.")).toBeNull();
-    const field = screen.getByRole("textbox", { name: t("groups.fields.maxDevices") });
+    const field = await screen.findByRole("textbox", { name: t("groups.fields.maxDevices") });
     expect(field.getAttribute("aria-invalid")).toBe("true");
     expect(screen.getByText("must be at most 1000").id).toBe(field.getAttribute("aria-describedby")?.split(" ").at(-1));
     expect(screen.getByRole("textbox", { name: t("common.name") }).getAttribute("aria-invalid")).not.toBe("true");

@@ -2,18 +2,19 @@
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, Fragment, type ReactNode, useCallback, useState } from "react";
+import { type FormEvent, type ReactNode, useCallback, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { Conflict } from "./conflict.tsx";
 import { Dialog, focusFirstField } from "./dialog.tsx";
 import { durationProblem } from "./duration-field.tsx";
-import { type Field, FormField, FormSection, type Values } from "./form-fields.tsx";
+import type { Field, Values } from "./form-fields.tsx";
 import { isSame } from "./is-same.ts";
 import { mergeValues } from "./merge-values.ts";
 import { type PlannedChange, sendChanges } from "./planned-change.ts";
 import { isBlocked, ReviewedChange } from "./reviewed-change.tsx";
 import { useSavedNotice } from "./saved-notice.tsx";
+import { StagedFields } from "./staged-fields.tsx";
 import { DiscardNotice, PendingTextsProvider, usePendingTexts, useUnsaved } from "./unsaved.tsx";
 
 /** The stored version of an edited record. */
@@ -215,17 +216,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
                   {intro}
                 </Text>
               )}
-              {fields.map((field) => (
-                <Fragment key={field.name}>
-                  {field.section !== undefined && <FormSection {...field.section} />}
-                  <FormField
-                    field={field}
-                    value={values[field.name]}
-                    onChange={(value) => change(field.name, value)}
-                    error={atFields.get(field.name)}
-                  />
-                </Fragment>
-              ))}
+              <StagedFields fields={fields} values={values} change={change} errors={atFields} count={1} />
             </PendingTextsProvider>
             <Stack className="form-actions" gap="sm">
               {isAtFields || invalid.size > 0 ? (

@@ -111,6 +111,35 @@ describe("the list", () => {
     expect((await sessions()).total).toBe(1);
   });
 
+  test("counts the same sessions with and without a filter, whatever the users and devices are", async () => {
+    const counts = async () => {
+      const [all, matching] = [await sessions(), await sessions("?filter[device.name][ilike]=%25")];
+      expect(all.data.length).toBe(all.total);
+      expect(matching.total).toBe(all.total);
+      return all.total;
+    };
+    expect(await counts()).toBe(0);
+    const [person, leaver] = [await newUser(), await newUser()];
+    await newServer(person);
+    const [used, unused, pending] = [await newDevice(person), await newDevice(person), await newDevice(person)];
+    const theirs = await newDevice(leaver);
+    await newDevice(leaver);
+    await signInOn(used);
+    await signInOn(theirs);
+    expect(await counts()).toBe(5);
+    await letDeviceWait(server.database, tenant.id, pending);
+    await tenant.client.must.patch(`/tenants/users/${leaver}/deactivate`);
+    for (const device of [used, unused]) await tenant.client.must.patch(`/tenants/devices/${device}/deactivate`);
+    // Without a lifetime, an inactive device or user has no session unless somebody signed in.
+    expect(await counts()).toBe(3);
+    await limit(28_800);
+    expect(await counts()).toBe(5);
+    await tenant.client.must.delete(`/tenants/users/${leaver}`);
+    expect(await counts()).toBe(3);
+    await tenant.client.must.delete(`/tenants/devices/${unused}`);
+    expect(await counts()).toBe(2);
+  });
+
   test("has a device that waits for approval as pending, although its user has signed in on it", async () => {
     const device = await newDevice(await newUser());
     await signInOn(device);

@@ -2,7 +2,8 @@
 import type { DeviceSessionEndReason } from "@gatehouse/contract/records/device";
 import type { DeviceSessionState, ListedDeviceSession } from "@gatehouse/contract/records/device-session";
 import { jsonObject } from "../../platform/db/json-object.ts";
-import type { ListSource } from "../../platform/db/list-statement.ts";
+import type { ListSource, ListStatement } from "../../platform/db/list-statement.ts";
+import { unprepared } from "../../platform/db/statement.ts";
 import type { Filter, ListQuery } from "../../platform/list-query.ts";
 import { listCountedPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -54,6 +55,13 @@ function stateAt(now: Date): string {
     WHEN ${isActivated} THEN 'not-signed-in' END`;
 }
 
+/** SQL for whether a lifetime ends the sessions of the device's user. The limited users are found once. */
+const isLimited = `(EXISTS (SELECT FROM tenant_settings AS settings
+      WHERE settings.tenant_id = current_tenant() AND settings.device_session_lifetime IS NOT NULL)
+    OR item.user_id IN (SELECT joined.user_id FROM groups AS limiting
+      JOIN group_members AS joined ON joined.tenant_id = current_tenant() AND joined.group_id = limiting.id
+      WHERE limiting.tenant_id = current_tenant() AND limiting.device_session_lifetime IS NOT NULL))`;
+
 /**
  * SQL for whether the device has a session, so that its state is not null. Most devices are active, which is much
  * cheaper to determine than the end of the session. Inactive users are found once for all devices.
@@ -61,7 +69,9 @@ function stateAt(now: Date): string {
 const isListed = `(item.enrolment_key_id IS NULL AND item.user_id IS NOT NULL AND (item.approval_pending OR
     (item.active AND item.user_id NOT IN (
       SELECT person.id FROM users AS person WHERE person.tenant_id = current_tenant() AND person.status = 'inactive'))
-    OR ${own("signed_in_at")} IS NOT NULL OR ${end} IS NOT NULL))`;
+    OR ${isLimited} OR ${own("signed_in_at")} IS NOT NULL
+    OR (SELECT own.sign_in_required AND own.ended_at IS NOT NULL FROM device_sessions AS own
+        WHERE own.tenant_id = item.tenant_id AND own.device_id = item.id)))`;
 
 function sourceAt(now: Date): ListSource {
   const state = stateAt(now);
@@ -91,6 +101,25 @@ function sourceAt(now: Date): ListSource {
   };
 }
 
+/**
+ * Counts the sessions of a tenant: its devices without those that have no session. These are few, and have indexes:
+ * they are inactive, belong to nobody or to an enrolment key, or are active devices of inactive users.
+ */
+const countAll: ListStatement<{ count: number }> = {
+  statement: unprepared(
+    `SELECT
+       coalesce((SELECT count FROM record_counts WHERE tenant_id = current_tenant() AND kind = 'devices'), 0)
+       - (SELECT count(*) FROM devices AS item WHERE item.tenant_id = current_tenant()
+            AND (NOT item.active OR item.user_id IS NULL OR item.enrolment_key_id IS NOT NULL)
+            AND ${isListed} IS NOT TRUE)
+       - (SELECT count(*) FROM users AS leaver
+          JOIN devices AS item ON item.tenant_id = current_tenant() AND item.user_id = leaver.id
+          WHERE leaver.tenant_id = current_tenant() AND leaver.status = 'inactive'
+            AND item.active AND item.enrolment_key_id IS NULL AND ${isListed} IS NOT TRUE) AS count`,
+  ),
+  parameters: [],
+};
+
 const listed: Filter = { field: "isListed", kind: "boolean", operator: "eq", values: ["true"] };
 
 /** @param now the time for which states are computed */
@@ -99,5 +128,6 @@ export function listDeviceSessions(
   query: ListQuery,
   now: Date,
 ): Promise<{ readonly rows: ListedSessionRow[]; readonly total: number }> {
-  return listCountedPage(tx, sourceAt(now), { ...query, filters: [...query.filters, listed] });
+  const count = query.filters.length === 0 ? countAll : undefined;
+  return listCountedPage(tx, sourceAt(now), { ...query, filters: [...query.filters, listed] }, count);
 }
