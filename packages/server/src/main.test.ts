@@ -12,7 +12,7 @@ import { createLog } from "./platform/log.ts";
 import { generateMasterKey } from "./platform/secrets/master-key.ts";
 import { StartError } from "./platform/start-error.ts";
 import { firstCertificate } from "./testing/certificates.ts";
-import { createEmptyDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { createDatabase, createEmptyDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 const log = createLog("silent");
 const masterKey = generateMasterKey();
@@ -20,7 +20,7 @@ let database: TestDatabase;
 let running: Gatehouse | undefined;
 
 beforeEach(async () => {
-  database = await createEmptyDatabase();
+  database = await createDatabase();
 });
 
 afterEach(async () => {
@@ -51,7 +51,9 @@ test("an external database requires a configured master key", async () => {
   await expect(startGatehouse(config, log)).rejects.toThrow(/^GATEHOUSE_MASTER_KEY is required/);
 });
 
-test("keys are created at the first start and reported once", async () => {
+test("an empty database gets its schema, and keys are created at the first start and reported once", async () => {
+  await database.drop();
+  database = await createEmptyDatabase();
   const reported: unknown[] = [];
   running = await startGatehouse(configWith(), log, { onKeysCreated: (installation) => reported.push(installation) });
   const { operatorKey = "", firstApiKey = "" } = running.installation;

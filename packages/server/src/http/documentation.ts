@@ -55,16 +55,27 @@ const referencePage = `<!doctype html>
 </html>
 `;
 
+const schema = JSON.stringify(configurationSchema);
+
+/** The latest document. Servers of one process serve the same operations. */
+let latest: { readonly described: readonly Operation[]; readonly text: string } | undefined;
+
+function documentOf(described: readonly Operation[]): string {
+  const isSame =
+    latest?.described.length === described.length && latest.described.every((each, index) => each === described[index]);
+  if (latest === undefined || !isSame) latest = { described, text: JSON.stringify(openApiDocument(described)) };
+  return latest.text;
+}
+
 /** @param served in any order; the document uses the contract's order, so that it is the same after every start */
 export function mountDocumentation(app: FastifyInstance, served: readonly Operation[]): void {
-  const document = JSON.stringify(openApiDocument(operations.filter((operation) => served.includes(operation))));
+  const document = documentOf(operations.filter((operation) => served.includes(operation)));
   app.get("/openapi.json", (_request, reply) =>
     reply
       .header("Content-Type", "application/json; charset=utf-8")
       .header("Access-Control-Allow-Origin", "*")
       .send(document),
   );
-  const schema = JSON.stringify(configurationSchema);
   app.get(configurationSchemaPath, (_request, reply) =>
     reply
       .header("Content-Type", "application/schema+json; charset=utf-8")

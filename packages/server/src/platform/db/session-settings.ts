@@ -31,9 +31,10 @@ export function sessionPreparation(settings: SessionSettings): (client: Session)
     `SET statement_timeout = ${statement}`,
     `SET idle_in_transaction_session_timeout = ${idle}`,
   ].join("; ");
+  // A time limit is shown in the largest unit that fits. The view pg_settings shows milliseconds, but reads all settings.
+  const limit = (name: string) => `(extract(epoch FROM current_setting('${name}')::interval) * 1000)::bigint::text`;
   const check = `SELECT current_user AS role, current_setting('timezone') AS zone,
-    (SELECT setting FROM pg_settings WHERE name = 'statement_timeout') AS statement,
-    (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout') AS idle`;
+    ${limit("statement_timeout")} AS statement, ${limit("idle_in_transaction_session_timeout")} AS idle`;
   return async (client) => {
     await client.query(preparation);
     const { rows } = await client.query<Record<string, string>>(check);
