@@ -16,8 +16,8 @@ warnIfSkipped();
 const creating = pages.filter(({ creates }) => creates === true).map(({ path }) => path);
 const changeable = pages.filter(({ records }) => records === "changeable").map(({ path }) => path);
 
-/** Buttons that act at once, without a dialog. */
-const acting = ["Run"];
+/** Buttons and menu items that act at once, without a dialog. */
+const acting = ["Activate", "Deactivate", "Run"];
 
 const overlays = "[role=dialog]:visible, [role=menu]:visible";
 
@@ -95,6 +95,7 @@ describe.runIf(hasBrowser)("every dialog", () => {
       const itemNames = await items.allTextContents();
       await close();
       for (const item of itemNames) {
+        if (acting.includes(item)) continue;
         await button(visit, name).click();
         await page.getByRole("menuitem", { name: item, exact: true }).click();
         await page.getByRole("dialog").waitFor();
