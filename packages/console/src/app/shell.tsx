@@ -6,7 +6,6 @@ import {
   Button,
   Group,
   Kbd,
-  Menu,
   NavLink,
   ScrollArea,
   Text,
@@ -14,9 +13,8 @@ import {
   useMantineColorScheme,
 } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
-import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
-import { BookOpen, CircleUser, Code, Laptop, LogOut, Moon, Search, Sun } from "lucide-react";
+import { CircleUser, Moon, Search, Sun } from "lucide-react";
 import { type ComponentType, useEffect, useRef, useState } from "react";
 import { t } from "../messages/i18n.ts";
 import { DemoNotice } from "./demo.tsx";
@@ -24,10 +22,8 @@ import iconUrl from "./icon.svg";
 import { useLiveUpdates } from "./live-updates.ts";
 import { sections } from "./page-set.ts";
 import { usePageSets } from "./page-sets.ts";
-import { providerSignOutPath } from "./providers.ts";
 import { RouteFocus } from "./route-focus.tsx";
-import { sessionQuery, useIsVisitor, useSession } from "./session.ts";
-import { signOut } from "./session-requests.ts";
+import { useIsVisitor, useSession } from "./session.ts";
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
 
@@ -178,61 +174,29 @@ function ThemeToggle() {
   );
 }
 
+/** The button of the account menu, which is loaded when it is first needed. */
 function Account() {
-  const session = useSession();
-  const { apiKey, user, tenant } = session;
-  const isVisitor = useIsVisitor();
-  const signOutPath = providerSignOutPath(session);
-  const queryClient = useQueryClient();
-  const endSession = async (next?: string) => {
-    await signOut();
-    if (next !== undefined) {
-      globalThis.location.assign(next);
-      return;
+  const [loaded, setLoaded] = useState<{ readonly AccountMenu: ComponentType }>();
+  const open = async () => {
+    try {
+      const { AccountMenu } = await import("./account-menu.tsx");
+      setLoaded({ AccountMenu });
+    } catch {
+      // The server cannot be reached. Pages report that; the menu is tried again at the next click.
     }
-    // The session query stays, with no session: it makes the console show the sign-in page.
-    queryClient.setQueryData(sessionQuery.queryKey, null);
-    queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
   };
+  if (loaded !== undefined) return <loaded.AccountMenu />;
   return (
-    <Menu position="bottom-end" width={260}>
-      <Menu.Target>
-        <ActionIcon variant="default" size="lg" aria-label={t("app.account.label")}>
-          <CircleUser size={18} aria-hidden />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Text size="sm" px="sm" pt="xs" fw={600}>
-          {tenant.name}
-        </Text>
-        <Text size="sm" px="sm" pb="xs" c="dimmed">
-          {user?.email ?? t("app.account.key", { name: apiKey?.name ?? "" })}
-        </Text>
-        <Menu.Divider />
-        {user !== undefined && (
-          <Menu.Item component={Link} to="/my" leftSection={<Laptop size={16} aria-hidden />}>
-            {t("my.account")}
-          </Menu.Item>
-        )}
-        {!isVisitor && (
-          <Menu.Item component={Link} to="/guides" leftSection={<BookOpen size={16} aria-hidden />}>
-            {t("app.account.guides")}
-          </Menu.Item>
-        )}
-        {!isVisitor && (
-          <Menu.Item component="a" href="/docs" target="_blank" leftSection={<Code size={16} aria-hidden />}>
-            {t("app.account.apiReference")}
-          </Menu.Item>
-        )}
-        <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void endSession()}>
-          {t("app.account.signOut")}
-        </Menu.Item>
-        {signOutPath !== undefined && (
-          <Menu.Item leftSection={<LogOut size={16} aria-hidden />} onClick={() => void endSession(signOutPath)}>
-            {t("app.account.signOutProvider")}
-          </Menu.Item>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={t("app.account.label")}
+      aria-haspopup="menu"
+      aria-expanded={false}
+      onPointerEnter={() => void import("./account-menu.tsx").catch(() => undefined)}
+      onClick={() => void open()}
+    >
+      <CircleUser size={18} aria-hidden />
+    </ActionIcon>
   );
 }
