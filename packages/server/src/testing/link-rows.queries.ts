@@ -1,4 +1,7 @@
 /** Rows of links that the API does not show, for tests. */
+import { randomUUID } from "node:crypto";
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { claimLinks, storeReplicaGeneration } from "../agents/gateways/link-state.queries.ts";
 import { unprepared } from "../platform/db/statement.ts";
 import type { TestServer } from "./test-server.ts";
 
@@ -19,6 +22,32 @@ export async function linkRowOf(server: TestServer, tenantId: string, gatewayId:
   const select = unprepared<LinkRow, [id: string]>("SELECT * FROM gateway_links WHERE gateway_id = $1");
   const rows = await server.database.snapshot({ kind: "tenant", tenantId }, (tx) => tx.query(select, gatewayId));
   return rows[0];
+}
+
+/**
+ * Stores what a replica stores that has taken the link of a returning gateway, and has not compared yet what the
+ * gateway enforces. The replica has served its other gateways up to a later generation than any.
+ */
+export async function claimWithoutGreeting(
+  server: TestServer,
+  tenantId: string,
+  gatewayId: string,
+  name: ConfigurationName & { readonly root: string; readonly expiresAt: number },
+): Promise<void> {
+  const claim = {
+    gateway_id: gatewayId,
+    connection_id: randomUUID(),
+    replica_id: randomUUID(),
+    applied_hash: name.hash,
+    applied_root: name.root,
+    applied_generation: name.generation,
+    applied_issued_at: name.issuedAt,
+    applied_expires_at: new Date(name.expiresAt).toISOString(),
+  };
+  await server.database.transaction({ kind: "tenant", tenantId }, async ({ query }) => {
+    await claimLinks({ tenantId, query }, [claim], new Date());
+    await storeReplicaGeneration({ tenantId, query }, claim.replica_id, Number.MAX_SAFE_INTEGER, new Date());
+  });
 }
 
 /**

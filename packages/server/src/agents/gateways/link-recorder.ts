@@ -34,13 +34,14 @@ export class LinkRecorder {
   }
 
   /**
-   * Makes a connection the current one of its gateway.
+   * Makes a connection the current one of its gateway, and records what the gateway enforces.
    *
    * @returns false if the gateway was deleted
    * @throws AppError database_unavailable
    */
-  claim(connection: GatewayConnection): Promise<boolean> {
-    return this.#writer.claim({ ...idsOf(connection), replica_id: this.#options.replicaId });
+  claim(connection: GatewayConnection, { enforces }: Hello): Promise<boolean> {
+    const ids = { ...idsOf(connection), replica_id: this.#options.replicaId };
+    return this.#writer.claim({ ...ids, ...(enforces === null ? nothingApplied : appliedColumns(enforces)) });
   }
 
   connected({ agent: { agentId: gatewayId }, sourceAddress }: GatewayConnection, hello: Hello, key: KeyClaim): void {
@@ -100,11 +101,7 @@ export class LinkRecorder {
     this.#writer.change(
       {
         ...idsOf(connection),
-        applied_hash: enforced.hash,
-        applied_root: enforced.root,
-        applied_generation: enforced.generation,
-        applied_issued_at: enforced.issuedAt,
-        applied_expires_at: new Date(enforced.expiresAt).toISOString(),
+        ...appliedColumns(enforced),
         applied_at: now.toISOString(),
         error: "",
       },
@@ -144,6 +141,24 @@ export class LinkRecorder {
   #now(): string {
     return this.#options.clock.now().toISOString();
   }
+}
+
+const nothingApplied = {
+  applied_hash: null,
+  applied_root: null,
+  applied_generation: null,
+  applied_issued_at: null,
+  applied_expires_at: null,
+};
+
+function appliedColumns({ hash, root, generation, issuedAt, expiresAt }: EnforcedConfiguration) {
+  return {
+    applied_hash: hash,
+    applied_root: root,
+    applied_generation: generation,
+    applied_issued_at: issuedAt,
+    applied_expires_at: new Date(expiresAt).toISOString(),
+  };
 }
 
 function idsOf({ id, agent }: GatewayConnection): { readonly gateway_id: string; readonly connection_id: string } {

@@ -6,11 +6,17 @@ import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-/** A connection that becomes the current one of its gateway. */
+/** A connection that becomes the current one of its gateway, and the configuration that the gateway enforces. */
 export interface LinkClaim {
   readonly gateway_id: string;
   readonly connection_id: string;
   readonly replica_id: string;
+  /** Null if the gateway enforces nothing. */
+  readonly applied_hash: string | null;
+  readonly applied_root: string | null;
+  readonly applied_generation: number | null;
+  readonly applied_issued_at: number | null;
+  readonly applied_expires_at: string | null;
 }
 
 /** The changed state of a connection. Absent fields do not change. Times are ISO 8601. */
@@ -39,15 +45,24 @@ export interface ConnectionChange {
 
 const claim = statement<{ gateway_id: string }, [tenantId: string, claims: string, at: Date]>(
   "gateway_link.claim",
-  // A gateway that was deleted meanwhile is skipped.
-  `INSERT INTO gateway_links AS link (tenant_id, gateway_id, connection_id, replica_id, connected_at, last_heartbeat, is_watched)
-   SELECT $1, item.gateway_id, item.connection_id, item.replica_id, $3, $3, true
-   FROM json_to_recordset($2) AS item (gateway_id uuid, connection_id uuid, replica_id uuid)
+  // A gateway that was deleted meanwhile is skipped. What was wanted before is not what this replica wants: it is
+  // unknown until the replica has compared it with what the gateway enforces.
+  `INSERT INTO gateway_links AS link (tenant_id, gateway_id, connection_id, replica_id, connected_at, last_heartbeat, is_watched,
+     applied_hash, applied_root, applied_generation, applied_issued_at, applied_expires_at, applied_at)
+   SELECT $1, item.gateway_id, item.connection_id, item.replica_id, $3, $3, true,
+     item.applied_hash, item.applied_root, item.applied_generation, item.applied_issued_at, item.applied_expires_at,
+     CASE WHEN item.applied_hash IS NOT NULL THEN $3::timestamptz END
+   FROM json_to_recordset($2) AS item (gateway_id uuid, connection_id uuid, replica_id uuid, applied_hash text,
+     applied_root text, applied_generation bigint, applied_issued_at bigint, applied_expires_at timestamptz)
    JOIN gateways AS gateway ON gateway.tenant_id = $1 AND gateway.id = item.gateway_id
    ORDER BY item.gateway_id
    ON CONFLICT (tenant_id, gateway_id) DO UPDATE
      SET connection_id = excluded.connection_id, replica_id = excluded.replica_id, connected_at = excluded.connected_at,
-         last_heartbeat = excluded.last_heartbeat, is_watched = true, disconnected_at = NULL
+         last_heartbeat = excluded.last_heartbeat, is_watched = true, disconnected_at = NULL,
+         wanted_root = NULL, wanted_generation = NULL, applied_hash = excluded.applied_hash,
+         applied_root = excluded.applied_root, applied_generation = excluded.applied_generation,
+         applied_issued_at = excluded.applied_issued_at, applied_expires_at = excluded.applied_expires_at,
+         applied_at = CASE WHEN link.applied_hash = excluded.applied_hash THEN link.applied_at ELSE excluded.applied_at END
    RETURNING gateway_id`,
 );
 

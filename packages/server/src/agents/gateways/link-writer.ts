@@ -173,12 +173,7 @@ export class LinkWriter {
     const { replicaId, clock, superseded } = this.#options;
     if (claims.length === 0 && changes.length === 0 && generation === undefined) return;
     // If a gateway has several new connections, the last one counts.
-    const last = new Map(
-      claims.map(({ gateway_id, connection_id, replica_id }) => [
-        gateway_id,
-        { gateway_id, connection_id, replica_id },
-      ]),
-    );
+    const last = new Map(claims.map(({ done: _done, failed: _failed, ...claim }) => [claim.gateway_id, claim]));
     const [existing, stored] = await this.#transaction((tx) =>
       Promise.all([
         last.size === 0 ? new Set<string>() : queries.claimLinks(tx, [...last.values()], clock.now()),

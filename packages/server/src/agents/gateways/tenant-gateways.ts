@@ -51,6 +51,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   readonly #timer: ClockTimer;
   /** The content that each gateway enforces, also of gateways that are disconnected for a moment. */
   readonly #enforced = new Map<string, ContentTree>();
+  /** The gateways whose content changed and was not offered yet, and those whose records changed. */
+  readonly #unoffered = { changed: new Set<string>(), named: new Set<string>() };
   /** Whether a change is known that the desired states do not reflect. */
   #isStale = true;
   /** Whether the desired states were ever loaded. */
@@ -112,7 +114,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     }
     if (this.#refuseKey(connection, claim)) return;
     connection.isClaimed = true;
-    const exists = await this.#recorder.claim(connection);
+    const exists = await this.#recorder.claim(connection, hello);
     if (connection.isClosed) return;
     if (!exists) return this.#end(connection, "gateway_gone");
     const now = clock.now().getTime();
@@ -205,9 +207,13 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     const { queue } = this.#options;
     this.#isStale = false;
     try {
-      const { changed, named } = await this.#desired.refresh();
+      const refreshed = await this.#desired.refresh();
       const { generation } = this.#desired;
-      const isEverything = this.#isLoaded && changed.length >= this.connections.size;
+      // If the database fails below, the next update offers what this one computed.
+      const { changed, named } = this.#unoffered;
+      for (const gatewayId of refreshed.changed) changed.add(gatewayId);
+      for (const gatewayId of refreshed.named) named.add(gatewayId);
+      const isEverything = this.#isLoaded && changed.size >= this.connections.size;
       this.#isLoaded = true;
       // A gateway whose token was revoked must not receive new content.
       const checked = isEverything ? [...this.connections.agentIds] : named;
@@ -217,6 +223,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
         const connection = this.connections.of(gatewayId);
         if (connection !== undefined) queue.add(() => this.#offer(connection));
       }
+      changed.clear();
+      named.clear();
       // The next refresh may precede this report, but its content is offered only later.
       queue.add(() => {
         this.#offeredGeneration = generation;

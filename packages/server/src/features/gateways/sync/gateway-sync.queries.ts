@@ -50,18 +50,24 @@ const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 interface ChangeRow {
   readonly generation: number;
-  readonly target_type: string;
   /** The target's id, and the record before and after the change. */
   readonly content: string;
-  /** Whether the record applies to every resource, or to traffic between sites. */
-  readonly is_general: boolean;
+  /** Whether the content names every resource and gateway of the change by its id. */
+  readonly is_local: boolean;
 }
 
+// Whole records have a time of creation. Applied documents store names and parts of records, and a new order stores no
+// resources. A policy that loses a deleted resource names it.
 const selectChanges = statement<ChangeRow, [tenantId: string, requestId: string, limit: number]>(
   "gateways.changes_of_request",
-  `SELECT generation, target_type, concat(target_id, ' ', before, ' ', after) AS content,
-     coalesce(before->>'allResources' = 'true' OR before->>'type' = 'SITETOSITE', false)
-     OR coalesce(after->>'allResources' = 'true' OR after->>'type' = 'SITETOSITE', false) AS is_general
+  `SELECT generation, concat(target_id, ' ', before, ' ', after) AS content,
+     target_type = 'gateway' OR (target_type IN ('resource', 'policy')
+       AND (
+         (before IS NULL OR before->'createdAt' IS NOT NULL) AND (after IS NULL OR after->'createdAt' IS NOT NULL)
+         OR coalesce(before->'resource' IS NOT NULL, false)
+       )
+       AND NOT coalesce(before->>'allResources' = 'true' OR before->>'type' = 'SITETOSITE', false)
+       AND NOT coalesce(after->>'allResources' = 'true' OR after->>'type' = 'SITETOSITE', false)) AS is_local
    FROM audit_events WHERE tenant_id = $1 AND request_id = $2 ORDER BY position LIMIT $3`,
 );
 /** Gateways with resources, or named by policies; and all gateways if traffic between sites is allowed. */
@@ -85,8 +91,10 @@ const selectIds = statement<{ id: string }, [tenantId: string]>(
 export interface ScopeOfRequest {
   /** The tenant's generation after the change; undefined if the request changed nothing. */
   readonly generation: number | undefined;
-  /** Gateways whose configuration the change can affect. */
+  /** Gateways whose desired configuration the change can affect. */
   readonly gatewayIds: ReadonlySet<string>;
+  /** Whether it can affect any configuration, also the last one of a gateway that has no resources any more. */
+  readonly isGeneral: boolean;
 }
 
 /** The gateways that a request can concern: too many rather than too few. */
@@ -97,20 +105,12 @@ export async function readScopeOfRequest(tx: TenantTx, requestId: string): Promi
     tx.query(selectIds, tx.tenantId),
   ]);
   const generation = changes[0]?.generation;
-  const isBounded = changes.length <= examinedChanges && changes.every((change) => isLocal(change));
-  if (generation === undefined || !isBounded) {
-    const named = changes.flatMap(({ target_type: type, content }) => (type === "gateway" ? idsIn(content) : []));
-    return { generation, gatewayIds: new Set([...serving.map(({ id }) => id), ...named]) };
-  }
+  const isLocal = changes.length <= examinedChanges && changes.every(({ is_local: isLocal }) => isLocal);
+  const isGeneral = generation === undefined || !isLocal;
   const named = new Set(changes.flatMap(({ content }) => idsIn(content)));
-  const served = serving.filter(({ resource_ids: ids }) => ids?.some((id) => named.has(id)) === true);
+  const served = serving.filter(({ resource_ids: ids }) => isGeneral || ids?.some((id) => named.has(id)) === true);
   const ids = [...all.filter(({ id }) => named.has(id)), ...served].map(({ id }) => id);
-  return { generation, gatewayIds: new Set(ids) };
-}
-
-/** Whether the change concerns only gateways and resources that the record names. */
-function isLocal({ target_type: type, is_general: isGeneral }: ChangeRow): boolean {
-  return type === "gateway" || ((type === "resource" || type === "policy") && !isGeneral);
+  return { generation, gatewayIds: new Set(ids), isGeneral };
 }
 
 function idsIn(content: string): readonly string[] {

@@ -13,8 +13,7 @@ const replicaAliveMs = 30_000;
 export function syncState(row: SyncRow, generation: number, now: Date): SyncState {
   if (!isConnected(row, now)) {
     // The last applied configuration stays in force until it expires. After that the gateway drops all traffic.
-    const enforces = row.applied_expires_at !== null && Date.parse(row.applied_expires_at) > now.getTime();
-    return enforces ? "offline" : "nothing-enforced";
+    return enforces(row, now) ? "offline" : "nothing-enforced";
   }
   if ((row.told_generation ?? 0) < generation || row.wanted_root === null) return "pending";
   if (row.wanted_root === row.applied_root) return "applied";
@@ -33,15 +32,20 @@ export function isProven(state: SyncState): boolean {
 }
 
 /**
- * Whether a gateway must confirm a change. For a connected gateway, its replica has computed whether the configuration
- * changed. For others, nobody computes it, so they are concerned if they might be.
+ * Whether a gateway must confirm a change. Every gateway is concerned whose configuration the change might affect. A
+ * connected gateway is also concerned until its replica has found that the configuration did not change.
  */
-export function isConcerned(row: SyncRow, { generation, gatewayIds }: ScopeOfRequest, now: Date): boolean {
-  if (!isConnected(row, now)) return gatewayIds.has(row.id);
+export function isConcerned(row: SyncRow, { generation, gatewayIds, isGeneral }: ScopeOfRequest, now: Date): boolean {
+  if (gatewayIds.has(row.id) || (isGeneral && enforces(row, now))) return true;
+  if (!isConnected(row, now)) return false;
   const isOffered = generation !== undefined && (row.told_generation ?? 0) >= generation;
   const isEarlier = isOffered && row.wanted_generation !== null && row.wanted_generation < generation;
   // A gateway that still has to apply an earlier change is not waited for.
   return !isEarlier || row.wanted_root === row.applied_root;
+}
+
+function enforces({ applied_expires_at: expiresAt }: SyncRow, now: Date): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) > now.getTime();
 }
 
 function isConnected({ last_heartbeat: heard, disconnected_at: gone, told_at: told }: SyncRow, now: Date): boolean {
