@@ -31,7 +31,7 @@ export function sessionPreparation(settings: SessionSettings): (client: Session)
     `SET statement_timeout = ${statement}`,
     `SET idle_in_transaction_session_timeout = ${idle}`,
   ].join("; ");
-  // A time limit is shown in the largest unit that fits. The view pg_settings shows milliseconds, but reads all settings.
+  // A time limit is shown in the largest unit that fits. pg_settings shows milliseconds, but reads all settings.
   const limit = (name: string) => `(extract(epoch FROM current_setting('${name}')::interval) * 1000)::bigint::text`;
   const check = `SELECT current_user AS role, current_setting('timezone') AS zone,
     ${limit("statement_timeout")} AS statement, ${limit("idle_in_transaction_session_timeout")} AS idle`;
