@@ -22,10 +22,6 @@ export interface ConsoleOidcOptions {
   readonly limits: RateLimits;
 }
 
-/** Exchanges with providers at the same time: anybody can start one, and each sends requests. */
-const maxExchanges = 50;
-/** Visits of browsers to one tenant's providers, so that a slow provider leaves exchanges to the other tenants. */
-const maxTenantVisits = 10;
 /** Longer tickets, cookies and callbacks are refused unread. */
 const maxLength = 8_192;
 /** Longer Cookie headers are ignored. They contain a session, a ceremony and an ID token. */
@@ -40,10 +36,8 @@ const ceremonySeconds = 600;
 const attributes = { httpOnly: true, sameSite: "lax", path: "/" } as const;
 
 export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, limits }: ConsoleOidcOptions): void {
-  let exchanges = 0;
-  /** The visits of each tenant that has any. Logouts do not count: visits to the tenant cannot delay them. */
-  const visits = new Map<string, number>();
   visit("/console/oidc/:tenantId/:providerId", async (request, reply, where) => {
+    limits.countVisit(request, reply);
     const { ticket, confirm, return: page } = request.query as Readonly<Record<string, unknown>>; // any query
     const session = confirm === undefined ? undefined : await sessionToConfirm(request, where.tenantId);
     if (confirm !== undefined && session === undefined) {
@@ -55,6 +49,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
       session,
       returnTo: readReturnPage(page),
     });
+    if (departure === "busy") return sendBusy(reply);
     if (departure === "unreachable") {
       limits.countFailure(request, undefined);
       return sendPage(reply, 502, unreachable);
@@ -67,6 +62,10 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     const overTls = isOverTls(request);
     const query = request.url.includes("?") ? request.url.slice(request.url.indexOf("?")) : "";
     const returned = await providers.arrive(where, query, ceremonyOf(request.headers.cookie, overTls));
+    if (returned.kind === "busy") {
+      limits.countVisit(request, reply);
+      return sendBusy(reply);
+    }
     const cookies = [true, false].map((secure) => ceremonyCookie("", secure, 0));
     if (returned.kind === "refused") {
       limits.countFailure(request, undefined);
@@ -99,8 +98,10 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
   });
 
   visit("/console/oidc/:tenantId/:providerId/sign-out", async (request, reply, where) => {
+    limits.countVisit(request, reply);
     const overTls = isOverTls(request);
     const url = await providers.signOut(where, cookieOf(request.headers.cookie, idTokenNames, overTls));
+    if (url === "busy") return sendBusy(reply);
     reply.header(
       "Set-Cookie",
       [true, false].map((secure) => idTokenCookie("", secure)),
@@ -141,11 +142,11 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
         const tokens = body instanceof URLSearchParams ? body.getAll("logout_token") : [];
         const ended = tokens.length === 1 ? await providers.endSessions(where, tokens[0] ?? "") : "refused";
         if (ended === "ended") return reply.status(200).send();
-        limits.countFailure(request, undefined);
+        if (ended === "busy") limits.countVisit(request, reply);
+        else limits.countFailure(request, undefined);
         // OpenID Connect Back-Channel Logout 1.0, section 2.8.
-        return ended === "refused"
-          ? reply.status(400).send({ error: "invalid_request" })
-          : reply.status(503).send({ error: "temporarily_unavailable" });
+        if (ended === "refused") return reply.status(400).send({ error: "invalid_request" });
+        return reply.header("Retry-After", "5").status(503).send({ error: "temporarily_unavailable" });
       }),
     );
   });
@@ -168,19 +169,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     handle: (request: FastifyRequest, reply: FastifyReply, where: ProviderVisit) => Promise<FastifyReply>,
   ): void {
     app.get(url, { exposeHeadRoute: false }, (request, reply) =>
-      exchange(request, reply, async (where) => {
-        const tenant = where.tenantId.toLowerCase();
-        const ofTenant = visits.get(tenant) ?? 0;
-        if (ofTenant >= maxTenantVisits) return sendBusy(reply);
-        visits.set(tenant, ofTenant + 1);
-        try {
-          return await handle(request, reply, where);
-        } finally {
-          const left = (visits.get(tenant) ?? 0) - 1;
-          if (left > 0) visits.set(tenant, left);
-          else visits.delete(tenant);
-        }
-      }),
+      exchange(request, reply, (where) => handle(request, reply, where)),
     );
   }
 
@@ -196,14 +185,14 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
       const { tenantId, providerId } = request.params as { readonly tenantId: string; readonly providerId: string };
       if (!isUuid(tenantId) || !isUuid(providerId)) return sendPage(reply, 404, notThere);
       if (request.url.length > maxLength) return sendPage(reply, 401, refused);
-      if (exchanges >= maxExchanges) return sendBusy(reply);
-      exchanges += 1;
-      try {
-        const userAgent = request.headers["user-agent"];
-        return await perform({ tenantId, providerId, requestId: request.id, address: request.ip, userAgent });
-      } finally {
-        exchanges -= 1;
-      }
+      return perform({
+        // Otherwise another spelling of an id would count separately.
+        tenantId: tenantId.toLowerCase(),
+        providerId: providerId.toLowerCase(),
+        requestId: request.id,
+        address: request.ip,
+        userAgent: request.headers["user-agent"],
+      });
     });
   }
 }

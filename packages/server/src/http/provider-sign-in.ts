@@ -29,6 +29,8 @@ export type ProviderReturn =
   | { readonly kind: "confirmed" }
   /** A test, with lines for the administrator. */
   | { readonly kind: "tested"; readonly succeeded: boolean; readonly lines: readonly string[] }
+  /** Too many returns are in progress. The browser can try again. */
+  | { readonly kind: "busy" }
   /** The person learns nothing about the reason, except that a provider cannot be reached. */
   | { readonly kind: "refused"; readonly unreachable: boolean; readonly returnTo?: string | undefined };
 
@@ -49,6 +51,7 @@ export interface OfferedProvider {
   readonly path: string;
 }
 
+/** "busy" means that the tenant or the address uses its share of requests to providers. */
 export interface ProviderSignIn {
   /**
    * Finds the providers of a tenant.
@@ -58,11 +61,14 @@ export interface ProviderSignIn {
    */
   find(name: string): Promise<readonly OfferedProvider[]>;
   /** @returns undefined if the provider does not exist, is disabled, or the ticket of a test is not valid */
-  depart(visit: ProviderVisit, reason: DepartureReason): Promise<ProviderDeparture | "unreachable" | undefined>;
+  depart(
+    visit: ProviderVisit,
+    reason: DepartureReason,
+  ): Promise<ProviderDeparture | "unreachable" | "busy" | undefined>;
   /** @param query the parameters of the provider, as received */
   arrive(visit: ProviderVisit, query: string, ceremony: string | undefined): Promise<ProviderReturn>;
   /** @returns the provider's page; undefined if it has none */
-  signOut(visit: ProviderVisit, idToken: string | undefined): Promise<string | "unreachable" | undefined>;
+  signOut(visit: ProviderVisit, idToken: string | undefined): Promise<string | "unreachable" | "busy" | undefined>;
   /** Ends the sessions that a logout token of the provider names. */
-  endSessions(visit: ProviderVisit, logoutToken: string): Promise<"ended" | "refused" | "unreachable">;
+  endSessions(visit: ProviderVisit, logoutToken: string): Promise<"ended" | "refused" | "unreachable" | "busy">;
 }

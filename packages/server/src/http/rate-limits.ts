@@ -65,6 +65,25 @@ export class RateLimits {
     this.#recentAddresses.forget(credential, addressGroup(request.ip));
   }
 
+  /**
+   * Counts a request that anyone can send and that can lead to a request to an identity provider. An office can send
+   * many at once, so the limit is higher than the one of failures, and does not block the address otherwise.
+   *
+   * @throws AppError rate_limited
+   */
+  countVisit(request: FastifyRequest, reply: FastifyReply): void {
+    const failures = this.#failures;
+    if (failures === undefined) return;
+    const limit = { ...failures, max: failures.max * visitsPerFailure };
+    const counted = limit.counts.add(`visits:${addressNameOf(request)}`);
+    if (counted.count <= limit.max) return;
+    describe(reply, limit, counted);
+    throw new AppError("rate_limited", {
+      detail: "Too many sign-ins at identity providers started from this address. Wait for Retry-After seconds.",
+      retryAfterSeconds: secondsOf(counted),
+    });
+  }
+
   noteAccepted(caller: Caller, credential: string, address: string): void {
     if (this.#failures !== undefined) this.#recentAddresses.note(caller, credential, address, addressGroup);
   }
@@ -92,6 +111,9 @@ export class RateLimits {
     });
   }
 }
+
+/** The visits of an address for each failure that it may cause. */
+const visitsPerFailure = 10;
 
 /** Sets the headers of draft-ietf-httpapi-ratelimit-headers, revisions 03 to 07, which clients support. */
 function describe(reply: FastifyReply, { max }: RateLimit, counted: Counted): void {

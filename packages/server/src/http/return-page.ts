@@ -3,8 +3,9 @@
 export const firstPage = "/console/";
 /** A browser holds the address in a cookie, with the other secrets of the sign-in. */
 const maxLength = 1_500;
-/** Pages of the console have plain paths. An encoded path could be another route than it seems. */
-const pagePath = /^\/console\/(?!(?:assets|oidc|session|sign-in)(?:\/|$))[\w/-]*$/;
+/** Pages of the console have plain paths. An encoded path could be another route than it seems, and
+ * an empty segment another host. */
+const pagePath = /^\/console\/(?!(?:assets|oidc|session|sign-in)(?:\/|$))(?:[\w-]+\/)*[\w-]*$/;
 
 /**
  * Reads the page that a link to a provider names. Anybody can write such a link, so only pages of this console count.

@@ -22,24 +22,39 @@ const clockToleranceSeconds = 60;
 const maxAgeSeconds = 3_600;
 const asymmetric = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
 
+/** The present keys of a provider. */
+export interface ProviderKeys {
+  readonly issuer: string;
+  readonly algorithms: readonly string[];
+  readonly find: jose.JWTVerifyGetKey;
+}
+
 /** @throws SignInFailure */
+export async function readProviderKeys(provider: Provider, access: ProviderAccess): Promise<ProviderKeys> {
+  const metadata = (await discover(provider, access)).serverMetadata();
+  const { issuer, id_token_signing_alg_values_supported: supported = ["RS256"] } = metadata;
+  const algorithms = supported.filter((name) => asymmetric.test(name));
+  return { issuer, algorithms, find: await readKeySet(metadata.jwks_uri, access) };
+}
+
+/**
+ * @param read reads the present keys of the provider
+ * @throws SignInFailure
+ */
 export async function verifyLogoutToken(
   provider: Provider,
-  access: ProviderAccess,
+  read: () => Promise<ProviderKeys>,
   token: string,
   now: Date,
 ): Promise<LogoutRequest> {
   // Anyone can send a token. What cannot be valid causes no request to the provider.
   checkClaims(unverifiedClaims(token), provider, now);
-  const configuration = await discover(provider, access);
-  const metadata = configuration.serverMetadata();
-  const { id_token_signing_alg_values_supported: supported = ["RS256"] } = metadata;
-  const keys = await readKeys(metadata.jwks_uri, access);
+  const keys = await read();
   const claims = await jose
-    .jwtVerify(token, keys, {
-      issuer: metadata.issuer,
+    .jwtVerify(token, keys.find, {
+      issuer: keys.issuer,
       audience: provider.clientId,
-      algorithms: supported.filter((name) => asymmetric.test(name)),
+      algorithms: [...keys.algorithms],
       clockTolerance: clockToleranceSeconds,
       currentDate: now,
       requiredClaims: ["iat", "exp", "jti", "events"],
@@ -101,7 +116,7 @@ function checkClaims(claims: jose.JWTPayload, provider: Provider, now: Date): Lo
   };
 }
 
-async function readKeys(url: string | undefined, access: ProviderAccess): Promise<jose.JWTVerifyGetKey> {
+async function readKeySet(url: string | undefined, access: ProviderAccess): Promise<jose.JWTVerifyGetKey> {
   if (url === undefined) throw new SignInFailure("provider_misconfigured", "the metadata has no jwks_uri");
   try {
     const response = await guardedFetch(url, { method: "GET", headers: { accept: "application/json" } }, access);

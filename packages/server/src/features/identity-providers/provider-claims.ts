@@ -27,36 +27,53 @@ export interface ProviderIdentity {
 export const maxTextLength = 255;
 /** Characters that the database or a line of text cannot contain. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+const unprintables = new RegExp(unprintable, "gu");
 const maxGroups = 1_000;
 const maxMethods = 20;
 /** The last second that a date can represent. */
 const lastSecond = 8_640_000_000_000;
 
-/** @param claims verified claims of the ID token and UserInfo; `sub` and `iss` are of the ID token */
-export function identityOf(claims: Claims, groupsClaim: string): ProviderIdentity {
+/**
+ * @param idToken the verified claims of the ID token. Only they describe the authentication and the session.
+ * @param userInfo the claims of UserInfo, which complete what describes the person
+ */
+export function identityOf(idToken: Claims, userInfo: Claims, groupsClaim: string): ProviderIdentity {
+  const claims = { ...userInfo, ...idToken };
   const groups = claims[groupsClaim];
   const overage = isRecord(claims._claim_names) && Object.hasOwn(claims._claim_names, groupsClaim);
   const list = overage ? undefined : textList(groups);
   const tooMany = list !== undefined && list.length > maxGroups;
   return {
-    issuer: String(claims.iss),
-    subject: String(claims.sub),
+    issuer: String(idToken.iss),
+    subject: String(idToken.sub),
     email: textOf(claims.email),
-    emailVerified: claims.email_verified === true,
+    emailVerified: isVerified(claims.email, [idToken, userInfo]),
     firstName: textOf(claims.given_name),
     lastName: textOf(claims.family_name),
     groups: tooMany ? undefined : list,
     groupOverage: overage || tooMany,
-    acr: textOf(claims.acr),
-    amr: (textList(claims.amr) ?? []).slice(0, maxMethods),
-    authTime: dateOf(claims.auth_time),
-    session: textOf(claims.sid),
-    sessionExpiresAt: dateOf(claims.session_expiry),
+    acr: textOf(idToken.acr),
+    amr: (textList(idToken.amr) ?? []).slice(0, maxMethods),
+    authTime: dateOf(idToken.auth_time),
+    session: textOf(idToken.sid),
+    sessionExpiresAt: dateOf(idToken.session_expiry),
   };
+}
+
+/** A flag counts only for the address in the same document. The first document with both decides. */
+function isVerified(email: unknown, documents: readonly Claims[]): boolean {
+  if (textOf(email) === undefined) return false;
+  const flags = documents.filter((claims) => claims.email === email).map((claims) => claims.email_verified);
+  return flags.find((flag) => flag !== undefined) === true;
 }
 
 export function isPlainText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= maxTextLength && !unprintable.test(value);
+}
+
+/** The text as one line that the database can store. */
+export function printable(text: string): string {
+  return text.replace(unprintables, "\ufffd");
 }
 
 function textOf(value: unknown): string | undefined {

@@ -24,7 +24,7 @@ import * as identities from "./external-identities.queries.ts";
 import { secretContext } from "./identity-providers.commands.ts";
 import * as queries from "./identity-providers.queries.ts";
 import { postLogoutRedirectUri, redirectUri, signInUrl } from "./identity-providers.view.ts";
-import { verifyLogoutToken } from "./logout-token.ts";
+import { readProviderKeys, verifyLogoutToken } from "./logout-token.ts";
 import {
   isTestTicket,
   openIdToken,
@@ -35,7 +35,8 @@ import {
 } from "./provider-ceremonies.ts";
 import type { ProviderIdentity } from "./provider-claims.ts";
 import { endNamedSessions } from "./provider-logout.ts";
-import { finishSignIn, type Provider, SignInFailure, signOutUrl, startSignIn } from "./relying-party.ts";
+import { ProviderVisits } from "./provider-visits.ts";
+import { finishSignIn, type Provider, readPages, SignInFailure, signOutUrl, startSignIn } from "./relying-party.ts";
 
 /** The author of what follows from answers of providers. */
 const actor = { type: "system", name: "Gatehouse" } as const;
@@ -53,15 +54,17 @@ const noTenant = "00000000-0000-0000-0000-000000000000";
 
 export class OpenIdSignIn implements ProviderSignIn {
   readonly #options: OpenIdSignInOptions;
+  readonly #visits: ProviderVisits;
 
   constructor(options: OpenIdSignInOptions) {
     this.#options = options;
+    this.#visits = new ProviderVisits(options.runner.clock);
   }
 
   async depart(
     visit: ProviderVisit,
     { ticket, session, returnTo }: DepartureReason,
-  ): Promise<ProviderDeparture | "unreachable" | undefined> {
+  ): Promise<ProviderDeparture | "unreachable" | "busy" | undefined> {
     const { runner } = this.#options;
     const box = runner.secrets.signInChallenges;
     const row = await this.#read(visit);
@@ -70,10 +73,18 @@ export class OpenIdSignIn implements ProviderSignIn {
     const now = runner.clock.now();
     const purpose = session !== undefined ? "confirmation" : ticket === undefined ? "sign-in" : "test";
     if (purpose === "test" ? !isTestTicket(box, version, now, ticket ?? "") : !row.enabled) return undefined;
+    const provider = this.#provider(visit, row);
     try {
+      const read = () => readPages(provider, this.#access);
+      // A test shows the present metadata.
+      const pages = await (purpose === "test"
+        ? this.#visits.readFreshPages(visit, read)
+        : this.#visits.readPages(version, read));
+      if (pages === "busy") return "busy";
       const asksAgain = purpose === "confirmation";
-      const options = { redirectUri: this.#redirectUri(visit), asksAgain, ...(asksAgain ? { maxAgeSeconds: 0 } : {}) };
-      const { url, secrets } = await startSignIn(this.#provider(visit, row), this.#access, options);
+      const redirectTo = this.#redirectUri(visit);
+      const options = { pages, redirectUri: redirectTo, asksAgain, ...(asksAgain ? { maxAgeSeconds: 0 } : {}) };
+      const { url, secrets } = await startSignIn(provider, this.#access, options);
       return { url: url.href, ceremony: sealSignIn(box, version, now, { purpose, secrets, session, returnTo }) };
     } catch (error) {
       this.#warn(visit, reasonOf(error));
@@ -96,7 +107,10 @@ export class OpenIdSignIn implements ProviderSignIn {
     }
     try {
       const callback = new URL(`${this.#redirectUri(visit)}${query}`);
-      const identity = await finishSignIn(this.#provider(visit, row), this.#access, callback, opened.secrets);
+      const identity = await this.#visits.finish(visit, () =>
+        finishSignIn(this.#provider(visit, row), this.#access, callback, opened.secrets),
+      );
+      if (identity === "busy") return { kind: "busy" };
       if (opened.purpose === "test") return await this.#tested(visit, row, identity);
       if (opened.purpose === "confirmation") return await this.#confirmed(visit, row, identity, opened.session);
       const now = runner.clock.now();
@@ -121,28 +135,41 @@ export class OpenIdSignIn implements ProviderSignIn {
     return rows.map((row) => ({ name: row.name, path: signInUrl({ publicUrl: "", tenantId }, row.id) }));
   }
 
-  async signOut(visit: ProviderVisit, idToken: string | undefined): Promise<string | "unreachable" | undefined> {
+  async signOut(
+    visit: ProviderVisit,
+    idToken: string | undefined,
+  ): Promise<string | "unreachable" | "busy" | undefined> {
     const { runner } = this.#options;
     const row = await this.#read(visit);
     if (row === undefined) return undefined;
     const box = runner.secrets.signInChallenges;
     const opened = idToken === undefined ? undefined : openIdToken(box, visit, runner.clock.now(), idToken);
     const redirectTo = postLogoutRedirectUri({ publicUrl: runner.publicUrl() });
+    const provider = this.#provider(visit, row);
     try {
-      const options = { redirectUri: redirectTo, idToken: opened };
-      return (await signOutUrl(this.#provider(visit, row), this.#access, options))?.href;
+      const read = () => readPages(provider, this.#access);
+      const pages = await this.#visits.readPages({ ...visit, version: row.version }, read);
+      if (pages === "busy") return "busy";
+      return (await signOutUrl(provider, this.#access, { pages, redirectUri: redirectTo, idToken: opened }))?.href;
     } catch (error) {
       this.#warn(visit, reasonOf(error), "sign-out at an identity provider failed");
       return "unreachable";
     }
   }
 
-  async endSessions(visit: ProviderVisit, logoutToken: string): Promise<"ended" | "refused" | "unreachable"> {
+  async endSessions(visit: ProviderVisit, token: string): Promise<"ended" | "refused" | "unreachable" | "busy"> {
+    return this.#visits.logOut(visit, () => this.#endSessions(visit, token));
+  }
+
+  async #endSessions(visit: ProviderVisit, token: string): Promise<"ended" | "refused" | "unreachable"> {
     const row = await this.#read(visit);
     if (row === undefined) return "refused";
     const now = this.#options.runner.clock.now();
+    const provider = this.#provider(visit, row);
     try {
-      const request = await verifyLogoutToken(this.#provider(visit, row), this.#access, logoutToken, now);
+      const readKeys = () =>
+        this.#visits.readKeys({ ...visit, version: row.version }, () => readProviderKeys(provider, this.#access));
+      const request = await verifyLogoutToken(provider, readKeys, token, now);
       await this.#run(visit, "backChannelLogout", (tx) => endNamedSessions(tx, row.id, request, now, actor));
       return "ended";
     } catch (error) {

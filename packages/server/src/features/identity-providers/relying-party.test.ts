@@ -145,6 +145,33 @@ describe("a correct provider", () => {
     expect(await signIn()).toMatchObject({ emailVerified: false });
   });
 
+  test.each<[string, boolean, object, object]>([
+    ["without a flag, and UserInfo has the flag of the same address", true, { email: "a@example.com" }, {}],
+    ["that is not verified, and UserInfo says otherwise", false, { email: "a@example.com", email_verified: false }, {}],
+    ["without a flag, and UserInfo has another address", false, { email: "b@example.com" }, {}],
+    ["without a flag, and UserInfo has no address", false, { email: "a@example.com" }, { email: undefined }],
+    ["that is missing, beside a flag", false, { email_verified: true }, { email_verified: false }],
+    ["that is missing, and UserInfo has both", true, { email_verified: false }, {}],
+    ["that nobody sent, beside flags", false, { email_verified: true }, { email: undefined }],
+  ])("sends an ID token with an address %s", async (_what, emailVerified, idToken, userInfo) => {
+    hostile.deviations = {
+      claims: (correct) => ({ ...correct, ...idToken }),
+      userInfo: (correct) => ({ ...correct, email: "a@example.com", ...userInfo }),
+    };
+    expect(await signIn()).toMatchObject({ emailVerified });
+  });
+
+  test("describes the authentication and the session only in the ID token", async () => {
+    hostile.deviations = {
+      claims: ({ auth_time: _none, ...correct }) => correct,
+      userInfo: (info) => ({ ...info, sid: "a", acr: "a", amr: ["hwk"], auth_time: 1, session_expiry: 1 }),
+    };
+    expect(await signIn()).toMatchObject({
+      ...{ session: undefined, acr: undefined, amr: [] },
+      ...{ authTime: undefined, sessionExpiresAt: undefined },
+    });
+  });
+
   test.each(["a\u0000b", "a\r\nb", "a\u001b[31m", "a\ud800b", "a\u2028b"])(
     "sends no claim that the database or a list cannot show: %j",
     async (text) => {
@@ -249,6 +276,7 @@ describe("a sign-in fails closed if", () => {
 
   test.each<[string, Attempt, Deviations]>([
     ["the person authenticated too long ago", { maxAgeSeconds: 60 }, claims({ auth_time: long - 600 })],
+    ["the person authenticated in the future", { maxAgeSeconds: 60 }, claims({ auth_time: long + 86_400 })],
     ["the time of authentication is missing", { maxAgeSeconds: 60 }, without("auth_time")],
     ["the time of authentication is text", { maxAgeSeconds: 60 }, claims({ auth_time: "now" })],
   ])("%s", async (_what, attempt, deviations) => {
@@ -365,6 +393,16 @@ test.each(["javascript:alert(1)", "data:text/html,a", "ftp://127.0.0.1/authorize
     });
   },
 );
+
+test("a message about a binary answer can be stored", async () => {
+  hostile.deviations = {
+    answer: (path, response) =>
+      path === "/token" &&
+      response.writeHead(200, { "content-type": "application/json" }).end("\u001f\u0000\u0008") !== undefined,
+  };
+  const { message } = await failure();
+  expect(message).not.toMatch(/\p{Cc}/u);
+});
 
 test("messages of failures contain no token, code or secret", async () => {
   hostile.deviations = { signingKey: HostileProvider.otherKey() };

@@ -1,13 +1,20 @@
 /**
  * OpenID Connect as a relying party: authorization code with PKCE, and every check of the ID token. The provider's
- * metadata and keys are read at each sign-in, so that a new key of the provider is known at once.
+ * metadata and keys are read whenever a browser returns, so that a new key of the provider is known at once.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import * as client from "openid-client";
 import { GuardedFetchError, guardedFetch } from "../../platform/outbound/guarded-fetch.ts";
 import type { ResolveHost } from "../../platform/outbound/guarded-request.ts";
 import type { AllowedNetworks } from "../../platform/outbound/outbound-networks.ts";
-import { type Claims, identityOf, isPlainText, maxTextLength, type ProviderIdentity } from "./provider-claims.ts";
+import {
+  type Claims,
+  identityOf,
+  isPlainText,
+  maxTextLength,
+  type ProviderIdentity,
+  printable,
+} from "./provider-claims.ts";
 
 export interface Provider {
   /** The issuer identifier, as the provider writes it. */
@@ -59,16 +66,35 @@ export class SignInFailure extends Error {
   readonly code: SignInFailureCode;
 
   constructor(code: SignInFailureCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    // Messages of libraries quote answers of providers, and the sign-in log cannot store every character.
+    super(printable(message.slice(0, maxMessageLength)), options);
     this.name = "SignInFailure";
     this.code = code;
   }
 }
 
+/** The pages of a provider that browsers open. */
+export type ProviderPages = Pick<client.ServerMetadata, "issuer" | "authorization_endpoint" | "end_session_endpoint">;
+
+/** Reads the pages from the metadata of the provider. @throws SignInFailure */
+export async function readPages(provider: Provider, access: ProviderAccess): Promise<ProviderPages> {
+  const { issuer, authorization_endpoint, end_session_endpoint } = (await discover(provider, access)).serverMetadata();
+  const addresses = Object.entries({ authorization_endpoint, end_session_endpoint });
+  for (const [name, address = ""] of addresses) {
+    if (address.length <= maxPageLength) continue;
+    throw new SignInFailure("provider_misconfigured", `the metadata's "${name}" is longer than ${maxPageLength}`);
+  }
+  return { issuer, ...Object.fromEntries(addresses.filter(([, address]) => address !== undefined)) };
+}
+
 const clockToleranceSeconds = 60;
 const maxMessageLength = 300;
+/** The longest address of a page, because addresses are retained. */
+const maxPageLength = 4_096;
 
 export interface StartOptions {
+  /** The pages if they are known. Otherwise they are read. */
+  readonly pages?: ProviderPages | undefined;
   readonly redirectUri: string;
   readonly maxAgeSeconds?: number | undefined;
   /** The address that the person entered. */
@@ -81,9 +107,9 @@ export interface StartOptions {
 export async function startSignIn(
   provider: Provider,
   access: ProviderAccess,
-  { redirectUri, maxAgeSeconds, loginHint, asksAgain = false }: StartOptions,
+  { pages, redirectUri, maxAgeSeconds, loginHint, asksAgain = false }: StartOptions,
 ): Promise<StartedSignIn> {
-  const configuration = await discover(provider, access);
+  const configuration = configurationOf(provider, pages ?? (await readPages(provider, access)));
   const secrets = {
     state: client.randomState(),
     nonce: client.randomNonce(),
@@ -131,6 +157,7 @@ export async function finishSignIn(
     }
     checkAudience(claims, provider.clientId);
     checkAccessTokenHash(claims, tokens.id_token, tokens.access_token);
+    if (secrets.maxAgeSeconds !== undefined) checkAuthenticationTime(claims);
     const userInfo = needsUserInfo(claims, provider)
       ? await readUserInfo(configuration, tokens.access_token, claims.sub)
       : {};
@@ -140,7 +167,7 @@ export async function finishSignIn(
         `the ID token's "sub" is not a string of at most ${maxTextLength} characters`,
       );
     }
-    const identity = identityOf({ ...userInfo, ...claims }, provider.groupsClaim);
+    const identity = identityOf(claims, userInfo, provider.groupsClaim);
     // A limit that cannot be read must not become a session without a limit.
     if (claims.session_expiry !== undefined && identity.sessionExpiresAt === undefined) {
       throw new SignInFailure("token_invalid", `the ID token's "session_expiry" is not a time`);
@@ -152,6 +179,8 @@ export async function finishSignIn(
 }
 
 export interface SignOutOptions {
+  /** The pages if they are known. Otherwise they are read. */
+  readonly pages?: ProviderPages | undefined;
   readonly redirectUri: string;
   /** The ID token of the session; undefined if the browser holds none. */
   readonly idToken: string | undefined;
@@ -166,9 +195,9 @@ export interface SignOutOptions {
 export async function signOutUrl(
   provider: Provider,
   access: ProviderAccess,
-  { redirectUri, idToken }: SignOutOptions,
+  { pages, redirectUri, idToken }: SignOutOptions,
 ): Promise<URL | undefined> {
-  const configuration = await discover(provider, access);
+  const configuration = configurationOf(provider, pages ?? (await readPages(provider, access)));
   if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
   const parameters = {
     post_logout_redirect_uri: redirectUri,
@@ -195,28 +224,35 @@ export async function discover(provider: Provider, access: ProviderAccess): Prom
       { method, headers, body: body === undefined || body === null ? undefined : String(body) },
       access,
     );
-  // Plain HTTP stays in networks that the operator allows, which guardedFetch checks.
-  const insecure = issuer.protocol === "http:" ? [client.allowInsecureRequests] : [];
   try {
     const found = await client.discovery(issuer, provider.clientId, undefined, undefined, {
       [client.customFetch]: fetch,
-      execute: insecure,
+      execute: insecurityOf(provider),
     });
-    const metadata = found.serverMetadata();
-    const configuration = new client.Configuration(
-      metadata,
-      provider.clientId,
-      { [client.clockTolerance]: clockToleranceSeconds },
-      authenticationOf(provider, metadata.token_endpoint_auth_methods_supported),
-    );
+    const configuration = configurationOf(provider, found.serverMetadata());
     configuration[client.customFetch] = fetch;
-    for (const allow of insecure) allow(configuration);
     // Verifies the signature, although the token comes over TLS: plain HTTP is possible in allowed networks.
     client.enableNonRepudiationChecks(configuration);
     return configuration;
   } catch (error) {
     throw failureOf(error, "provider_misconfigured");
   }
+}
+
+function configurationOf(provider: Provider, metadata: client.ServerMetadata): client.Configuration {
+  const configuration = new client.Configuration(
+    metadata,
+    provider.clientId,
+    { [client.clockTolerance]: clockToleranceSeconds },
+    authenticationOf(provider, metadata.token_endpoint_auth_methods_supported),
+  );
+  for (const allow of insecurityOf(provider)) allow(configuration);
+  return configuration;
+}
+
+/** Plain HTTP stays in networks that the operator allows, which guardedFetch checks. */
+function insecurityOf({ issuer }: Provider) {
+  return new URL(issuer).protocol === "http:" ? [client.allowInsecureRequests] : [];
 }
 
 function authenticationOf({ clientSecret }: Provider, supported: readonly string[] | undefined): client.ClientAuth {
@@ -269,6 +305,13 @@ function checkAccessTokenHash({ at_hash: expected }: client.IDToken, idToken: st
   }
 }
 
+/** The library refuses only times that are too old. */
+function checkAuthenticationTime({ auth_time: seconds }: client.IDToken): void {
+  if (typeof seconds !== "number" || seconds > Date.now() / 1000 + clockToleranceSeconds) {
+    throw new SignInFailure("token_invalid", `the ID token's "auth_time" is in the future`);
+  }
+}
+
 /** Providers can put claims in the ID token, in UserInfo, or in both. */
 function needsUserInfo(claims: Claims, { groupsClaim }: Provider): boolean {
   return claims.email === undefined || (claims[groupsClaim] === undefined && claims._claim_names === undefined);
@@ -300,7 +343,7 @@ function failureOf(error: unknown, otherwise: SignInFailureCode = "token_invalid
   // The deepest message names the claim or the field. Messages of the library contain no tokens.
   const message = causes.at(-1)?.message ?? "the response is invalid";
   const code = /authorization response|"state"|response parameter/.test(message) ? "response_invalid" : otherwise;
-  return new SignInFailure(code, message.slice(0, maxMessageLength), { cause: error });
+  return new SignInFailure(code, message, { cause: error });
 }
 
 /** The error and its causes, outermost first. Causes that are not errors, such as responses, end the chain. */

@@ -1,0 +1,63 @@
+/** Shares requests to identity providers fairly (docs/decisions/0240-fair-visits-to-providers.md). */
+import { addressGroup } from "../../http/rate-limits.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { FairPlaces } from "../../platform/concurrency/fair-places.ts";
+import { SharedReads } from "../../platform/concurrency/shared-reads.ts";
+import type { ProviderKeys } from "./logout-token.ts";
+import type { CeremonyProvider } from "./provider-ceremonies.ts";
+import type { ProviderPages } from "./relying-party.ts";
+
+/** Requests that wait for a provider. Those for the same provider share its answer. */
+const waiting = { total: 400, perTenant: 100 };
+/** Browsers that return: each leads to several requests to the provider. */
+const returns = { total: 50, perTenant: 10 };
+/** Longer than most bursts of sign-ins, and short enough for a provider that moves its pages. */
+const retainPagesMs = 60_000;
+
+interface Visit extends CeremonyProvider {
+  readonly address: string;
+}
+
+export class ProviderVisits {
+  readonly #starts = new FairPlaces(waiting);
+  readonly #returns = new FairPlaces(returns);
+  readonly #logouts = new FairPlaces(waiting);
+  readonly #pages: SharedReads<ProviderPages>;
+  readonly #keys: SharedReads<ProviderKeys>;
+
+  constructor(clock: Clock) {
+    this.#pages = new SharedReads({ clock, retainMs: retainPagesMs, capacity: 1_000 });
+    this.#keys = new SharedReads({ clock, retainMs: 0, capacity: 0 });
+  }
+
+  /** Pages that are retained need no request, and thus no place. */
+  async readPages(visit: Visit, read: () => Promise<ProviderPages>): Promise<ProviderPages | "busy"> {
+    const name = nameOf(visit);
+    return this.#pages.retained(name) ?? this.readFreshPages(visit, () => this.#pages.read(name, read));
+  }
+
+  readFreshPages(
+    { tenantId, address }: Omit<Visit, "version">,
+    read: () => Promise<ProviderPages>,
+  ): Promise<ProviderPages | "busy"> {
+    return this.#starts.run(tenantId, addressGroup(address), read);
+  }
+
+  /** Finishes a sign-in. The places are not those of starts, because the person has authenticated. */
+  finish<T>({ tenantId, address }: Omit<Visit, "version">, finish: () => Promise<T>): Promise<T | "busy"> {
+    return this.#returns.run(tenantId, addressGroup(address), finish);
+  }
+
+  logOut<T>({ tenantId, address }: Omit<Visit, "version">, logOut: () => Promise<T>): Promise<T | "busy"> {
+    return this.#logouts.run(tenantId, addressGroup(address), logOut);
+  }
+
+  /** Keys are not retained: a key that the provider withdrew must not end sessions. */
+  readKeys(provider: CeremonyProvider, read: () => Promise<ProviderKeys>): Promise<ProviderKeys> {
+    return this.#keys.read(nameOf(provider), read);
+  }
+}
+
+function nameOf({ tenantId, providerId, version }: CeremonyProvider): string {
+  return `${tenantId} ${providerId} ${version}`;
+}

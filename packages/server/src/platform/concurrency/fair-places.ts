@@ -1,0 +1,68 @@
+/** A limited number of places, shared fairly by tenants and client addresses. */
+export interface FairPlacesOptions {
+  /** The number of places. */
+  readonly total: number;
+  /** The most places of one tenant. */
+  readonly perTenant: number;
+}
+
+/**
+ * A newcomer gets a place only while its tenant and its address have fewer places than remain free. One address thus
+ * takes at most half of the places, whether of the replica or of a tenant.
+ */
+export class FairPlaces {
+  readonly #options: FairPlacesOptions;
+  #taken = 0;
+  readonly #ofTenant = new Counts();
+  readonly #ofAddress = new Counts();
+  readonly #ofAddressInTenant = new Counts();
+
+  constructor(options: FairPlacesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Runs the task in a place.
+   *
+   * @param address as it is counted, such as a /64
+   * @returns "busy" if no place is free for the tenant and the address
+   */
+  async run<T>(tenantId: string, address: string, task: () => Promise<T>): Promise<T | "busy"> {
+    const both = `${tenantId} ${address}`;
+    const free = this.#options.total - this.#taken;
+    const freeOfTenant = this.#options.perTenant - this.#ofTenant.read(tenantId);
+    const isFree =
+      this.#ofTenant.read(tenantId) < free &&
+      this.#ofAddress.read(address) < free &&
+      this.#ofAddressInTenant.read(both) < freeOfTenant;
+    if (!isFree) return "busy";
+    this.#count(tenantId, address, both, 1);
+    try {
+      return await task();
+    } finally {
+      this.#count(tenantId, address, both, -1);
+    }
+  }
+
+  #count(tenantId: string, address: string, both: string, change: 1 | -1): void {
+    this.#taken += change;
+    this.#ofTenant.add(tenantId, change);
+    this.#ofAddress.add(address, change);
+    this.#ofAddressInTenant.add(both, change);
+  }
+}
+
+/** Counts that are above zero. */
+class Counts {
+  readonly #counts = new Map<string, number>();
+
+  read(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string, change: 1 | -1): void {
+    const count = this.read(name) + change;
+    if (count > 0) this.#counts.set(name, count);
+    else this.#counts.delete(name);
+  }
+}
