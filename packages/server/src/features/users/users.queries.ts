@@ -11,7 +11,7 @@ import { deviceJson } from "../devices/devices.api.ts";
 import { mailOf } from "../mail/mail.api.ts";
 import { roleHeldBy, roleJson } from "../roles/roles.api.ts";
 import { invitationLifetimeMs, type StatusState } from "./users.rules.ts";
-import { policyUserJson, userGroupJson, type WholeUser } from "./users.view.ts";
+import { policyUserJson, userGroupsText, type WholeUser } from "./users.view.ts";
 
 /** A user as it is written. */
 export interface StoredUser {
@@ -63,10 +63,12 @@ const columns =
 export const wholeUser = `item.version, item.attributes, item.invitation_expires_at, ${policyUserJson("item")} AS "user",
   (SELECT json_agg(${roleJson("role")} ORDER BY role.id)
    FROM roles AS role WHERE role.tenant_id = item.tenant_id AND ${roleHeldBy("item")}) AS roles,
-  (SELECT json_agg(${userGroupJson("member_of")} ORDER BY member_of.name_key, member_of.id)
-   FROM group_members AS joined
+  ${userGroupsText(
+    "member_of",
+    `FROM group_members AS joined
    JOIN groups AS member_of ON member_of.tenant_id = joined.tenant_id AND member_of.id = joined.group_id
-   WHERE joined.tenant_id = item.tenant_id AND joined.user_id = item.id) AS groups,
+   WHERE joined.tenant_id = item.tenant_id AND joined.user_id = item.id`,
+  )} AS groups,
   (SELECT json_agg(${deviceJson("device")} ORDER BY device.id) FROM devices AS device
    WHERE device.tenant_id = item.tenant_id AND device.user_id = item.id) AS devices,
   ${mailOf("user_id", "item.id")} AS mail`;
