@@ -239,7 +239,7 @@ async function readUsers(tx: TenantTx, ids: readonly string[]): Promise<WholeUse
 
 /**
  * The users that this transaction has just inserted, in order. Users with the same groups, roles and attributes differ
- * in their ids and addresses only, so one of them is read for all.
+ * only in their ids, addresses and names, so one of them is read for all.
  */
 export async function readNewUsers(tx: TenantTx, users: readonly StoredUser[]): Promise<WholeUserRow[]> {
   const idsByKind = new Map<string, string>();
@@ -251,9 +251,10 @@ export async function readNewUsers(tx: TenantTx, users: readonly StoredUser[]): 
   });
   const rows = await readUsers(tx, [...idsByKind.values()]);
   const byId = new Map(rows.map((row) => [row.user.id, row]));
-  return users.flatMap(({ id, email }, index) => {
+  return users.flatMap(({ id, email, firstName, lastName }, index) => {
     const row = byId.get(representatives[index] ?? id);
-    return row === undefined ? [] : [{ ...row, user: { ...row.user, id, email } }];
+    const own = { id, email, first_name: firstName, last_name: lastName };
+    return row === undefined ? [] : [{ ...row, user: { ...row.user, ...own } }];
   });
 }
 
