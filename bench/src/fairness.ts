@@ -108,6 +108,8 @@ function attacksOfLargeTenant({ users, groups, resources }: TenantFacts): readon
     preview("deletion of a user", { method: "DELETE", path: `/tenants/users/${userId}` }),
     post("write: user", "/tenants/users", { email: "made-[<id>]@example.com", groups: [groupId] }),
     { name: "export", method: "GET", path: "/tenants/configuration" },
+    { name: "list of 100 groups with their members", method: "GET", path: "/tenants/groups?limit=100" },
+    { name: "list of 100 users with their groups", method: "GET", path: "/tenants/users?limit=100" },
   ];
 }
 

@@ -79,6 +79,9 @@ export interface MountOptions extends AuthenticationOptions {
   readonly bodies: BodyMemory;
 }
 
+/** Longer answers make the requests of their operation long (docs/decisions/0244). */
+const largeAnswerBytes = 1_048_576;
+
 const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 export function mount(app: FastifyInstance, { operation, handler }: Route, options: MountOptions): void {
@@ -153,14 +156,19 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       );
     const outcome = await inTurn(caller, reply, async (current, pauses) => {
       const answered = await handler(callNow(current, pauses));
+      const { tenantId } = caller;
+      if (tenantId !== undefined && answered.kind === "prepared" && answered.answer.length > largeAnswerBytes) {
+        options.runner.pace.answeredLargely(tenantId, operation.id);
+      }
       const serialized = hasLargeBody(answered) ? await inSlices(caller, withSerializedBody(answered)) : answered;
       reply.header("cache-control", cacheControl(current.permissions.has("gateways:token")));
       return serialized;
     });
     // A preview changes nothing that gateways could apply.
     if (waitMs !== undefined && !flags.has("preview")) await proveApplied(caller, waitMs, reply);
-    if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply);
-    return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply);
+    const slicing = <Result>(work: Work<Result>) => inSlices(caller, work);
+    if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply, slicing);
+    return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply, slicing);
   }
 
   /** Calls `answer` at its turn. Authorizes the request again if it may have waited: the key may be revoked. */
@@ -174,7 +182,9 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     const { pace } = options.runner;
     const answerAgain = async (pauses?: Pauses) =>
       answer(await authorizeAgain(operation, options.authenticator, reply.request), pauses);
-    if (operation.wholeTenant === true) return pace.longTurn(tenantId, takePlace(reply), answerAgain);
+    if (operation.wholeTenant === true || pace.mayAnswerLargely(tenantId, operation.id)) {
+      return pace.longTurn(tenantId, takePlace(reply), answerAgain);
+    }
     const turn = pace.turn(tenantId);
     if (turn === undefined) return answer(caller);
     await turn;

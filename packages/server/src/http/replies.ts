@@ -1,23 +1,30 @@
 /** Converts an outcome to an HTTP response. */
 import { Readable } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
 import type { Operation } from "@gatehouse/contract/operation";
+import type { Work } from "@gatehouse/policy/work";
 import type { FastifyReply } from "fastify";
+import { jsonPieces } from "../platform/embedded-json.ts";
 import { entityTag } from "../platform/entity-tag.ts";
 import type { Outcome, StreamOutcome } from "../platform/outcome.ts";
-import type { PreparedAnswer } from "../platform/prepared-answer.ts";
+import { PreparedAnswer } from "../platform/prepared-answer.ts";
 import { onceClosed } from "./client-disconnect.ts";
 import { chooseEncoding, compress, leastCompressedBytes } from "./compression.ts";
-import { contentTag, hasTag } from "./response-headers.ts";
+import { contentTag, hasTag, tagOfHash } from "./response-headers.ts";
 
 const json = "application/json; charset=utf-8";
+
+/** Finishes work of the caller's tenant in slices. */
+type InSlices = <Result>(work: Work<Result>) => Promise<Result>;
 
 export async function replyWithOutcome(
   operation: Operation,
   outcome: Outcome & { readonly replayed?: true },
   reply: FastifyReply,
+  inSlices: InSlices,
 ): Promise<FastifyReply> {
   reply.status(operation.success.status);
-  if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply);
+  if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply, inSlices);
   if ("version" in outcome && outcome.version !== undefined) reply.header("ETag", entityTag(outcome.version));
   if (outcome.event !== undefined) reply.header("Gatehouse-Event", outcome.event);
   if (outcome.replayed === true) reply.header("Idempotent-Replayed", "true");
@@ -34,8 +41,10 @@ export async function replyWithOutcome(
       return reply.send(await openStream(outcome, reply));
     case "array": {
       const array = await jsonArray(outcome.batches);
-      if (typeof array === "string") return sendList(operation, reply, array);
-      return reply.header("Content-Type", json).send(array);
+      if (array instanceof Readable) return reply.header("Content-Type", json).send(array);
+      if (operation.method !== "GET") return sendJson(operation, reply, JSON.stringify(array));
+      const answer = await inSlices(PreparedAnswer.inSlices(() => ({ body: array })));
+      return replyWithPrepared(operation, answer, reply, inSlices);
     }
   }
 }
@@ -57,15 +66,31 @@ export function replyWithPrepared(
   operation: Operation,
   answer: PreparedAnswer,
   reply: FastifyReply,
+  inSlices: InSlices,
+): FastifyReply | Promise<FastifyReply> {
+  if (!answer.isLarge || answer.tag !== undefined || answer.version !== undefined) {
+    return replyWithTagged(operation, answer, reply);
+  }
+  return inSlices(answer.hash()).then((digest) => {
+    answer.tag = tagOfHash(digest);
+    return replyWithTagged(operation, answer, reply);
+  });
+}
+
+/** Sends an answer. If it is large, its tag is known. */
+function replyWithTagged(
+  operation: Operation,
+  answer: PreparedAnswer,
+  reply: FastifyReply,
 ): FastifyReply | Promise<FastifyReply> {
   reply.status(operation.success.status);
   if (answer.version !== undefined) {
-    return reply.header("etag", entityTag(answer.version)).header("content-type", json).send(answer.content());
+    return sendBytes(reply.header("etag", entityTag(answer.version)).header("content-type", json), answer.content());
   }
   answer.tag ??= contentTag(answer.content());
   reply.header("etag", answer.tag);
   const isKnown = hasTag(reply.request.headers["if-none-match"], answer.tag);
-  if (operation.success.kind === "page" && isKnown) return reply.status(304).send();
+  if (operation.success.kind !== "record" && isKnown) return reply.status(304).send();
   if (!answer.hasSecrets) return sendEncoded(operation, reply, answer.content(), answer);
   return reply.header("content-type", json).send(answer.content());
 }
@@ -86,10 +111,25 @@ async function sendEncoded(
   reply.header("Content-Type", json);
   const encoding = chooseEncoding(reply.request.headers["accept-encoding"]);
   const mayContainSecret = operation.method !== "GET" || reply.getHeader("Cache-Control") === "no-store";
-  if (encoding === undefined || mayContainSecret || bytes.length < leastCompressedBytes) return reply.send(bytes);
+  if (encoding === undefined || mayContainSecret || bytes.length < leastCompressedBytes) return sendBytes(reply, bytes);
   const encoded = answer?.encoded(encoding) ?? (await compress(encoding, bytes));
   answer?.retainEncoded(encoding, encoded);
-  return reply.header("Content-Encoding", encoding).send(encoded);
+  return sendBytes(reply.header("Content-Encoding", encoding), encoded);
+}
+
+/** The most bytes that are written in one turn of the event loop: TLS encrypts them at once. */
+const writtenBytes = 65_536;
+
+/** Sends bytes. Many of them are written in slices, as fast as the client reads. */
+function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
+  if (bytes.length <= 4 * writtenBytes) return reply.send(bytes);
+  async function* slices(): AsyncGenerator<Buffer> {
+    for (let start = 0; start < bytes.length; start += writtenBytes) {
+      if (start > 0) await turn();
+      yield bytes.subarray(start, start + writtenBytes);
+    }
+  }
+  return reply.header("content-length", bytes.length).send(Readable.from(slices(), { objectMode: false }));
 }
 
 /** Sends a whole body. A body without a version gets a tag of its content. */
@@ -140,25 +180,33 @@ async function openStream(
 }
 
 /**
- * Streams a JSON array with backpressure. The first batch is read before anything is sent, so that an early error still
+ * Streams a JSON array with backpressure, or returns the items of a single batch. The first batch is read before anything is sent, so that an early error still
  * gets an error response. A later error closes the connection, and the array stays unterminated.
  */
-async function jsonArray(batches: AsyncIterable<readonly unknown[]>): Promise<string | Readable> {
+async function jsonArray(batches: AsyncIterable<readonly unknown[]>): Promise<readonly unknown[] | Readable> {
   const iterator = batches[Symbol.asyncIterator]();
   const first = await iterator.next();
-  if (first.done === true) return "[]";
+  if (first.done === true) return [];
   const second = await iterator.next();
-  if (second.done === true) return JSON.stringify(first.value);
+  if (second.done === true) return first.value;
   const early = [first.value, second.value];
   async function* text() {
+    let text = "";
     let separator = "[";
     for (;;) {
       const items = early.shift() ?? (await nextOf(iterator));
       if (items === undefined) break;
-      yield separator + JSON.stringify(items).slice(1, -1);
-      separator = ",";
+      for (const item of items) {
+        const pieces = jsonPieces(item);
+        text += separator + (pieces.length === 1 ? pieces[0] : pieces.join(""));
+        separator = ",";
+        if (text.length < writtenBytes) continue;
+        yield text;
+        text = "";
+        await turn();
+      }
     }
-    yield "]";
+    yield `${text}]`;
   }
   return Readable.from(text(), { objectMode: false });
 }

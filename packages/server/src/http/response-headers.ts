@@ -101,7 +101,12 @@ function containsComponent(value: unknown, name: string): boolean {
 
 /** The ETag of a response that has no version. It is weak, so that `If-Match` never matches it. */
 export function contentTag(text: string | Buffer): string {
-  return `W/"${hash("sha256", text, "base64url").slice(0, 27)}"`;
+  return tagOfHash(hash("sha256", text, "base64url"));
+}
+
+/** @param digest the SHA-256 hash of the content in base64url */
+export function tagOfHash(digest: string): string {
+  return `W/"${digest.slice(0, 27)}"`;
 }
 
 /**

@@ -322,7 +322,8 @@ export class Call<O extends Operation> {
             return { state, rows };
           });
       if (rows === undefined) throw new AppError("not_found");
-      return { state, until: until(rows), answer: PreparedAnswer.of((hold) => present(rows, hold)) };
+      const presented = PreparedAnswer.inSlices((hold) => present(rows, hold));
+      return { state, until: until(rows), answer: await this.evaluateAlways(presented) };
     };
     // Only the batch's own transaction sees its earlier changes.
     if (batch !== undefined) return { kind: "prepared", answer: (await assemble()).answer };

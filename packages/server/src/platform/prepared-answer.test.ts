@@ -1,5 +1,8 @@
+import { hash } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
+import { finish, type Work } from "@gatehouse/policy/work";
 import { describe, expect, test } from "vitest";
+import { embedJson } from "./embedded-json.ts";
 import { type HoldSecret, PreparedAnswer } from "./prepared-answer.ts";
 
 const contentOf = (answer: PreparedAnswer) => JSON.parse(answer.content().toString());
@@ -50,3 +53,34 @@ describe("a prepared answer", () => {
     expect(answer.size - before).toBeGreaterThanOrEqual(500);
   });
 });
+
+describe("in slices", () => {
+  const members = Array.from({ length: 5_000 }, (_, index) => ({ id: index, name: `Zürich 🦊 "${index}"\u2028` }));
+  const group = { name: "All", users: members, end: true };
+  const presented = (hold: HoldSecret) => ({
+    body: { ...group, users: embedJson(JSON.stringify(members)), token: hold("a", () => "token") },
+  });
+
+  test("an answer with long embedded JSON has the same bytes as its values", () => {
+    const answer = finish(PreparedAnswer.inSlices(presented));
+    expect(answer.content().toString()).toBe(JSON.stringify({ ...group, token: "token" }));
+    expect(PreparedAnswer.of(presented).content().equals(answer.content())).toBe(true);
+  });
+
+  test("copying and hashing let others work after each 64 KiB", () => {
+    const making = countSteps(PreparedAnswer.inSlices(() => ({ body: { users: embedJson(JSON.stringify(members)) } })));
+    const answer = making.result;
+    expect(answer.isLarge).toBe(true);
+    expect(making.steps).toBeGreaterThan((2 * answer.length) / 4 / 65_536);
+    const hashing = countSteps(answer.hash());
+    expect(hashing.result).toBe(hash("sha256", answer.content(), "base64url"));
+    expect(hashing.steps).toBe(Math.ceil(answer.length / 65_536));
+  });
+});
+
+function countSteps<Result>(work: Work<Result>): { readonly result: Result; readonly steps: number } {
+  for (let steps = 0; ; steps += 1) {
+    const step = work.next();
+    if (step.done === true) return { result: step.value, steps };
+  }
+}

@@ -1,6 +1,8 @@
 /** JSON that was serialized before it is sent, without its secrets. */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { finish, type Work } from "@gatehouse/policy/work";
 import { forgetAfterTurn } from "./concurrency/after-turn.ts";
+import { jsonPieces } from "./embedded-json.ts";
 
 /** Content encodings in which an answer can be sent. */
 export type ContentEncoding = "br" | "gzip";
@@ -52,6 +54,31 @@ interface SecretPlace {
   readonly secret: number;
 }
 
+/** @param hold returns a text for the place of a secret */
+type PresentAnswer = (hold: HoldSecret) => { readonly body: unknown; readonly version?: number };
+
+/** The most characters that are copied, or bytes that are hashed, before others get a turn. */
+const sliceLength = 65_536;
+/** The cost of copying a character, in rule-cost units of 20 ns. */
+const unitsOfCharacter = 0.03;
+/** The cost of hashing a byte. */
+const unitsOfHashing = 0.1;
+
+function* slicesOf(text: string): Iterable<string> {
+  if (text.length <= sliceLength) yield text;
+  else {
+    for (let start = 0; start < text.length; ) {
+      let end = start + sliceLength;
+      // Both halves of a surrogate pair stay together.
+      if (isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
+      yield text.slice(start, end);
+      start = end;
+    }
+  }
+}
+
+const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff;
+
 /** The memory of a buffer with its object, in bytes. */
 const bytesOf = ({ length }: Buffer) => length + 200;
 
@@ -82,24 +109,43 @@ export class PreparedAnswer {
     this.#secrets = secrets;
   }
 
-  static #ofText(text: string, secrets: readonly HeldSecret[], version: number | undefined): PreparedAnswer {
-    // Splitting by a group keeps the group's matches, so every other piece is the index of a secret.
-    const pieces = secrets.length === 0 ? [text] : text.split(markers);
+  static *#ofPieces(
+    json: readonly string[],
+    secrets: readonly HeldSecret[],
+    version: number | undefined,
+  ): Work<PreparedAnswer> {
+    const texts: string[] = [];
     const places: SecretPlace[] = [];
     let end = 0;
-    for (const [index, piece] of pieces.entries()) {
-      if (index % 2 === 0) end += Buffer.byteLength(piece);
-      else places.push({ at: end, secret: Number(piece) });
+    for (const text of json) {
+      // Splitting by a group keeps the group's matches, so every other piece is the index of a secret.
+      for (const [index, piece] of (secrets.length === 0 ? [text] : text.split(markers)).entries()) {
+        if (index % 2 === 1) places.push({ at: end, secret: Number(piece) });
+        else {
+          for (const slice of slicesOf(piece)) {
+            end += Buffer.byteLength(slice);
+            texts.push(slice);
+            yield slice.length * unitsOfCharacter;
+          }
+        }
+      }
     }
     // Allocate outside the shared buffer pool. One cached answer would otherwise keep a whole pool in memory.
     const bytes = Buffer.allocUnsafeSlow(end);
     let written = 0;
-    for (const [index, piece] of pieces.entries()) if (index % 2 === 0) written += bytes.write(piece, written);
+    for (const text of texts) {
+      written += bytes.write(text, written);
+      yield text.length * unitsOfCharacter;
+    }
     return new PreparedAnswer(bytes, places, secrets, version);
   }
 
-  /** @param present returns the body, with held secrets in the places of secrets */
-  static of(present: (hold: HoldSecret) => { readonly body: unknown; readonly version?: number }): PreparedAnswer {
+  static of(present: PresentAnswer): PreparedAnswer {
+    return finish(PreparedAnswer.inSlices(present));
+  }
+
+  /** Serializes the body, and copies long embedded JSON in slices. */
+  static *inSlices(present: PresentAnswer): Work<PreparedAnswer> {
     const secrets: HeldSecret[] = [];
     const places = new Map<string, string>();
     const { body, version } = present((key, reveal) => {
@@ -109,7 +155,7 @@ export class PreparedAnswer {
       places.set(key, place);
       return place;
     });
-    return PreparedAnswer.#ofText(JSON.stringify(body), secrets, version);
+    return yield* PreparedAnswer.#ofPieces(jsonPieces(body), secrets, version);
   }
 
   /**
@@ -143,6 +189,27 @@ export class PreparedAnswer {
       written += piece.#bytes.copy(bytes, written);
     }
     return new PreparedAnswer(bytes, places, secrets, version);
+  }
+
+  /** Whether the answer has no secrets, but so many bytes that they must be hashed and sent in slices. */
+  get isLarge(): boolean {
+    return this.#secrets.length === 0 && this.#bytes.length > sliceLength;
+  }
+
+  /** The number of bytes without the secrets. */
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  /** The SHA-256 hash of a large answer in base64url. */
+  *hash(): Work<string> {
+    const hash = createHash("sha256");
+    for (let start = 0; start < this.#bytes.length; start += sliceLength) {
+      const slice = this.#bytes.subarray(start, start + sliceLength);
+      hash.update(slice);
+      yield slice.length * unitsOfHashing;
+    }
+    return hash.digest("base64url");
   }
 
   get hasSecrets(): boolean {

@@ -6,6 +6,7 @@ import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { resultAfter } from "../../platform/db/result-after.ts";
+import { embedJson } from "../../platform/embedded-json.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -18,14 +19,17 @@ import { auditedGroup, groupView } from "./groups.view.ts";
 export async function listGroups(call: Call<typeof operations.listGroups>): Promise<Outcome> {
   return call.readAnswer({
     load: (tx) => queries.listGroups(tx, call.listQuery),
-    present: ({ rows, total }) => ({ body: pageOfItems(call.listQuery, rows.map(groupView), total) }),
+    present: ({ rows, total }) => {
+      const items = rows.map((row) => groupView(row, embedJson));
+      return { body: pageOfItems(call.listQuery, items, total) };
+    },
   });
 }
 
 export async function readGroup(call: Call<typeof operations.readGroup>): Promise<Outcome> {
   return call.readAnswer({
     load: (tx) => queries.readGroup(tx, call.parameters.id),
-    present: (row) => ({ body: groupView(row), version: row.version }),
+    present: (row) => ({ body: groupView(row, embedJson), version: row.version }),
   });
 }
 

@@ -9,7 +9,7 @@ import { nameTaken } from "../../platform/name-taken.ts";
 import { listPage } from "../../platform/tenancy/list-page.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { roleJson } from "../roles/roles.api.ts";
-import { groupMemberJson, policyGroupJson, type WholeGroup } from "./groups.view.ts";
+import { groupMembersText, policyGroupJson, type WholeGroup } from "./groups.view.ts";
 
 export interface GroupRow extends WholeGroup {
   readonly version: number;
@@ -38,9 +38,12 @@ const wholeGroup = `item.version, item.is_default, ${policyGroupJson("item")} AS
   (SELECT json_agg(${roleJson("role")} ORDER BY role.id)
    FROM group_roles AS given JOIN roles AS role ON role.tenant_id = given.tenant_id AND role.id = given.role_id
    WHERE given.tenant_id = item.tenant_id AND given.group_id = item.id) AS roles,
-  (SELECT json_agg(${groupMemberJson("member")} ORDER BY member.id)
-   FROM group_members AS joined JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
-   WHERE joined.tenant_id = item.tenant_id AND joined.group_id = item.id) AS users`;
+  ${groupMembersText(
+    "member",
+    `FROM group_members AS joined
+   JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
+   WHERE joined.tenant_id = item.tenant_id AND joined.group_id = item.id`,
+  )} AS users`;
 
 const source: ListSource = {
   table: "groups",

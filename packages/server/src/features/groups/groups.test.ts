@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { hash } from "node:crypto";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
 const unknownId = "01980000-0000-7000-8000-000000000000";
@@ -134,6 +135,44 @@ describe("listGroups", () => {
       data: [{ id: beta, users: [{ id: user.id, email: "Ann@example.com", createdAt: user.createdAt }] }],
     });
     expect(found.body.data[0].users[0]).not.toHaveProperty("firstName");
+  });
+});
+
+describe("a group with many members", () => {
+  const longest = (name: string) => name.padEnd(60, "é");
+  const people = Array.from({ length: 1_000 }, (_, index) => ({
+    email: `member${index}@example.com`,
+    firstName: index % 2 === 0 ? longest(`"Ann\\${index}\u2028 🦊`) : "",
+    lastName: longest(`</b>/ 東京 ${index}`),
+  }));
+
+  test("is embedded with the bytes of its serialized values, and sent in slices", async () => {
+    const { client } = await server.newTenant();
+    const { id } = (await client.must.post("/tenants/groups", { name: "All", description: "é" })).body;
+    const made: { readonly id: string }[] = [];
+    for (let start = 0; start < people.length; start += 100) {
+      const some = people.slice(start, start + 100).map((person) => ({ ...person, groups: [id] }));
+      made.push(...(await client.must.post("/tenants/users", some)).body);
+    }
+    const turns = vi.spyOn(server.runner.evaluator, "decide");
+    const page = await client.must.get("/tenants/groups?filter[name]=All", { "accept-encoding": "identity" });
+    expect(turns).toHaveBeenCalledTimes(2); // once to serialize it, and once to hash it
+    turns.mockRestore();
+    expect(page.text.length).toBeGreaterThan(262_144);
+    expect(page.text).toBe(JSON.stringify(page.body));
+    expect(page.headers).toMatchObject({
+      etag: `W/"${hash("sha256", page.text, "base64url").slice(0, 27)}"`,
+      "content-length": String(Buffer.byteLength(page.text)),
+    });
+    const [group] = page.body.data;
+    const single = await client.must.get(`/tenants/groups/${id}`);
+    expect(single.text).toBe(JSON.stringify(group));
+    expect((await client.must.put(`/tenants/groups/${id}`, { name: "All" })).body).toEqual(group);
+    const byId = new Map(made.map((user) => [user.id, user]));
+    for (const member of group.users) expect(byId.get(member.id)).toMatchObject(member);
+    expect(group.users.map((member: { id: string }) => member.id)).toEqual([...byId.keys()].sort());
+    const known = { "if-none-match": String(page.headers.etag) };
+    expect(await client.get("/tenants/groups?filter[name]=All", known)).toMatchObject({ status: 304, text: "" });
   });
 });
 

@@ -1,6 +1,8 @@
 import type { Group, PolicyGroup } from "@gatehouse/contract/records/group";
 import { isoTimestamp } from "../../platform/db/column-types.ts";
 import { jsonObject } from "../../platform/db/json-object.ts";
+import { type JsonField, jsonArrayText } from "../../platform/db/json-text.ts";
+import type { EmbedJson } from "../../platform/embedded-json.ts";
 import { type RoleJson, rolesView } from "../roles/roles.api.ts";
 
 /** A group as `policyGroupJson` selects it. */
@@ -49,51 +51,42 @@ export function policyGroupView(row: PolicyGroupJson): PolicyGroup {
   };
 }
 
-/** A user as `groupMemberJson` selects it. */
-export interface GroupMemberJson {
-  readonly id: string;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly first_name: string;
-  readonly last_name: string;
-  readonly email: string;
-}
-
 /**
- * SQL for a user as groups show it, as one json value.
+ * SQL for the members of a group as the JSON that groups show: one text, because there may be thousands.
  *
  * @param alias the name of the row of `users`
+ * @param from SQL that begins with FROM
  */
-export function groupMemberJson(alias: string): string {
-  return jsonObject(alias, ["id", "created_at", "updated_at", "first_name", "last_name", "email"]);
+export function groupMembersText(alias: string, from: string): string {
+  return jsonArrayText(alias, memberFields, `${alias}.id`, from);
 }
 
-function groupMemberView(row: GroupMemberJson): Group["users"][number] {
-  return {
-    id: row.id,
-    createdAt: isoTimestamp(row.created_at),
-    updatedAt: isoTimestamp(row.updated_at),
-    ...(row.first_name === "" ? {} : { firstName: row.first_name }),
-    ...(row.last_name === "" ? {} : { lastName: row.last_name }),
-    email: row.email,
-  };
-}
+const memberFields: readonly JsonField[] = [
+  { name: "id", column: "id", kind: "id" },
+  { name: "createdAt", column: "created_at", kind: "time" },
+  { name: "updatedAt", column: "updated_at", kind: "time" },
+  { name: "firstName", column: "first_name", kind: "filled-text" },
+  { name: "lastName", column: "last_name", kind: "filled-text" },
+  { name: "email", column: "email", kind: "text" },
+];
 
 /** A group with everything that its record embeds. */
 export interface WholeGroup {
   readonly group: PolicyGroupJson;
   readonly is_default: boolean;
   readonly roles: RoleJson[] | null;
-  readonly users: GroupMemberJson[] | null;
+  /** JSON of an array. */
+  readonly users: string;
 }
 
-export function groupView(row: WholeGroup): Group {
+/** @param embed returns the value for the place of JSON, by default the parsed JSON */
+export function groupView(row: WholeGroup, embed: EmbedJson = JSON.parse): Group {
   return {
     ...policyGroupView(row.group),
     roles: rolesView(row.roles),
     // New users join the default group, users from single sign-on the SAML default group. Both must exist.
     deleteable: !row.is_default && !row.group.is_saml_default_group,
-    users: (row.users ?? []).map(groupMemberView),
+    users: embed<Group["users"]>(row.users),
   };
 }
 
@@ -102,6 +95,6 @@ export function groupView(row: WholeGroup): Group {
  * record memberships.
  */
 export function auditedGroup(row: WholeGroup): Omit<Group, "users"> {
-  const { users: _users, ...group } = groupView({ ...row, users: null });
+  const { users: _users, ...group } = groupView({ ...row, users: "[]" });
   return group;
 }

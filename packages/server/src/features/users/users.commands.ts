@@ -4,6 +4,7 @@ import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { earliest } from "../../platform/earliest.ts";
+import { embedJson } from "../../platform/embedded-json.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { notifyUsers, revokeOpenLinks } from "../enrolment-links/enrolment-links.api.ts";
@@ -18,7 +19,7 @@ export async function listUsers(call: Call<typeof operations.listUsers>): Promis
   return call.readAnswer({
     load: (tx) => queries.listUsers(tx, call.listQuery),
     present({ rows, total }) {
-      const items = rows.map((row) => userView(row, call.now));
+      const items = rows.map((row) => userView(row, call.now, embedJson));
       return { body: pageOfItems(call.listQuery, items, total) };
     },
     until: ({ rows }) => earliest(rows.map((row) => userChangesAt(row, call.now))),
@@ -28,7 +29,7 @@ export async function listUsers(call: Call<typeof operations.listUsers>): Promis
 export async function readUser(call: Call<typeof operations.readUser>): Promise<Outcome> {
   return call.readAnswer({
     load: (tx) => queries.readUser(tx, call.parameters.id),
-    present: (row) => ({ body: userView(row, call.now), version: row.version }),
+    present: (row) => ({ body: userView(row, call.now, embedJson), version: row.version }),
     until: (row) => userChangesAt(row, call.now),
   });
 }

@@ -11,7 +11,7 @@ import { deviceJson } from "../devices/devices.api.ts";
 import { mailOf } from "../mail/mail.api.ts";
 import { roleHeldBy, roleJson } from "../roles/roles.api.ts";
 import { invitationLifetimeMs, type StatusState } from "./users.rules.ts";
-import { policyUserJson, userGroupJson, type WholeUser } from "./users.view.ts";
+import { policyUserJson, userGroupsText, type WholeUser } from "./users.view.ts";
 
 /** A user as it is written. */
 export interface StoredUser {
@@ -63,10 +63,12 @@ const columns =
 export const wholeUser = `item.version, item.attributes, item.invitation_expires_at, ${policyUserJson("item")} AS "user",
   (SELECT json_agg(${roleJson("role")} ORDER BY role.id)
    FROM roles AS role WHERE role.tenant_id = item.tenant_id AND ${roleHeldBy("item")}) AS roles,
-  (SELECT json_agg(${userGroupJson("member_of")} ORDER BY member_of.name_key, member_of.id)
-   FROM group_members AS joined
+  ${userGroupsText(
+    "member_of",
+    `FROM group_members AS joined
    JOIN groups AS member_of ON member_of.tenant_id = joined.tenant_id AND member_of.id = joined.group_id
-   WHERE joined.tenant_id = item.tenant_id AND joined.user_id = item.id) AS groups,
+   WHERE joined.tenant_id = item.tenant_id AND joined.user_id = item.id`,
+  )} AS groups,
   (SELECT json_agg(${deviceJson("device")} ORDER BY device.id) FROM devices AS device
    WHERE device.tenant_id = item.tenant_id AND device.user_id = item.id) AS devices,
   ${mailOf("user_id", "item.id")} AS mail`;
@@ -237,7 +239,7 @@ async function readUsers(tx: TenantTx, ids: readonly string[]): Promise<WholeUse
 
 /**
  * The users that this transaction has just inserted, in order. Users with the same groups, roles and attributes differ
- * in their ids and addresses only, so one of them is read for all.
+ * only in their ids, addresses and names, so one of them is read for all.
  */
 export async function readNewUsers(tx: TenantTx, users: readonly StoredUser[]): Promise<WholeUserRow[]> {
   const idsByKind = new Map<string, string>();
@@ -249,9 +251,10 @@ export async function readNewUsers(tx: TenantTx, users: readonly StoredUser[]): 
   });
   const rows = await readUsers(tx, [...idsByKind.values()]);
   const byId = new Map(rows.map((row) => [row.user.id, row]));
-  return users.flatMap(({ id, email }, index) => {
+  return users.flatMap(({ id, email, firstName, lastName }, index) => {
     const row = byId.get(representatives[index] ?? id);
-    return row === undefined ? [] : [{ ...row, user: { ...row.user, id, email } }];
+    const own = { id, email, first_name: firstName, last_name: lastName };
+    return row === undefined ? [] : [{ ...row, user: { ...row.user, ...own } }];
   });
 }
 

@@ -360,3 +360,10 @@ describe("listUsers", () => {
     }
   });
 });
+
+test("users created together have their own names in the answer and in the audit record", async () => {
+  const people = ["ann", "bob"].map((name) => ({ email: `${name}@example.com`, firstName: name }));
+  const made = await client.must.post("/tenants/users", people);
+  expect(made.body).toMatchObject([{ firstName: "ann" }, { firstName: "bob" }]);
+  expect(await eventsOf(made.body[1].id)).toMatchObject([{ after: { firstName: "bob" } }]);
+});

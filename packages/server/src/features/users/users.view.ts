@@ -1,6 +1,8 @@
 import type { PolicyUser, User, UserStatus } from "@gatehouse/contract/records/user";
 import { isoTimestamp } from "../../platform/db/column-types.ts";
 import { jsonObject } from "../../platform/db/json-object.ts";
+import { type JsonField, jsonArrayText } from "../../platform/db/json-text.ts";
+import type { EmbedJson } from "../../platform/embedded-json.ts";
 import { type DeviceJson, devicesChangeAt, deviceView } from "../devices/devices.api.ts";
 import { type MailJson, mailView } from "../mail/mail.api.ts";
 import { type RoleJson, rolesView } from "../roles/roles.api.ts";
@@ -58,32 +60,23 @@ export function policyUserView(row: PolicyUserJson): PolicyUser {
   };
 }
 
-interface UserGroupJson {
-  readonly id: string;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly name: string;
-  readonly description: string;
-}
-
 /**
- * SQL for a group as users show it, as one json value.
+ * SQL for the groups of a user as the JSON that users show: one text, because users can be in hundreds of groups.
  *
  * @param alias the name of the row of `groups`
+ * @param from SQL that begins with FROM
  */
-export function userGroupJson(alias: string): string {
-  return jsonObject(alias, ["id", "created_at", "updated_at", "name", "description"]);
+export function userGroupsText(alias: string, from: string): string {
+  return jsonArrayText(alias, groupFields, `${alias}.name_key, ${alias}.id`, from);
 }
 
-function userGroupView(row: UserGroupJson): User["groups"][number] {
-  return {
-    id: row.id,
-    createdAt: isoTimestamp(row.created_at),
-    updatedAt: isoTimestamp(row.updated_at),
-    name: row.name,
-    ...(row.description === "" ? {} : { description: row.description }),
-  };
-}
+const groupFields: readonly JsonField[] = [
+  { name: "id", column: "id", kind: "id" },
+  { name: "createdAt", column: "created_at", kind: "time" },
+  { name: "updatedAt", column: "updated_at", kind: "time" },
+  { name: "name", column: "name", kind: "text" },
+  { name: "description", column: "description", kind: "filled-text" },
+];
 
 /** The invitation of a pending user. Active and deactivated users show none. */
 function invitationView(
@@ -101,7 +94,8 @@ export interface WholeUser {
   /** ISO 8601; null for a user without an invitation. */
   readonly invitation_expires_at: string | null;
   readonly roles: RoleJson[] | null;
-  readonly groups: UserGroupJson[] | null;
+  /** JSON of an array. */
+  readonly groups: string;
   readonly devices: DeviceJson[] | null;
   /** The latest mail to the user. */
   readonly mail: MailJson | null;
@@ -114,14 +108,17 @@ export function userChangesAt({ user, invitation_expires_at: expiresAt, devices 
   return expires > now.getTime() ? Math.min(expires, devicesChange) : devicesChange;
 }
 
-/** @param now the time for which the states of the invitation and of devices are computed */
-export function userView(row: WholeUser, now: Date): User {
+/**
+ * @param now the time for which the states of the invitation and of devices are computed
+ * @param embed returns the value for the place of JSON, by default the parsed JSON
+ */
+export function userView(row: WholeUser, now: Date, embed: EmbedJson = JSON.parse): User {
   return {
     ...policyUserView(row.user),
     attributes: row.attributes,
     ...invitationView(row, now),
     roles: rolesView(row.roles),
-    groups: (row.groups ?? []).map(userGroupView),
+    groups: embed<User["groups"]>(row.groups),
     devices: (row.devices ?? []).map((device) => deviceView(device, now)),
     ...(row.mail === null ? {} : { mail: mailView(row.mail) }),
   };

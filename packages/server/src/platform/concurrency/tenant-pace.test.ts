@@ -268,3 +268,14 @@ test("long requests that are being received take room in the queue until they jo
   await expect(requests.send("attacker", "another")).rejects.toMatchObject({ code: "rate_limited" });
   pace.reserve("neighbour");
 });
+
+test("requests of an operation are long for ten seconds after a large answer", () => {
+  expect(pace.mayAnswerLargely("attacker", "listGroups")).toBe(false);
+  pace.answeredLargely("attacker", "listGroups");
+  pace.charge("attacker", 60_000);
+  expect(pace.mayAnswerLargely("attacker", "listGroups")).toBe(true);
+  expect(pace.mayAnswerLargely("attacker", "readGroup")).toBe(false);
+  expect(pace.mayAnswerLargely("neighbour", "listGroups")).toBe(false);
+  loop.pass(10_000);
+  expect(pace.mayAnswerLargely("attacker", "listGroups")).toBe(false);
+});

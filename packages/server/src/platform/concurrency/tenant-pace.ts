@@ -26,6 +26,9 @@ const tolerance = 1.4;
 /** The number of long requests of a tenant that can wait. */
 const mostWaiting = 20;
 
+/** How long the requests of an operation are long after a large answer, in milliseconds. */
+const largeMs = 10_000;
+
 /** The time between two surveys of all tenants, in milliseconds. */
 const surveyMs = 20;
 
@@ -51,6 +54,8 @@ interface Account {
   readonly waiting: Waiting[];
   /** The number of long requests that cannot start yet, and whose bodies are being received. */
   arriving: number;
+  /** The times until which requests of operations with large answers are long, by the operation. */
+  readonly longUntil: Map<string, number>;
 }
 
 interface Waiting {
@@ -114,6 +119,18 @@ export class TenantPace {
         resolve();
       });
     });
+  }
+
+  /** Records a large answer. Requests of this operation count as long for some time, as their answers may be large. */
+  answeredLargely(tenantId: string, operation: string): void {
+    const now = this.#loop.nowMs();
+    this.#account(tenantId, now).longUntil.set(operation, now + largeMs);
+  }
+
+  /** Whether an answer of this operation was large recently. */
+  mayAnswerLargely(tenantId: string, operation: string): boolean {
+    const until = this.#accounts.get(tenantId)?.longUntil.get(operation);
+    return until !== undefined && this.#loop.nowMs() < until;
   }
 
   /**
@@ -204,6 +221,7 @@ export class TenantPace {
         longRequests: 0,
         waiting: [],
         arriving: 0,
+        longUntil: new Map(),
       };
       this.#accounts.set(tenantId, account);
     } else update(account, now);

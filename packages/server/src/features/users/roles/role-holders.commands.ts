@@ -1,6 +1,7 @@
 import type * as operations from "@gatehouse/contract/operations/groups.operations";
 import { AppError } from "../../../platform/app-error.ts";
 import type { Call } from "../../../platform/call.ts";
+import { embedJson } from "../../../platform/embedded-json.ts";
 import { empty, type Outcome, streamed } from "../../../platform/outcome.ts";
 import { readRole, refuseGrantsBeyond } from "../../roles/roles.api.ts";
 import { changeLockedUser, lockUser } from "../change-user.ts";
@@ -15,7 +16,7 @@ export async function listRoleUsers(call: Call<typeof operations.listRoleUsers>)
   if ((await call.read((tx) => readRole(tx, id))) === undefined) throw new AppError("not_found");
   return streamed(async (afterId, limit) => {
     const rows = await call.read((tx) => usersWithRole(tx, id, throughGroups, afterId, limit));
-    return rows.map((row) => userView(row, call.now));
+    return rows.map((row) => userView(row, call.now, embedJson));
   });
 }
 
