@@ -53,6 +53,24 @@ beforeAll(async () => {
   const provider = { name: "Provider", issuer: "https://login.example.com", clientId: "gatehouse" };
   await client.post("/tenants/identity-providers", provider);
 });
+/** Records that documents created and changed. The entries contain type names of roles, and only changed roles. */
+let documentGroupId: string;
+let documentUserId: string;
+beforeAll(async () => {
+  const client = tenant.client.must;
+  const { body: current } = await client.get("/tenants/configuration");
+  const apply = async (roles: readonly string[]) => {
+    const groups = [...current.groups, { name: "From a document", roles }];
+    const users = [...current.users, { email: "listed@example.com", roles, groups: ["From a document"] }];
+    await client.post("/tenants/configuration/apply", { version: 1, groups, users });
+  };
+  await apply(["BASIC", "BILLING"]);
+  await apply(["BASIC", "BILLING", "SUPPORT"]);
+  await apply(["BASIC", "SUPPORT"]);
+  documentGroupId = (await client.get("/tenants/groups?filter[name]=From a document")).body.data[0].id;
+  documentUserId = (await client.get("/tenants/users?filter[email]=listed@example.com")).body.data[0].id;
+  await client.post("/tenants/users", { email: "other@example.com", groups: [documentGroupId] });
+});
 afterAll(async () => {
   await Promise.all([server.close(), owner.end()]);
   await own.drop();
@@ -76,6 +94,8 @@ const id = {
   webhook: () => webhookId,
   group: () => groupId,
   user: () => userId,
+  documentGroup: () => documentGroupId,
+  documentUser: () => documentUserId,
   none: () => undefined,
 };
 test.each<[string, keyof typeof id, string, RegExp]>([
@@ -149,6 +169,24 @@ test.each<[string, keyof typeof id, string, RegExp]>([
     "group",
     "INSERT INTO group_roles SELECT tenant_id, $2, id FROM roles WHERE tenant_id = $1 AND type = 'ADMIN'",
     /^The group .* holds the role ADMIN/,
+  ],
+  [
+    "the role of a group of a document",
+    "documentGroup",
+    "INSERT INTO group_roles SELECT tenant_id, $2, id FROM roles WHERE tenant_id = $1 AND type = 'ADMIN'",
+    /^The group .* holds the role ADMIN/,
+  ],
+  [
+    "a role that a document removed from a group",
+    "documentGroup",
+    "INSERT INTO group_roles SELECT tenant_id, $2, id FROM roles WHERE tenant_id = $1 AND type = 'BILLING'",
+    /^The group .* holds the role BILLING/,
+  ],
+  [
+    "the role of a user of a document",
+    "documentUser",
+    "INSERT INTO user_roles SELECT tenant_id, $2, id FROM roles WHERE tenant_id = $1 AND type = 'ADMIN'",
+    /^The user .* holds the role ADMIN/,
   ],
 ])("%s", async (_name, record, statement, message) => {
   expect(await problems()).toEqual([]);

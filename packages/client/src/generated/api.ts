@@ -694,7 +694,7 @@ export interface paths {
         readonly get: operations["readGroup"];
         /**
          * Update a group
-         * @description Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group: setting `isSamlDefaultGroup` on a group clears it on the previous one, and it cannot be cleared otherwise.
+         * @description Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group: setting `isSamlDefaultGroup` on a group clears it on the previous one, and it cannot be cleared otherwise. The caller must hold the permissions of each role that it adds or removes. To change `idpMapping`, or to set `isSamlDefaultGroup`, it must hold the permissions of all roles of the group.
          *
          *     Requires a key with the permission `groups:write`.
          */
@@ -702,7 +702,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a group
-         * @description Removes the group from its members and from all policies. A default group, or the only group of a user, cannot be deleted.
+         * @description Removes the group from its members and from all policies. A default group, or the only group of a user, cannot be deleted. The caller must hold the permissions of the group's roles.
          *
          *     Requires a key with the permission `groups:write`.
          */

@@ -102,7 +102,7 @@ export const updateGroup = operation({
   tag: "Groups",
   summary: "Update a group",
   description:
-    'Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group: setting `isSamlDefaultGroup` on a group clears it on the previous one, and it cannot be cleared otherwise.',
+    'Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group: setting `isSamlDefaultGroup` on a group clears it on the previous one, and it cannot be cleared otherwise. The caller must hold the permissions of each role that it adds or removes. To change `idpMapping`, or to set `isSamlDefaultGroup`, it must hold the permissions of all roles of the group.',
   access: "groups:write",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -124,12 +124,12 @@ export const deleteGroup = operation({
   tag: "Groups",
   summary: "Delete a group",
   description:
-    "Removes the group from its members and from all policies. A default group, or the only group of a user, cannot be deleted.",
+    "Removes the group from its members and from all policies. A default group, or the only group of a user, cannot be deleted. The caller must hold the permissions of the group's roles.",
   access: "groups:write",
   changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
-  errors: ["group_is_default", "last_group"],
+  errors: ["grants_exceed_caller", "group_is_default", "last_group"],
 });
 
 export const listRoles = operation({

@@ -82,7 +82,20 @@ describe("permissions", () => {
       const reply = await theirs.apply({ users });
       expect(reply, reply.text).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });
     }
-    expect((await theirs.apply({ groups: [...groups, { name: "Sales" }] })).status).toBe(200);
+    for (const changed of [
+      [defaultGroup],
+      [defaultGroup, { name: "Administrators", roles: [] }],
+      [defaultGroup, { name: "Administrators", roles: ["BASIC"] }],
+    ]) {
+      const reply = await theirs.apply({ groups: changed });
+      expect(reply, reply.text).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });
+      expect(reply.body.detail).toMatch(/^The role ADMIN grants /);
+    }
+    const mapped = [defaultGroup, { ...groups[1], idpMapping: ["everybody"] }];
+    await calls.applied({ groups: mapped });
+    expect(await theirs.apply({ groups })).toMatchObject({ status: 403, body: { code: "grants_exceed_caller" } });
+    expect((await theirs.apply({ groups: [...mapped, { name: "Sales" }] })).status).toBe(200);
+    expect((await theirs.apply({ groups: mapped })).status).toBe(200);
   });
 });
 

@@ -1,5 +1,5 @@
 /** The face of this feature: groups. */
-export { refuseGroupsBeyond } from "./group-grants.ts";
+export { refuseGroupChangeBeyond, refuseGroupsBeyond } from "./group-grants.ts";
 export { createDefaultGroup } from "./groups.built-in.ts";
 export {
   clearSamlDefaultGroup,

@@ -1,3 +1,4 @@
+import { permissions } from "@gatehouse/contract/permissions";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { unique, uniqueEmail } from "../../testing/operations/test-records.ts";
 import { sharedTestServer, type TestClient, type TestServer, type TestTenant } from "../../testing/test-server.ts";
@@ -105,12 +106,69 @@ describe("updateGroup", () => {
     expect(await weak.put(`/tenants/groups/${plain.id}`, { roles: [admin] })).toMatchObject(refusal);
     expect(await weak.put(`/tenants/groups/${strong.id}`, { isSamlDefaultGroup: true })).toMatchObject(refusal);
     expect(await weak.put(`/tenants/groups/${strong.id}`, { idpMapping: ["admins", "all"] })).toMatchObject(refusal);
-    // Changes that grant nothing need groups:write only.
-    for (const body of [{ roles: [admin, standard], name: unique("Renamed") }, { idpMapping: [] }, { roles: [] }]) {
+    // Changes that neither grant nor take anything need groups:write only.
+    for (const body of [
+      { roles: [admin, standard], name: unique("Renamed") },
+      { roles: [admin], maxDevices: 1 },
+    ]) {
       expect((await weak.put(`/tenants/groups/${strong.id}`, body)).status).toBe(200);
     }
     const changed = await weak.put(`/tenants/groups/${plain.id}`, { isSamlDefaultGroup: true, idpMapping: ["all"] });
     expect(changed.status).toBe(200);
+  });
+});
+
+describe("rights that the calling key lacks", () => {
+  const refusal = { status: 403, body: { code: "grants_exceed_caller" } };
+  let weak: TestClient;
+  beforeEach(async () => {
+    weak = server.client(await tenant.keyWith("groups:write", "groups:read", "users:read", "events:read"));
+  });
+
+  async function strongGroup() {
+    const group = await newGroup({ roles: [await roleId("ADMIN"), await roleId("DEFAULT")], idpMapping: ["admins"] });
+    return { group, path: `/tenants/groups/${group.id}` };
+  }
+
+  test("are not taken from members, also in change sets", async () => {
+    const { group, path } = await strongGroup();
+    const { id } = await newUser((await defaultGroup()).id, group.id);
+    const [admin, standard] = [await roleId("ADMIN"), await roleId("DEFAULT")];
+    for (const body of [{ roles: [] }, { roles: [standard], name: "Others" }, { idpMapping: [] }]) {
+      const reply = await weak.put(path, body);
+      expect(reply, JSON.stringify(body)).toMatchObject(refusal);
+      expect(reply.body.detail).toMatch(/^(The role ADMIN|Membership in the group .*) grants /);
+    }
+    expect(await weak.delete(path)).toMatchObject(refusal);
+    for (const change of [
+      { method: "PUT", path, body: { roles: [] } },
+      { method: "DELETE", path },
+    ]) {
+      expect(await weak.post("/tenants/changes", { changes: [change] })).toMatchObject(refusal);
+    }
+    expect((await client.get(`/tenants/users/${id}`)).body.roles).toMatchObject([{ id: admin }, { id: standard }]);
+    expect((await client.get(path)).headers.etag).toBe('"1"');
+    // Roles whose permissions the key holds, and keys that hold all permissions, are not affected.
+    await weak.must.put(path, { roles: [admin] });
+    await server.client(await tenant.keyWith(...permissions)).must.put(path, { roles: [] });
+    await weak.must.put(path, { idpMapping: [] });
+    await weak.must.delete(path);
+  });
+
+  test("are not taken by reverting the change that granted them", async () => {
+    const { id } = await newGroup();
+    await client.must.put(`/tenants/groups/${id}`, { roles: [await roleId("ADMIN")] });
+    const [created, granted] = await eventsOf(id);
+    for (const event of [created, granted]) {
+      expect(await weak.post(`/tenants/events/${event.id}/revert`)).toMatchObject(refusal);
+    }
+  });
+
+  test("are not taken from a group without members, as they are not granted to it", async () => {
+    const { path } = await strongGroup();
+    expect(await weak.put(path, { roles: [] })).toMatchObject(refusal);
+    expect(await weak.delete(path)).toMatchObject(refusal);
+    expect(await weak.delete(path, { "if-match": '"7"' })).toMatchObject({ status: 412 });
   });
 });
 

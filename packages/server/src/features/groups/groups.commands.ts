@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import type * as operations from "@gatehouse/contract/operations/groups.operations";
-import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Call } from "../../platform/call.ts";
@@ -11,7 +10,8 @@ import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record } from "../../platform/outcome.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { canonicalIds } from "../references/references.api.ts";
-import { refuseGrantsBeyond, requireAssignable } from "../roles/roles.api.ts";
+import { requireAssignable } from "../roles/roles.api.ts";
+import { type GroupGrants, refuseGroupChangeBeyond } from "./group-grants.ts";
 import * as queries from "./groups.queries.ts";
 import { newGroupMaxDevices } from "./groups.rules.ts";
 import { auditedGroup, groupView } from "./groups.view.ts";
@@ -78,7 +78,8 @@ export async function updateGroup(call: Call<typeof operations.updateGroup>): Pr
     const present = new Set(current.roleIds);
     if (roles !== undefined)
       await requireAssignable(tx, [{ pointer: "/roles", ids: roles, present }], call.permissions);
-    refuseWiderEntry(before, wanted, call.permissions);
+    // Roles that are new to the group were checked above.
+    refuseGroupChangeBeyond(grantsOf(before, current), grantsOf(before, wanted), call.permissions);
     if (current.isSamlDefaultGroup && !wanted.isSamlDefaultGroup) throw new AppError("saml_default_group_required");
     if (isDeepStrictEqual(wanted, current)) return record(groupView(before), before.version);
     if (!current.isSamlDefaultGroup && wanted.isSamlDefaultGroup) await releaseSamlDefault(call, tx, marked);
@@ -96,6 +97,7 @@ export async function deleteGroup(call: Call<typeof operations.deleteGroup>): Pr
     if (locked === undefined) throw new AppError("not_found");
     call.requireVersion(locked.version);
     const before = await requireGroup(tx, id);
+    refuseGroupChangeBeyond(grantsOf(before, storedGroup(before)), undefined, call.permissions);
     const { name } = locked;
     if (!groupView(before).deleteable) {
       const which = before.is_default ? "tenant's default group" : "tenant's SAML default group";
@@ -121,24 +123,10 @@ function storedGroup({ group, roles }: queries.GroupRow): queries.StoredGroup {
   };
 }
 
-/**
- * Refuses a new SAML mark or mapping that would give users more rights than the caller has. Single sign-on puts users
- * into the group by them, and members inherit the roles of the group.
- *
- * @throws AppError grants_exceed_caller
- */
-function refuseWiderEntry(before: queries.GroupRow, wanted: queries.StoredGroup, held: ReadonlySet<Permission>): void {
-  const current = storedGroup(before);
-  const marks = wanted.isSamlDefaultGroup && !current.isSamlDefaultGroup;
-  const maps = wanted.idpMapping.some((name) => !current.idpMapping.includes(name));
-  if (!marks && !maps) return;
-  // Roles that are new to the group were checked separately.
-  const unchanged = (before.roles ?? []).filter(({ id }) => wanted.roleIds.includes(id));
-  refuseGrantsBeyond(
-    `Membership in the group ${current.name}`,
-    unchanged.map(({ type }) => type),
-    held,
-  );
+/** @param settings settings of the group. Roles that are new to the group are omitted. */
+function grantsOf({ roles }: queries.GroupRow, settings: queries.StoredGroup): GroupGrants {
+  const remaining = (roles ?? []).filter(({ id }) => settings.roleIds.includes(id));
+  return { ...settings, roles: remaining.map(({ type }) => type) };
 }
 
 /** Removes the mark from the SAML default group, which is locked, so that another group can get it. */

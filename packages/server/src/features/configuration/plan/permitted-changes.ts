@@ -3,10 +3,13 @@ import type { Permission, RoleType } from "@gatehouse/contract/permissions";
 import { type Configuration, type ConfiguredKind, configuredKinds } from "@gatehouse/contract/records/configuration";
 import type { Work } from "@gatehouse/policy/work";
 import { authorize } from "../../../platform/authorization/granted.ts";
+import { changedItems } from "../../../platform/changed-items.ts";
+import { refuseGroupChangeBeyond } from "../../groups/groups.api.ts";
 import { requireEveryPermission } from "../../identity-providers/identity-providers.api.ts";
 import { refuseGrantsBeyond } from "../../roles/roles.api.ts";
 import type { Sections } from "../document/document-entries.ts";
 import { smallRecordCost } from "../document/record-costs.ts";
+import type { SettingsOf } from "../document/settings.ts";
 import type { NextRecords } from "./next-records.ts";
 import type { RecordChange, RecordChanges } from "./plan-changes.ts";
 
@@ -61,9 +64,9 @@ export function requireWriting(held: ReadonlySet<Permission>, changes: RecordCha
 }
 
 /**
- * Refuses to grant rights that the caller lacks: by a role, by membership in a group with a role, by letting single
- * sign-on add users to such a group (0015), or by a provider that decides who signs in as whom (0094). Also refuses to
- * take such rights from users, or to delete these users (0222).
+ * Refuses to give or take rights that the caller lacks: by a role, by membership in a group with a role, by letting
+ * single sign-on change the members of such a group (0245), or by a provider that decides who signs in as whom (0094).
+ * Also refuses to delete users who hold such rights (0222).
  *
  * @throws AppError grants_exceed_caller
  */
@@ -75,47 +78,29 @@ export function* requireOwnRights(
   if (changes["identity-provider"].some((change) => change.action !== "delete" && change.after.enabled)) {
     requireEveryPermission(held);
   }
-  const roles = new Set<RoleType>();
-  const opened = new Set<string>();
   for (const change of changes.group) {
     yield smallRecordCost;
-    for (const role of gained(change, (group) => group.roles)) roles.add(role);
+    refuseGroupChangeBeyond(settingsBefore(change), settingsAfter(change), held);
   }
+  const roles = new Set<RoleType>();
+  const groups = new Set<string>();
   for (const change of changes.user) {
     yield smallRecordCost;
-    for (const role of [...gained(change, (user) => user.roles), ...lost(change, (user) => user.roles)])
-      roles.add(role);
-    for (const group of gained(change, (user) => user.groups)) opened.add(group);
-    for (const group of lost(change, (user) => user.groups)) opened.add(group);
+    const [before, after] = [settingsBefore(change), settingsAfter(change)];
+    for (const role of changedItems(before?.roles ?? [], after?.roles ?? [])) roles.add(role);
+    for (const group of changedItems(before?.groups ?? [], after?.groups ?? [])) groups.add(group);
   }
   for (const role of roles) refuseGrantsBeyond(`The role ${role}`, [role], held);
-  for (const change of changes.group) if (opensFurther(change)) opened.add(change.key);
-  for (const group of opened) {
+  // The roles of deleted groups were checked above.
+  for (const group of groups) {
     refuseGrantsBeyond(`Membership in the group ${group}`, next.group.get(group)?.settings.roles ?? [], held);
   }
 }
 
-/** Whether single sign-on can add users to the group that it could not add before. */
-function opensFurther(change: RecordChange<"group">): boolean {
-  const marked = gained(change, ({ isSamlDefaultGroup }) => (isSamlDefaultGroup ? [true] : []));
-  return marked.length + gained(change, ({ idpMapping }) => idpMapping).length > 0;
+function settingsBefore<K extends ConfiguredKind>(change: RecordChange<K>): SettingsOf[K] | undefined {
+  return change.action === "create" ? undefined : change.before;
 }
 
-function gained<K extends "group" | "user", T>(
-  change: RecordChange<K>,
-  of: (settings: NonNullable<Extract<RecordChange<K>, { action: "create" }>["after"]>) => readonly T[],
-): readonly T[] {
-  if (change.action === "delete") return [];
-  const before = new Set(change.action === "update" ? of(change.before) : []);
-  return of(change.after).filter((item) => !before.has(item));
-}
-
-/** The roles or groups that the document takes from a user. Deleted groups need only the permission to delete them. */
-function lost<T>(
-  change: RecordChange<"user">,
-  of: (settings: Extract<RecordChange<"user">, { action: "delete" }>["before"]) => readonly T[],
-): readonly T[] {
-  if (change.action === "create" || change.implied) return [];
-  const after = new Set(change.action === "update" ? of(change.after) : []);
-  return of(change.before).filter((item) => !after.has(item));
+function settingsAfter<K extends ConfiguredKind>(change: RecordChange<K>): SettingsOf[K] | undefined {
+  return change.action === "delete" ? undefined : change.after;
 }
