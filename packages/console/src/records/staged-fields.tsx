@@ -38,7 +38,11 @@ export function StagedFields({ count, ...props }: StagedFieldsProps) {
         </Fragment>
       ))}
       {rest.length > 0 &&
-        (showsRest ? <StagedFields {...props} fields={rest} count={2} /> : <Box h={rest.length * fieldHeight} />)}
+        (showsRest ? (
+          <StagedFields {...props} fields={rest} count={2} />
+        ) : (
+          <Box h={rest.length * fieldHeight} aria-busy />
+        ))}
     </>
   );
 }

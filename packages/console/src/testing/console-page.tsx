@@ -35,8 +35,13 @@ export function findTitle(name: Name): Promise<HTMLElement> {
   return screen.findByRole("heading", { level: 1, name });
 }
 
+/** Waits for a dialog with all fields of its form. */
 export async function findDialog(name?: Name) {
-  return within(await screen.findByRole("dialog", name === undefined ? {} : { name }));
+  const dialog = await screen.findByRole("dialog", name === undefined ? {} : { name });
+  await waitFor(() => {
+    if (dialog.querySelector("form [aria-busy=true]") !== null) throw new Error("The form is not complete.");
+  });
+  return within(dialog);
 }
 
 export function waitForDialogToClose(): Promise<void> {

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
   click,
+  findDialog,
   findPanel,
   findTitle,
   openConsole,
@@ -89,7 +90,7 @@ test.each([
 test("blocks are added, and the remaining ones are kept", async () => {
   const user = await openAddress(limited);
   await click(user, t("common.edit"));
-  const dialog = within(await screen.findByRole("dialog"));
+  const dialog = await findDialog();
   await user.type(dialog.getByRole("combobox", { name: new RegExp(`^${field}`) }), "192.0.2.0/24{Enter}");
   await reviewAndSend(user, t("common.save"));
   await waitForDialogToClose();
@@ -104,7 +105,7 @@ test("blocks are added, and the remaining ones are kept", async () => {
 test("without blocks, the default is stored", async () => {
   const user = await openAddress(limited);
   await click(user, t("common.edit"));
-  const dialog = within(await screen.findByRole("dialog"));
+  const dialog = await findDialog();
   await user.type(dialog.getByRole("combobox", { name: new RegExp(`^${field}`) }), "{Backspace}{Backspace}");
   await reviewAndSend(user, t("common.save"));
   await waitForDialogToClose();

@@ -44,7 +44,7 @@ test("a form with an invalid time is not sent, and can be sent after the correct
   const user = openConsole("/api-keys?new=1");
   await fill(user, t("common.name"), "Terraform");
   await click(user, t("apiKeys.presets.infrastructure"));
-  const expiry = screen.getByLabelText<HTMLInputElement>(t("apiKeys.fields.expires"));
+  const expiry = await screen.findByLabelText<HTMLInputElement>(t("apiKeys.fields.expires"));
   await user.type(expiry, "next year");
   await click(user, t("common.create"));
   await screen.findByText(t("common.timeInvalid"));

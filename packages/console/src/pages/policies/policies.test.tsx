@@ -195,7 +195,8 @@ describe("the form of a policy", () => {
     const user = openConsole("/policies?new=1&type=INTERNET");
     await fill(user, t("common.name"), "No downloads");
     await choose(user, t("policies.action"), t("policies.actions.deny"));
-    await user.click(screen.getByRole("switch", { name: (name) => name.startsWith(t("policies.fields.allUsers")) }));
+    const name = (label: string) => label.startsWith(t("policies.fields.allUsers"));
+    await user.click(await screen.findByRole("switch", { name }));
     await reviewAndSend(user, t("common.create"));
     await waitFor(() => expect(mockApi.bodies("createPolicy")).toHaveLength(1));
     const [body] = mockApi.bodies("createPolicy");
@@ -208,6 +209,8 @@ describe("the form of a policy", () => {
     answerWithRecords();
     const user = openConsole("/policies?new=1&type=SITETOSITE");
     await fill(user, t("common.name"), "Between sites");
+    // The last field is rendered after the others.
+    await screen.findByRole("textbox", { name: t("common.description") });
     expect(screen.queryByRole("combobox", { name: t("policies.fields.groups") })).toBeNull();
     await reviewAndSend(user, t("common.create"));
     await waitFor(() => expect(mockApi.bodies("createPolicy")).toHaveLength(1));
