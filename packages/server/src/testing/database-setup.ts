@@ -69,7 +69,7 @@ async function start(): Promise<SharedServer> {
 }
 
 const memory = "/dev/shm";
-/** All tests together need less than half of it. */
+/** Much more than the tests need. The log of PostgreSQL alone can use 512 MiB. */
 const requiredMemoryBytes = 4 * 1024 ** 3;
 const folderPrefix = "gatehouse-test-database-";
 
