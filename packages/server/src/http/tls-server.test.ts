@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { request } from "node:https";
+import { connect as connectTcp, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -180,6 +181,41 @@ test("bodies without Content-Length count with the largest length that they can 
       "there is room again",
       async () => (await client.post("/tenants/groups", { name: "A" })).status === 201,
     );
+  });
+});
+
+describe("a connection without a complete handshake", () => {
+  /** The first bytes of a TLS record. */
+  const begun = Buffer.from([22, 3, 1]);
+
+  async function withServer(requestTimeoutMs: number, use: (hasty: TestServer, socket: Socket) => Promise<void>) {
+    const { operatorKey } = server;
+    const hasty = await startTestServer({ operatorKey, settings: { tls: files, requestTimeoutMs } });
+    const hastyPort = Number(new URL(await hasty.listen()).port);
+    const accepted = once(hasty.app.server, "connection");
+    const socket = connectTcp(hastyPort, "127.0.0.1");
+    socket.write(begun);
+    const [ofServer] = await accepted;
+    try {
+      await use(hasty, socket);
+    } finally {
+      socket.destroy();
+      ofServer.destroy();
+      await hasty.close();
+    }
+  }
+
+  test("is closed at the time limit", async () => {
+    await withServer(200, async (_hasty, socket) => {
+      expect(await text(socket)).toBe("");
+    });
+  });
+
+  test("does not outlast the server", async () => {
+    await withServer(30_000, async (hasty, socket) => {
+      hasty.app.server.closeAllConnections();
+      await once(socket, "close");
+    });
   });
 });
 

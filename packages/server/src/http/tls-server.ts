@@ -1,6 +1,7 @@
 /** The server with TLS: HTTP/2, and HTTP/1.1 for clients without it and for the WebSockets of agents. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { ServedCertificate, TlsPair } from "../platform/served-certificate.ts";
@@ -9,6 +10,7 @@ import type { ServedCertificate, TlsPair } from "../platform/served-certificate.
 const maxConcurrentStreams = 100;
 /** The most memory of one HTTP/2 connection, in MiB. */
 const maxSessionMemory = 4;
+/** The time limit of a handshake, unless that of a request is shorter. */
 const handshakeTimeoutMs = 10_000;
 
 export interface TlsServerOptions {
@@ -58,7 +60,7 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
       }
       return ["h2", "http/1.1"].find((protocol) => protocols.includes(protocol));
     },
-    handshakeTimeout: handshakeTimeoutMs,
+    handshakeTimeout: Math.min(handshakeTimeoutMs, requestTimeoutMs),
     maxSessionMemory,
     settings: { maxConcurrentStreams, enablePush: false },
   });
@@ -82,9 +84,11 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
   });
   // The handshake is the whole proof.
   server.on("unknownProtocol", (socket: TLSSocket) => socket.destroy());
-  const sockets = new Set<TLSSocket>();
-  server.on("secureConnection", (socket: TLSSocket) => {
-    if (sockets.has(socket)) return;
+  // The response to invalid requests would wait for a handshake that never ends, and keep the socket open.
+  server.prependListener("tlsClientError", (_error, socket) => socket.destroy());
+  // The connections below TLS, because a handshake may not be complete.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
