@@ -4,7 +4,9 @@ import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
+import type { Clock } from "../platform/clock.ts";
 import type { ServedCertificate, TlsPair } from "../platform/served-certificate.ts";
+import { ResetLimit } from "./reset-limit.ts";
 
 /** The most requests of one connection at the same time. */
 const maxConcurrentStreams = 100;
@@ -15,6 +17,7 @@ const handshakeTimeoutMs = 10_000;
 
 export interface TlsServerOptions {
   readonly certificate: ServedCertificate;
+  readonly clock: Clock;
   /** The time limit for receiving a complete request, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** How long a connection can stay open without a request, in milliseconds. */
@@ -47,6 +50,7 @@ const tlsLimits = { minVersion: "TLSv1.2", ciphers } as const;
 /** @returns a server with the methods of an HTTP/1.1 server that Fastify and `main.ts` call */
 export function createTlsServer(handler: RequestListener, options: TlsServerOptions): Server {
   const { certificate, requestTimeoutMs, idleTimeoutMs } = options;
+  const resets = new ResetLimit(options.clock);
   const server = createSecureServer({
     ...certificate.pair,
     ...tlsLimits,
@@ -58,7 +62,8 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
         this.setKeyCert(proof);
         return proofProtocol;
       }
-      return ["h2", "http/1.1"].find((protocol) => protocols.includes(protocol));
+      const served = resets.allowsHttp2(this.remoteAddress) ? ["h2", "http/1.1"] : ["http/1.1"];
+      return served.find((protocol) => protocols.includes(protocol));
     },
     handshakeTimeout: Math.min(handshakeTimeoutMs, requestTimeoutMs),
     maxSessionMemory,
@@ -71,6 +76,7 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
     sessions.add(session);
+    resets.watch(session);
     session.once("close", () => sessions.delete(session));
     // Streams that wait, such as live events, are not idle.
     session.setTimeout(idleTimeoutMs, () => session.close());
