@@ -1,6 +1,6 @@
 /** The HTTP server: every operation of the contract, the documentation, and the health checks. */
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, RequestListener } from "node:http";
+import { type IncomingMessage, METHODS, type RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import { errorDefinitions } from "@gatehouse/contract/errors";
 import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
@@ -94,7 +94,10 @@ export function createApp(options: AppOptions): FastifyInstance {
     forceCloseConnections: "idle",
     ...(tls === undefined
       ? {}
-      : { serverFactory: (handler: RequestListener) => createTlsServer(handler, { certificate: tls, ...times }) }),
+      : {
+          serverFactory: (handler: RequestListener) =>
+            createTlsServer(withKnownMethods(handler), { certificate: tls, clock: options.clock, ...times }),
+        }),
     return503OnClosing: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     // Longer than any header. The parameter checks decide whether a parameter is an id.
@@ -163,6 +166,26 @@ function methodFinder(operations: readonly Operation[]): (path: string) => reado
   }));
   return (path) =>
     [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))].sort();
+}
+
+/** Rejects methods for which no router has routes. Over HTTP/1.1, Node.js rejects them itself. */
+function withKnownMethods(handler: RequestListener): RequestListener {
+  const known = new Set(METHODS);
+  return (request, response) => {
+    if (known.has(request.method ?? "")) {
+      handler(request, response);
+      return;
+    }
+    const requestId = randomUUID();
+    const error = new AppError("invalid_parameter", { detail: "The method of the request is unknown." });
+    response.writeHead(error.status, {
+      "content-type": problemMediaType,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "x-request-id": requestId,
+    });
+    response.end(JSON.stringify(problemOf(error, "/", requestId)));
+  };
 }
 
 /** Responds to connections that sent no valid request: headers too large, too slow, or not HTTP. */

@@ -27,6 +27,7 @@ describe("a server with a built console", () => {
   test.each(["/", "/console"])("redirects from %s to the console", async (url) => {
     const { statusCode, headers } = await get(url);
     expect({ statusCode, location: headers.location }).toEqual({ statusCode: 302, location: "/console/" });
+    expect(headers["cache-control"]).toBe("no-store");
   });
 
   test.each(["/console/", "/console/users", "/console/users/01a1?tab=devices", "/console/session/x"])(

@@ -42,9 +42,10 @@ const notBuilt = `<!doctype html>
 
 /** @param folder of the built console; undefined, or a folder without the console, if it is absent */
 export function mountConsole(app: FastifyInstance, folder: string | undefined): void {
-  app.get("/", (_request, reply) => reply.redirect(prefix));
-  app.get("/console", (_request, reply) => reply.redirect(prefix));
-  for (const own of ["/my", "/my/", "/console/my/"]) app.get(own, (_request, reply) => reply.redirect(`${prefix}my`));
+  const redirect = (from: string, to: string) =>
+    app.get(from, (_request, reply) => reply.header("cache-control", "no-store").redirect(to));
+  for (const start of ["/", "/console"]) redirect(start, prefix);
+  for (const own of ["/my", "/my/", "/console/my/"]) redirect(own, `${prefix}my`);
   const page = folder === undefined ? undefined : readPage(folder);
   if (folder === undefined || page === undefined) {
     app.get(`${prefix}*`, (_request, reply) => pageReply(reply, undefined).status(503).send(notBuilt));

@@ -11,8 +11,9 @@ export interface HealthOptions {
  * balancers.
  */
 export function mountHealth(app: FastifyInstance, options: HealthOptions): void {
-  app.get("/healthz", () => ({ status: "alive" }));
-  app.get("/readyz", async () => {
+  app.get("/healthz", (_request, reply) => reply.header("cache-control", "no-store").send({ status: "alive" }));
+  app.get("/readyz", async (_request, reply) => {
+    reply.header("cache-control", "no-store"); // also of the error
     try {
       await options.ready();
     } catch (error) {

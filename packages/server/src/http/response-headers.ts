@@ -31,7 +31,9 @@ export function guardEveryResponse(app: FastifyInstance, strictTransport: Strict
     if (request.protocol === "https" && isStrictHost(request.hostname)) {
       reply.header("strict-transport-security", lifetime);
     }
+    requireSpokenVersion(request);
     requireOneHost(request);
+    requireOneAuthorization(request);
     done();
   });
 }
@@ -52,6 +54,16 @@ function strictTransportHost(publicUrl: string): string | undefined {
   const { protocol, hostname, port } = new URL(publicUrl); // the default port is empty
   const isName = isIP(hostname.replaceAll(/[[\]]/g, "")) === 0 && !/(?:^|\.)localhost$/.test(hostname);
   return protocol === "https:" && port === "" && isName ? hostname : undefined;
+}
+
+/**
+ * Node.js accepts HTTP/2.0 in a request line of HTTP/1.
+ *
+ * @throws AppError invalid_parameter
+ */
+function requireSpokenVersion({ raw: { httpVersionMajor, headers } }: FastifyRequest): void {
+  if (httpVersionMajor < 2 || headers[":method"] !== undefined) return;
+  throw new AppError("invalid_parameter", { detail: "The request is not valid HTTP/1.1." });
 }
 
 /**
@@ -76,6 +88,22 @@ function requireOneHost({ raw: { rawHeaders, headers, url = "/" } }: FastifyRequ
       detail: "The request target names another host than the Host header. Send the path alone.",
     });
   }
+}
+
+/**
+ * Node.js passes the first Authorization header of several, and a proxy may check another.
+ *
+ * @throws AppError invalid_parameter
+ */
+function requireOneAuthorization({ raw: { rawHeaders, headers } }: FastifyRequest): void {
+  if (headers.authorization === undefined) return;
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? "";
+    if (name.length === 13 && name.toLowerCase() === "authorization") count += 1;
+  }
+  if (count <= 1) return;
+  throw new AppError("invalid_parameter", { detail: "The request has several Authorization headers. Send one." });
 }
 
 /** Headers of every response of an operation, also of errors. Reads replace Cache-Control; see `cacheControlOf`. */

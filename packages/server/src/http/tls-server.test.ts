@@ -1,8 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type ClientHttp2Session, connect } from "node:http2";
+import { type ClientHttp2Session, connect, constants } from "node:http2";
 import { request } from "node:https";
+import { connect as connectTcp, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -12,6 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { WebSocket } from "ws";
 import { StartError } from "../platform/start-error.ts";
 import { firstCertificate, secondCertificate } from "../testing/certificates.ts";
+import { TestClock } from "../testing/test-clock.ts";
 import { testLog } from "../testing/test-log.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
 import { until } from "../testing/until.ts";
@@ -156,6 +158,13 @@ describe("over TLS", () => {
     answer.resume();
   });
 
+  test.each(["FOO", "get"])("the unknown method %s gets 400", async (method) => {
+    await withSession(async (session) => {
+      const refused = await overHttp2(session, { ":method": method, ":path": "/tenants/groups" });
+      expect(refused).toMatchObject({ status: 400, body: expect.stringContaining("invalid_parameter") });
+    });
+  });
+
   test("a request with different hosts is refused", async () => {
     await withSession(async (session) => {
       const refused = await overHttp2(session, {
@@ -180,6 +189,91 @@ test("bodies without Content-Length count with the largest length that they can 
       "there is room again",
       async () => (await client.post("/tenants/groups", { name: "A" })).status === 201,
     );
+  });
+});
+
+describe("a client that resets its streams", () => {
+  let clock: TestClock;
+  let target: TestServer;
+  let targetPort: number;
+
+  beforeEach(async () => {
+    clock = new TestClock();
+    const { operatorKey } = server;
+    target = await startTestServer({ operatorKey, clock, settings: { tls: files } });
+    targetPort = Number(new URL(await target.listen()).port);
+    return () => target.close();
+  });
+
+  const open = () => connect(`https://localhost:${targetPort}`, { ca: firstCertificate.cert }).on("error", () => {});
+
+  /** Opens and resets streams. */
+  async function reset(session: ClientHttp2Session, count: number): Promise<void> {
+    await once(session, "connect");
+    for (let index = 0; index < count && !session.destroyed && !session.closed; index += 1) {
+      const stream = session.request({ ":path": "/tenants/users" }).on("error", () => {});
+      stream.close(constants.NGHTTP2_CANCEL);
+      if (index % 50 === 0) await new Promise(setImmediate);
+    }
+  }
+
+  test("keeps its connection for a few", async () => {
+    const session = open();
+    await reset(session, 100);
+    const [answer] = await once(session.request({ ":path": "/healthz" }), "response");
+    expect(answer[":status"]).toBe(200);
+    session.destroy();
+  });
+
+  test("loses its connection for many, and has only HTTP/1.1 for a minute", async () => {
+    const session = open();
+    await reset(session, 500);
+    const offer = { port: targetPort, host: "127.0.0.1", servername: "localhost", ca: firstCertificate.cert };
+    const chosen = async () => {
+      const socket = connectTls({ ...offer, ALPNProtocols: ["h2", "http/1.1"] });
+      await once(socket, "secureConnect");
+      socket.destroy();
+      return socket.alpnProtocol;
+    };
+    await until("the address is served without HTTP/2", async () => (await chosen()) === "http/1.1");
+    await until("the connection is closed", () => session.destroyed);
+    clock.advance(60_000);
+    expect(await chosen()).toBe("h2");
+  });
+});
+
+describe("a connection without a complete handshake", () => {
+  /** The first bytes of a TLS record. */
+  const begun = Buffer.from([22, 3, 1]);
+
+  async function withServer(requestTimeoutMs: number, use: (hasty: TestServer, socket: Socket) => Promise<void>) {
+    const { operatorKey } = server;
+    const hasty = await startTestServer({ operatorKey, settings: { tls: files, requestTimeoutMs } });
+    const hastyPort = Number(new URL(await hasty.listen()).port);
+    const accepted = once(hasty.app.server, "connection");
+    const socket = connectTcp(hastyPort, "127.0.0.1");
+    socket.write(begun);
+    const [ofServer] = await accepted;
+    try {
+      await use(hasty, socket);
+    } finally {
+      socket.destroy();
+      ofServer.destroy();
+      await hasty.close();
+    }
+  }
+
+  test("is closed at the time limit", async () => {
+    await withServer(200, async (_hasty, socket) => {
+      expect(await text(socket)).toBe("");
+    });
+  });
+
+  test("does not outlast the server", async () => {
+    await withServer(30_000, async (hasty, socket) => {
+      hasty.app.server.closeAllConnections();
+      await once(socket, "close");
+    });
   });
 });
 

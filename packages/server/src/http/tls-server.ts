@@ -1,18 +1,23 @@
 /** The server with TLS: HTTP/2, and HTTP/1.1 for clients without it and for the WebSockets of agents. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
+import type { Clock } from "../platform/clock.ts";
 import type { ServedCertificate, TlsPair } from "../platform/served-certificate.ts";
+import { ResetLimit } from "./reset-limit.ts";
 
 /** The most requests of one connection at the same time. */
 const maxConcurrentStreams = 100;
 /** The most memory of one HTTP/2 connection, in MiB. */
 const maxSessionMemory = 4;
+/** The time limit of a handshake, unless that of a request is shorter. */
 const handshakeTimeoutMs = 10_000;
 
 export interface TlsServerOptions {
   readonly certificate: ServedCertificate;
+  readonly clock: Clock;
   /** The time limit for receiving a complete request, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** How long a connection can stay open without a request, in milliseconds. */
@@ -45,6 +50,7 @@ const tlsLimits = { minVersion: "TLSv1.2", ciphers } as const;
 /** @returns a server with the methods of an HTTP/1.1 server that Fastify and `main.ts` call */
 export function createTlsServer(handler: RequestListener, options: TlsServerOptions): Server {
   const { certificate, requestTimeoutMs, idleTimeoutMs } = options;
+  const resets = new ResetLimit(options.clock);
   const server = createSecureServer({
     ...certificate.pair,
     ...tlsLimits,
@@ -56,9 +62,10 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
         this.setKeyCert(proof);
         return proofProtocol;
       }
-      return ["h2", "http/1.1"].find((protocol) => protocols.includes(protocol));
+      const served = resets.allowsHttp2(this.remoteAddress) ? ["h2", "http/1.1"] : ["http/1.1"];
+      return served.find((protocol) => protocols.includes(protocol));
     },
-    handshakeTimeout: handshakeTimeoutMs,
+    handshakeTimeout: Math.min(handshakeTimeoutMs, requestTimeoutMs),
     maxSessionMemory,
     settings: { maxConcurrentStreams, enablePush: false },
   });
@@ -69,6 +76,7 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
     sessions.add(session);
+    resets.watch(session);
     session.once("close", () => sessions.delete(session));
     // Streams that wait, such as live events, are not idle.
     session.setTimeout(idleTimeoutMs, () => session.close());
@@ -82,9 +90,11 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
   });
   // The handshake is the whole proof.
   server.on("unknownProtocol", (socket: TLSSocket) => socket.destroy());
-  const sockets = new Set<TLSSocket>();
-  server.on("secureConnection", (socket: TLSSocket) => {
-    if (sockets.has(socket)) return;
+  // The response to invalid requests would wait for a handshake that never ends, and keep the socket open.
+  server.prependListener("tlsClientError", (_error, socket) => socket.destroy());
+  // The connections below TLS, because a handshake may not be complete.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });

@@ -198,6 +198,7 @@ describe("invalid HTTP", () => {
   test.each([
     ["noise", "\u0016\u0003\u0001 not HTTP at all\r\n\r\n"],
     ["an unknown method", "FETCH / HTTP/1.1\r\nhost: localhost\r\n\r\n"],
+    ["the version of HTTP/2", "GET /healthz HTTP/2.0\r\nhost: localhost\r\nconnection: close\r\n\r\n"],
     ["an unknown version", "GET / HTTP/9.9\r\nhost: localhost\r\n\r\n"],
     ["a header without a colon", "GET /healthz HTTP/1.1\r\nhost localhost\r\n\r\n"],
     ["a line feed inside a header", "GET /healthz HTTP/1.1\r\nhost: localhost\r\napikey: a\nx: b\r\n\r\n"],
@@ -258,12 +259,23 @@ describe("no text from a client", () => {
   );
 });
 
+test.each(["/healthz", "/readyz"])("%s is not stored by caches", async (path) => {
+  expect(await exchange(port, request(`GET ${path}`))).toMatch(/^cache-control: no-store$/im);
+});
+
 describe("an ambiguous or pipelined request", () => {
   test("with two Host headers gets 400", async () => {
     const hosts =
       "GET /tenants/protocols HTTP/1.1\r\nHost: one.example.com\r\nHost: two.example.com\r\nConnection: close";
     const answer = await exchange(port, `${hosts}\r\napikey: ${tenant.key}\r\n\r\n`);
     expect(problemIn(answer)).toEqual({ status: 400, code: "invalid_parameter" });
+  });
+
+  test("with two Authorization headers gets 400", async () => {
+    const { key: other } = await server.newTenant();
+    const keys = [tenant.key, other].map((key) => `Authorization: Bearer ${key}\r\n`).join("");
+    const start = "GET /tenants/protocols HTTP/1.1\r\nHost: one.example.com\r\nConnection: close\r\n";
+    expect(problemIn(await exchange(port, `${start}${keys}\r\n`))).toMatchObject({ status: 400 });
   });
 
   test.each([
