@@ -180,8 +180,9 @@ async function openStream(
 }
 
 /**
- * Streams a JSON array with backpressure, or returns the items of a single batch. The first batch is read before anything is sent, so that an early error still
- * gets an error response. A later error closes the connection, and the array stays unterminated.
+ * Streams a JSON array with backpressure, or returns the items of a single batch. The first batch is read before
+ * anything is sent, so that an early error still gets an error response. A later error closes the connection, and the
+ * array stays unterminated.
  */
 async function jsonArray(batches: AsyncIterable<readonly unknown[]>): Promise<readonly unknown[] | Readable> {
   const iterator = batches[Symbol.asyncIterator]();
