@@ -226,7 +226,9 @@ describe("a client that resets its streams", () => {
   });
 
   test("loses its connection for many, and has only HTTP/1.1 for a minute", async () => {
+    const accepted = once(target.app.server, "connection");
     const session = open();
+    const [ofServer] = await accepted;
     await reset(session, 500);
     const offer = { port: targetPort, host: "127.0.0.1", servername: "localhost", ca: firstCertificate.cert };
     const chosen = async () => {
@@ -236,7 +238,8 @@ describe("a client that resets its streams", () => {
       return socket.alpnProtocol;
     };
     await until("the address is served without HTTP/2", async () => (await chosen()) === "http/1.1");
-    await until("the connection is closed", () => session.destroyed);
+    await until("the connection is closed", () => ofServer.destroyed);
+    session.destroy();
     clock.advance(60_000);
     expect(await chosen()).toBe("h2");
   });
