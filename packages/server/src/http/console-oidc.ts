@@ -11,7 +11,7 @@ import { within } from "./observation.ts";
 import { busy, confirmed, notThere, refused, sendPage, unreachable } from "./oidc-pages.ts";
 import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
 import type { ProviderSignIn, ProviderVisit } from "./provider-sign-in.ts";
-import type { RateLimits } from "./rate-limits.ts";
+import { addressGroup, type RateLimits } from "./rate-limits.ts";
 import { operationHeaders } from "./response-headers.ts";
 import { firstPage, readReturnPage } from "./return-page.ts";
 import { sessionCookie, sessionTokenOf } from "./session-cookie.ts";
@@ -191,6 +191,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
         providerId: providerId.toLowerCase(),
         requestId: request.id,
         address: request.ip,
+        addressGroup: addressGroup(request.ip),
         userAgent: request.headers["user-agent"],
       });
     });

@@ -6,6 +6,8 @@ export interface ProviderVisit {
   readonly providerId: string;
   readonly requestId: string;
   readonly address: string;
+  /** The address as it is counted: for IPv6, its /64. */
+  readonly addressGroup: string;
   readonly userAgent: string | undefined;
 }
 

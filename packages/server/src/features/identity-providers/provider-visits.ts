@@ -1,5 +1,4 @@
 /** Shares requests to identity providers fairly (docs/decisions/0240-fair-visits-to-providers.md). */
-import { addressGroup } from "../../http/rate-limits.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { FairPlaces } from "../../platform/concurrency/fair-places.ts";
 import { SharedReads } from "../../platform/concurrency/shared-reads.ts";
@@ -15,7 +14,8 @@ const returns = { total: 50, perTenant: 10 };
 const retainPagesMs = 60_000;
 
 interface Visit extends CeremonyProvider {
-  readonly address: string;
+  /** The client's address as it is counted. */
+  readonly addressGroup: string;
 }
 
 export class ProviderVisits {
@@ -37,19 +37,19 @@ export class ProviderVisits {
   }
 
   readFreshPages(
-    { tenantId, address }: Omit<Visit, "version">,
+    { tenantId, addressGroup }: Omit<Visit, "version">,
     read: () => Promise<ProviderPages>,
   ): Promise<ProviderPages | "busy"> {
-    return this.#starts.run(tenantId, addressGroup(address), read);
+    return this.#starts.run(tenantId, addressGroup, read);
   }
 
   /** Finishes a sign-in. The places are not those of starts, because the person has authenticated. */
-  finish<T>({ tenantId, address }: Omit<Visit, "version">, finish: () => Promise<T>): Promise<T | "busy"> {
-    return this.#returns.run(tenantId, addressGroup(address), finish);
+  finish<T>({ tenantId, addressGroup }: Omit<Visit, "version">, finish: () => Promise<T>): Promise<T | "busy"> {
+    return this.#returns.run(tenantId, addressGroup, finish);
   }
 
-  logOut<T>({ tenantId, address }: Omit<Visit, "version">, logOut: () => Promise<T>): Promise<T | "busy"> {
-    return this.#logouts.run(tenantId, addressGroup(address), logOut);
+  logOut<T>({ tenantId, addressGroup }: Omit<Visit, "version">, logOut: () => Promise<T>): Promise<T | "busy"> {
+    return this.#logouts.run(tenantId, addressGroup, logOut);
   }
 
   /** Keys are not retained: a key that the provider withdrew must not end sessions. */
