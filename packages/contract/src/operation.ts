@@ -216,7 +216,8 @@ function takesName(declaration: Operation): boolean {
 /** Every error code that the operation can return, including the common ones, sorted. */
 export function errorsOf(declaration: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(["missing_api_key", "invalid_api_key", "permission_denied"]);
-  for (const code of ["invalid_parameter", "internal_error", "database_unavailable"] as const) codes.add(code);
+  for (const code of ["invalid_parameter", "internal_error", "database_unavailable", "secret_unreadable"] as const)
+    codes.add(code);
   for (const code of ["rate_limited", "too_many_failed_authentications"] as const) codes.add(code);
   if (declaration.access !== "operator") {
     for (const code of ["source_address_not_allowed", "session_ended", "foreign_origin"] as const) codes.add(code);

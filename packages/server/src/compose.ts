@@ -13,6 +13,7 @@ import { ApiKeyAuthenticator } from "./features/api-keys/api-keys.api.ts";
 import { type Installation, type SetUpSettings, setUpInstallation } from "./features/tenants/tenants.api.ts";
 import type { AcmeCertificate } from "./platform/acme/acme-certificate.ts";
 import { AnswerCache } from "./platform/answer-cache.ts";
+import { AppError } from "./platform/app-error.ts";
 import { AuditKeys } from "./platform/audit/audit-keys.ts";
 import { type EventStreamLimits, EventStreams, eventStreamLimits } from "./platform/audit/event-streams.ts";
 import { HeadGuard } from "./platform/audit/head-guard.ts";
@@ -34,6 +35,7 @@ import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
 import { type ResolveTxt, txtResolver } from "./platform/outbound/resolve-txt.ts";
 import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
 import type { ServedCertificate } from "./platform/served-certificate.ts";
+import { StartError } from "./platform/start-error.ts";
 import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracing } from "./platform/telemetry/tracing.ts";
 import { currentState } from "./platform/tenancy/generation.queries.ts";
@@ -118,7 +120,8 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   };
   const installation = await setUp().catch(async (error: unknown) => {
     await database.close();
-    throw error;
+    // The reason that the operator can remove.
+    throw error instanceof AppError && error.cause instanceof StartError ? error.cause : error;
   });
   await data.open();
   const apiKeys = new ApiKeyAuthenticator({ database, follower, clock });

@@ -1,15 +1,19 @@
 /** Drills for the rotation of keys, against real servers on their own database. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { checkSecrets } from "./doctor/secret-checks.ts";
 import { auditKeyRows, handoversOf } from "./platform/audit/audit-keys.queries.ts";
 import { AuditKeys } from "./platform/audit/audit-keys.ts";
 import { SignatureCheck } from "./platform/audit/signatures.ts";
 import { verifyTenant } from "./platform/audit/verify-database.ts";
 import { Database } from "./platform/db/database.ts";
-import type { MasterKeys } from "./platform/secrets/master-key.ts";
+import { statement } from "./platform/db/statement.ts";
+import { otherSessions } from "./platform/secrets/encrypting-sessions.queries.ts";
+import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
 import { isResealed, requestReseal, resealSecrets } from "./platform/secrets/reseal.ts";
-import { rotateAuditKeyIn } from "./rotate-keys.ts";
+import { rotateAuditKeyIn, rotationStateIn } from "./rotate-keys.ts";
 import { createDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { startTestServer, type TestServer, testMasterKey } from "./testing/test-server.ts";
+import { until } from "./testing/until.ts";
 
 const newKey = Buffer.alloc(32, 9);
 const both: MasterKeys = { current: newKey, second: testMasterKey };
@@ -40,6 +44,12 @@ async function run<T>(settings: Keys, work: (server: TestServer) => Promise<T>):
   } finally {
     await server.close();
   }
+}
+
+/** PostgreSQL ends sessions soon after their connections. */
+function previousWritersEnded(observer: Database): Promise<unknown> {
+  const others = () => observer.transaction({ kind: "operator" }, (tx) => otherSessions(tx, newKey));
+  return until("no server encrypts with the previous key", async () => (await others()).length === 0);
 }
 
 /** Aborts the work at one of its later steps, like the end of the process. */
@@ -91,6 +101,7 @@ test("the master key is rotated with two keys, and the re-encryption continues a
   await run({ secondMasterKey: newKey }, check);
   await expect(run({ masterKey: newKey }, check)).rejects.toThrow("master key");
 
+  await previousWritersEnded(database);
   await requestReseal(database, both);
   await run({ masterKey: newKey, secondMasterKey: testMasterKey }, async (server) => {
     await server.tasks.get("master-key-rotation")?.runNow();
@@ -98,7 +109,99 @@ test("the master key is rotated with two keys, and the re-encryption continues a
   });
   expect(await resealSecrets({ database, masterKeys: both })).toEqual({ resealed: 0, unreadable: 0 });
   await run({ masterKey: newKey }, check);
-  await expect(run({}, check)).rejects.toThrow("master key");
+  await expect(run({}, check)).rejects.toThrow("a key that was replaced");
+});
+
+test("a rotation is refused while a server encrypts with the previous key, and no server can do so later", async () => {
+  const apart = await createDatabase();
+  const outside = new Database({ connection: apart.connection, poolSize: 1 });
+  const start = (settings: Keys, mayFail = false) =>
+    startTestServer({ connection: apart.connection, operatorKey, settings: { ...settings }, mayFail });
+  const exchanged = { masterKey: newKey, secondMasterKey: testMasterKey };
+  const early = await start({ secondMasterKey: newKey });
+  const ready = await start(exchanged);
+  await expect(requestReseal(outside, both)).rejects.toThrow("Servers still encrypt with another master key: ");
+  expect(await rotationStateIn(outside, both)).toMatchObject({
+    state: "not-requested",
+    otherServers: expect.any(String),
+  });
+  // The refused request began nothing. What the server writes now needs the previous key.
+  const tenant = await early.newTenant();
+  await ready.tasks.get("master-key-rotation")?.runNow();
+  expect((await rotationStateIn(outside, both)).secrets?.current).toBe(0);
+  await early.close();
+  await previousWritersEnded(outside);
+
+  await requestReseal(outside, both);
+  await expect(start({ secondMasterKey: newKey })).rejects.toThrow("GATEHOUSE_MASTER_KEY is a key that was replaced");
+  expect((await rotationStateIn(outside, both)).state).toBe("in-progress");
+  await ready.tasks.get("master-key-rotation")?.runNow();
+  expect(await rotationStateIn(outside, both)).toMatchObject({
+    state: "complete",
+    secrets: { second: 0, unreadable: 0 },
+  });
+
+  // A secret that an unfenced writer left behind, such as a server of an earlier version.
+  const gateway = await ready.client(tenant.key).post("/tenants/gateways", { name: "Late", wireguardPort: "51820" });
+  const context = `gateway:${tenant.id}:${gateway.body.id}`;
+  const left = createSecretBox(testMasterKey, "gateway-token").seal(gateway.body.token, context);
+  const leaveBehind = statement<never, [id: string, ciphertext: Buffer]>(
+    "test.leave_behind",
+    "UPDATE gateways SET token_ciphertext = $2 WHERE id = $1",
+  );
+  await outside.transaction({ kind: "tenant", tenantId: tenant.id }, (tx) =>
+    tx.query(leaveBehind, gateway.body.id, left),
+  );
+  expect(await rotationStateIn(outside, both)).toMatchObject({ state: "in-progress", secrets: { second: 1 } });
+  await ready.close();
+  const withoutPrevious = await start({ masterKey: newKey }, true);
+  const read = () => withoutPrevious.client(tenant.key).get(`/tenants/gateways/${gateway.body.id}`);
+  const unreadable = await read();
+  expect(unreadable).toMatchObject({ status: 503, body: { code: "secret_unreadable" } });
+  expect(JSON.stringify(unreadable.body)).not.toContain(context);
+  expect(await rotationStateIn(outside, { current: newKey })).toMatchObject({
+    state: "unreadable",
+    secrets: { unreadable: 1, unreadableTables: { gateways: 1 } },
+  });
+
+  expect(await checkSecrets(apart.connection, { current: newKey })).toMatchObject({
+    status: "problem",
+    message: "Stored secrets need a master key that is not configured: 1 (gateways: 1).",
+  });
+  expect(await checkSecrets(apart.connection, both)).toMatchObject({ status: "warning" });
+
+  // Another request begins another complete pass, although the last one was complete.
+  const repairing = await start(exchanged);
+  await requestReseal(outside, both);
+  await repairing.tasks.get("master-key-rotation")?.runNow();
+  expect((await rotationStateIn(outside, both)).state).toBe("complete");
+  expect((await read()).body.token).toBe(gateway.body.token);
+  await repairing.close();
+  await withoutPrevious.close();
+  await outside.close();
+  await apart.drop();
+});
+
+test("a pass that began before a request does not complete it", async () => {
+  const apart = await createDatabase();
+  const outside = new Database({ connection: apart.connection, poolSize: 2 });
+  const server = await startTestServer({
+    connection: apart.connection,
+    settings: { masterKey: newKey, secondMasterKey: testMasterKey },
+  });
+  await requestReseal(outside, both);
+  let asked: Promise<void> | undefined;
+  const signal = Object.assign(Object.create(new AbortController().signal), {
+    throwIfAborted: () => {
+      asked ??= requestReseal(outside, both);
+    },
+  });
+  await resealSecrets({ database: outside, masterKeys: both, signal });
+  await asked;
+  expect(await isResealed(outside, both)).toBe(false);
+  await server.close();
+  await outside.close();
+  await apart.drop();
 });
 
 test("servers with a second key re-encrypt nothing until they are asked to", async () => {

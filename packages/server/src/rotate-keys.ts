@@ -5,21 +5,35 @@ import { openUnmigrated } from "./open-database.ts";
 import { AuditKeys } from "./platform/audit/audit-keys.ts";
 import { appendOperatorEntry } from "./platform/audit/operator-record.queries.ts";
 import { operatorRecord } from "./platform/audit/signed-heads.ts";
-import { Database } from "./platform/db/database.ts";
+import { Database, type Transaction } from "./platform/db/database.ts";
 import { newId } from "./platform/ids.ts";
 import type { Log } from "./platform/log.ts";
+import { otherSessions } from "./platform/secrets/encrypting-sessions.queries.ts";
 import type { MasterKeys } from "./platform/secrets/master-key.ts";
 import { readSecondMasterKey, replaceMasterKeyFile } from "./platform/secrets/master-key-file.ts";
-import { isResealed, requestReseal } from "./platform/secrets/reseal.ts";
+import {
+  countSecrets,
+  describeSessions,
+  isResealed,
+  isResealRequested,
+  requestReseal,
+  type SecretCounts,
+} from "./platform/secrets/reseal.ts";
 import { StartError } from "./platform/start-error.ts";
 import { explained } from "./verify-audit.ts";
 
 const scope = { kind: "operator" } as const;
 
-async function withDatabase<T>(config: Config, log: Log, work: (database: Database) => Promise<T>): Promise<T> {
+interface Work<T> {
+  /** The key that `work` encrypts with; undefined if it only reads. */
+  readonly masterKey: Buffer | undefined;
+  readonly work: (database: Database) => Promise<T>;
+}
+
+async function withDatabase<T>(config: Config, log: Log, { masterKey, work }: Work<T>): Promise<T> {
   const { connection, stop } = await openUnmigrated(config, log);
   try {
-    const database = new Database({ connection, poolSize: 2, statementTimeoutMs: 60_000 });
+    const database = new Database({ connection, poolSize: 2, masterKey, statementTimeoutMs: 60_000 });
     try {
       return await work(database);
     } catch (error) {
@@ -33,46 +47,74 @@ async function withDatabase<T>(config: Config, log: Log, work: (database: Databa
 }
 
 export interface MasterKeyRotation {
-  /** `prepared`: restart the server. `requested`: the servers re-encrypt. `complete`: nothing is left to do. */
-  readonly state: "prepared" | "requested" | "in-progress" | "complete";
+  /**
+   * `prepared`: restart the server. `requested`: the servers re-encrypt. `complete`: nothing is left to do.
+   * `unreadable`: some secrets need a key that is not configured.
+   */
+  readonly state: "prepared" | "requested" | "not-requested" | "in-progress" | "complete" | "unreadable";
+  /** The stored secrets by the key that decrypts them; with `--status`. */
+  readonly secrets?: SecretCounts;
+  /** Servers that encrypt with another key, in words; with `--status`. */
+  readonly otherServers?: string;
 }
 
-/** Whether stored secrets are still encrypted with another key than the current one. */
+/** Whether stored secrets are still encrypted with another key than the current one. Reads all of them. */
 export async function masterKeyRotationState(config: Config, log: Log): Promise<MasterKeyRotation> {
   const masterKeys = await requireMasterKeys(config, log);
-  const isDone = await withDatabase(config, log, (database) => isResealed(database, masterKeys));
-  return { state: isDone ? "complete" : "in-progress" };
+  const work = (database: Database) => rotationStateIn(database, masterKeys);
+  const rotation = await withDatabase(config, log, { masterKey: undefined, work });
+  // A server on its data folder begins by itself, after its restart.
+  return rotation.state === "not-requested" && hasKeyFile(config) ? { ...rotation, state: "in-progress" } : rotation;
+}
+
+/** The same on an open database. */
+export async function rotationStateIn(database: Database, masterKeys: MasterKeys): Promise<MasterKeyRotation> {
+  // Before the secrets are read: no server can encrypt with the second key after the rotation was requested.
+  const isRequested = masterKeys.second === undefined || (await isResealRequested(database, masterKeys));
+  const others = await database.transaction(scope, (tx) => otherSessions(tx, masterKeys.current));
+  const isPassComplete = await isResealed(database, masterKeys);
+  const secrets = await countSecrets({ database, masterKeys });
+  const state = () => {
+    if (secrets.unreadable > 0) return "unreadable";
+    if (!isRequested) return "not-requested";
+    return isPassComplete && secrets.second === 0 && others.length === 0 ? "complete" : "in-progress";
+  };
+  return { state: state(), secrets, ...(others.length > 0 && { otherServers: describeSessions(others) }) };
+}
+
+function hasKeyFile({ databaseUrl, masterKey }: Config): boolean {
+  return databaseUrl === undefined && masterKey === undefined;
 }
 
 /**
  * Begins a rotation. In a data folder, replaces the key by a new one, and keeps the previous one beside it. With a
  * database URL, the keys are configured: asks the servers to re-encrypt everything with their current key.
  *
- * @throws StartError if an earlier rotation is not complete, or the keys are missing
+ * @throws StartError if an earlier rotation is not complete, keys are missing, or a server encrypts with another key
  */
 export async function rotateMasterKey(config: Config, log: Log): Promise<MasterKeyRotation> {
   const masterKeys = await requireMasterKeys(config, log);
-  if (config.databaseUrl === undefined && config.masterKey === undefined) {
+  const { current, second } = masterKeys;
+  if (hasKeyFile(config)) {
     if ((await readSecondMasterKey(config.dataDir, log)) !== undefined) {
       throw new StartError(
         "A rotation of the master key is in progress.",
         "Start Gatehouse, and wait until it logs that the rotation is complete.",
       );
     }
-    await withDatabase(config, log, (database) => recordRotation(database, "rotateMasterKey"));
-    await replaceMasterKeyFile(config.dataDir, masterKeys.current);
+    const work = (database: Database) => database.transaction(scope, recordRotation);
+    await withDatabase(config, log, { masterKey: undefined, work });
+    await replaceMasterKeyFile(config.dataDir, current);
     return { state: "prepared" };
   }
-  if (masterKeys.second === undefined) {
+  if (second === undefined || second.equals(current)) {
     throw new StartError(
-      "Only one master key is configured.",
+      second === undefined ? "Only one master key is configured." : "Both master keys are the same.",
       "Set GATEHOUSE_MASTER_KEY to the new key and GATEHOUSE_SECOND_MASTER_KEY to the previous one, for all servers and for this command.",
     );
   }
-  await withDatabase(config, log, async (database) => {
-    await recordRotation(database, "rotateMasterKey");
-    await requestReseal(database, masterKeys);
-  });
+  const work = (database: Database) => requestReseal(database, masterKeys, recordRotation);
+  await withDatabase(config, log, { masterKey: current, work });
   return { state: "requested" };
 }
 
@@ -82,7 +124,8 @@ export async function rotateAuditKey(
   log: Log,
 ): Promise<{ readonly from: string; readonly to: string }> {
   const masterKeys = await requireMasterKeys(config, log);
-  return withDatabase(config, log, (database) => rotateAuditKeyIn(database, masterKeys));
+  const work = (database: Database) => rotateAuditKeyIn(database, masterKeys);
+  return withDatabase(config, log, { masterKey: masterKeys.current, work });
 }
 
 /** The same on an open database. */
@@ -100,13 +143,12 @@ export async function rotateAuditKeyIn(
   });
 }
 
-function recordRotation(database: Database, operation: string): Promise<void> {
-  const entry = {
+function recordRotation(transaction: Transaction): Promise<void> {
+  return appendOperatorEntry(transaction, {
     id: newId(),
     at: new Date(),
-    operation,
+    operation: "rotateMasterKey",
     tenantId: operatorRecord,
     reason: "Rotation of the master key",
-  };
-  return database.transaction(scope, (transaction) => appendOperatorEntry(transaction, entry));
+  });
 }

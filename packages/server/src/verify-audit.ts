@@ -247,6 +247,7 @@ async function* tenantsOf(database: Database, only: string | undefined): AsyncGe
 /** Explains to people why the database cannot be used. */
 export function explained(error: unknown, { databaseUrl, dataDir }: Config): unknown {
   if (error instanceof AppError) {
+    if (error.cause instanceof StartError) return error.cause;
     const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
     const remedy =
       databaseUrl === undefined

@@ -1,6 +1,8 @@
 import { readConfig, type SettingName } from "@gatehouse/server/config";
 import { createLog } from "@gatehouse/server/platform/log";
+import type { MasterKeyRotation } from "@gatehouse/server/rotate-keys";
 import type { Command } from "commander";
+import { CommandExit, exitCodes } from "../failure.ts";
 import { writeJson, writeLines } from "../output.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 import { addSettingOptions, givenFlags } from "./setting-options.ts";
@@ -21,8 +23,16 @@ const masterKeyLines = {
     "Servers with the current key re-encrypt the stored secrets in the background.",
     "Keep GATEHOUSE_SECOND_MASTER_KEY until gatehouse rotate master-key --status says that the rotation is complete.",
   ],
+  "not-requested": [
+    "No re-encryption with the current key was requested.",
+    "When all servers have the same values of both keys, run gatehouse rotate master-key.",
+  ],
   "in-progress": ["The rotation of the master key is in progress: some secrets need the second key."],
   complete: ["Everything is encrypted with the current master key."],
+  unreadable: [
+    "Some secrets are encrypted with a master key that is not configured.",
+    "Set GATEHOUSE_SECOND_MASTER_KEY to that key on all servers, restart them, and run gatehouse rotate master-key.",
+  ],
 } as const;
 
 export function addRotateCommands(program: Command): void {
@@ -49,9 +59,26 @@ function addMasterKey(rotate: Command): void {
       const { masterKeyRotationState, rotateMasterKey } = await import("@gatehouse/server/rotate-keys");
       const log = createLog(config.logLevel);
       const rotation = await (status === true ? masterKeyRotationState(config, log) : rotateMasterKey(config, log));
-      return json === true ? writeJson(rotation) : writeLines([...masterKeyLines[rotation.state]]);
+      await (json === true ? writeJson(rotation) : writeLines(rotationLines(rotation)));
+      if (rotation.state === "unreadable") throw new CommandExit(exitCodes.failed);
     });
   addSettingOptions(command, keySettings);
+}
+
+function rotationLines({ state, secrets, otherServers }: MasterKeyRotation): string[] {
+  const lines: string[] = [...masterKeyLines[state]];
+  if (secrets !== undefined) {
+    const tables = Object.entries(secrets.unreadableTables).map(([table, count]) => `${table}: ${count}`);
+    const where = tables.length === 0 ? "" : ` (${tables.join(", ")})`;
+    lines.push(
+      "",
+      `  Secrets under the current key  ${secrets.current}`,
+      `  Secrets under the second key   ${secrets.second}`,
+      `  Secrets under neither          ${secrets.unreadable}${where}`,
+    );
+  }
+  if (otherServers !== undefined) lines.push("", `Servers that encrypt with another master key: ${otherServers}`);
+  return lines;
 }
 
 function addAuditKey(rotate: Command): void {

@@ -247,6 +247,14 @@ export const requestErrors = {
     explanation: "All tenants together have as many live streams open as this server supports.",
     remedy: "Try again after `Retry-After` seconds. Another replica may have capacity.",
   },
+  secret_unreadable: {
+    status: 503,
+    title: "A stored secret cannot be decrypted",
+    explanation:
+      "The server's master keys do not decrypt a secret that the request needs. It was encrypted with another master key, or its record was changed.",
+    remedy:
+      "Ask the operator to run `gatehouse doctor`, which counts these secrets, and to configure the previous master key as the second one.",
+  },
   database_unavailable: {
     status: 503,
     title: "The database is unavailable",

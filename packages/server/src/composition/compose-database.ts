@@ -7,6 +7,8 @@ import { OutboxFollower } from "../platform/outbox/outbox-follower.ts";
 export interface DatabaseSettings {
   readonly connection: Connection;
   readonly poolSize: number;
+  /** 32 bytes; encrypts stored secrets. */
+  readonly masterKey: Buffer;
   /** Time limits that differ from the defaults. */
   readonly databaseLimits?: Pick<DatabaseOptions, "statementTimeoutMs" | "answerTimeoutMs" | "connectTimeoutMs">;
 }
@@ -32,11 +34,12 @@ export function composeDatabase(
   settings: DatabaseSettings,
   { clock, log, onQuery, onUsed }: DatabaseDependencies,
 ): DatabaseParts {
-  const { connection, poolSize, databaseLimits } = settings;
+  const { connection, poolSize, masterKey, databaseLimits } = settings;
   let isClosing = false;
   const database = new Database({
     connection,
     poolSize,
+    masterKey,
     ...databaseLimits,
     onQuery,
     onUsed,

@@ -5,6 +5,9 @@ import { applicationRole, type Connection } from "../platform/db/database.ts";
 import { newestMigration } from "../platform/db/migrations.ts";
 import { type Finding, ok, problem, reasonOf, skipped, warning } from "./finding.ts";
 
+/** The schema is the one of this version. */
+export const upToDate = "The schema is up to date.";
+
 const timeoutMs = 5_000;
 const oldestVersion = 15;
 
@@ -107,7 +110,7 @@ async function checkSchema(client: pg.Client, { migrated }: Facts): Promise<Find
     const remedy = "Install the version of Gatehouse that migrated the database, or restore a backup.";
     return problem("schema", `The schema has version ${version}, this program knows ${expected}.`, remedy);
   }
-  return ok("schema", version < expected ? "The next start migrates the schema." : "The schema is up to date.");
+  return ok("schema", version < expected ? "The next start migrates the schema." : upToDate);
 }
 
 interface AcmeState {

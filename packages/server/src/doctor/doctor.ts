@@ -1,12 +1,16 @@
 /** Runs the checks of `gatehouse doctor`. No check changes anything. */
 import { runningPostgres } from "@gatehouse/embedded-postgres";
 import type { Config } from "../config.ts";
+import { findMasterKeys } from "../master-keys.ts";
 import type { AcmeName } from "../platform/acme/acme.queries.ts";
+import type { Connection } from "../platform/db/database.ts";
 import { connectionOf } from "../platform/db/primary-locator.ts";
-import { checkDatabase } from "./database-checks.queries.ts";
+import { createLog } from "../platform/log.ts";
+import { checkDatabase, upToDate } from "./database-checks.queries.ts";
 import { type Finding, skipped } from "./finding.ts";
 import { checkClock, checkDataFolder, checkDisk } from "./machine-checks.ts";
 import { checkPort, checkPublicUrl, checkTls } from "./network-checks.ts";
+import { checkSecrets } from "./secret-checks.ts";
 
 export async function examine(config: Config, now: Date): Promise<readonly Finding[]> {
   const checks = [
@@ -21,14 +25,18 @@ export async function examine(config: Config, now: Date): Promise<readonly Findi
   return (await Promise.all(checks)).flat();
 }
 
-async function checkConfiguredDatabase(
-  { databaseUrl, dataDir, ...config }: Config,
-  now: Date,
-): Promise<readonly Finding[]> {
+async function checkConfiguredDatabase(config: Config, now: Date): Promise<readonly Finding[]> {
+  const { databaseUrl, dataDir } = config;
   const acme = acmeNameOf(config);
-  if (databaseUrl !== undefined) return checkDatabase(connectionOf(databaseUrl), { acme, now });
+  const check = async (connection: Connection) => {
+    const findings = await checkDatabase(connection, { acme, now });
+    const isReady = findings.some(({ check, message }) => check === "schema" && message === upToDate);
+    const masterKeys = isReady ? await findMasterKeys(config, createLog("silent")).catch(() => undefined) : undefined;
+    return masterKeys === undefined ? findings : [...findings, await checkSecrets(connection, masterKeys)];
+  };
+  if (databaseUrl !== undefined) return check(connectionOf(databaseUrl));
   const connection = await runningPostgres(dataDir).catch(() => undefined);
-  const findings = connection === undefined ? [] : await checkDatabase({ ...connection, ssl: false }, { acme, now });
+  const findings = connection === undefined ? [] : await check({ ...connection, ssl: false });
   if (findings.length > 1) return findings;
   return [skipped("database", "The embedded PostgreSQL does not answer. It runs only while the server runs.")];
 }

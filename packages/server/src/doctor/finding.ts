@@ -20,6 +20,7 @@ export type Check =
   | "database role"
   | "database locale"
   | "schema"
+  | "secrets"
   | "tls"
   | "public url"
   | "port"

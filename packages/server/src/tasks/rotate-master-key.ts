@@ -3,7 +3,7 @@ import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Log } from "../platform/log.ts";
 import type { MasterKeys } from "../platform/secrets/master-key.ts";
-import { isResealed, isResealRequested, resealSecrets } from "../platform/secrets/reseal.ts";
+import { isResealed, isResealRequested, requestReseal, resealSecrets } from "../platform/secrets/reseal.ts";
 
 export const masterKeyRotationName = "master-key-rotation";
 const intervalMs = 30_000;
@@ -21,11 +21,16 @@ export interface RotationOptions {
  * begins after `gatehouse rotate master-key`.
  */
 export function masterKeyRotation({ database, masterKeys, finished, log }: RotationOptions): BackgroundTask[] {
-  if (masterKeys.second === undefined) return [];
+  const { current, second } = masterKeys;
+  if (second === undefined) return [];
   let isFinished = false;
   const run = async () => {
     if (isFinished) return;
-    if (finished === undefined && !(await isResealRequested(database, masterKeys))) return;
+    // An interrupted replacement of the key's file leaves the same key twice.
+    if (!second.equals(current) && !(await isResealRequested(database, masterKeys))) {
+      if (finished === undefined) return;
+      await requestReseal(database, masterKeys);
+    }
     if (!(await isResealed(database, masterKeys))) {
       const { resealed, unreadable } = await resealSecrets({ database, masterKeys });
       log.info({ resealed, unreadable }, "re-encrypted stored secrets with the current master key");
@@ -33,10 +38,11 @@ export function masterKeyRotation({ database, masterKeys, finished, log }: Rotat
         log.error({ unreadable }, "some secrets are encrypted with neither master key; keep the second key");
         return;
       }
+      log.info("master key rotation is complete; the second master key is not needed any more");
     }
-    isFinished = true;
+    // With configured keys, an operator can request another pass.
+    isFinished = finished !== undefined;
     await finished?.();
-    log.info("master key rotation is complete; the second master key is not needed any more");
   };
   return [{ name: masterKeyRotationName, intervalMs, run }];
 }

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { AppError } from "../app-error.ts";
+import { ReplacedMasterKeyError } from "./announced-master-key.ts";
 
 /** SQLSTATE codes (PostgreSQL documentation, appendix A) that Gatehouse acts on. */
 const serializationFailure = "40001";
@@ -40,6 +41,7 @@ export function isSerializationFailure(error: unknown): boolean {
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return unavailable.test(error.code ?? "");
   if (!(error instanceof Error)) return false;
+  if (error instanceof ReplacedMasterKeyError) return true;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   const { code, syscall }: NodeJS.ErrnoException = error;
   if (code !== undefined && (networkErrors.has(code) || (socketErrors.has(code) && syscall === "connect"))) return true;
@@ -77,10 +79,14 @@ const unwritableDetails: Readonly<Record<string, string>> = {
   [readOnlyTransaction]: "The database is read-only. Nothing was changed.",
 };
 
+const replacedKeyDetail =
+  "This server has an outdated master key. It does not use the database until it has the present one.";
+
 /** The error that callers get while the database is unavailable. */
 export function databaseUnavailable(cause: unknown): AppError {
   const code = cause instanceof pg.DatabaseError ? cause.code : undefined;
-  const detail = code === undefined ? undefined : unwritableDetails[code];
+  const unwritable = code === undefined ? undefined : unwritableDetails[code];
+  const detail = cause instanceof ReplacedMasterKeyError ? replacedKeyDetail : unwritable;
   return new AppError("database_unavailable", { retryAfterSeconds: 2, cause, ...(detail && { detail }) });
 }
 

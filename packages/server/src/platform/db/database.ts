@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { isUuid } from "../ids.ts";
+import { announceMasterKey } from "./announced-master-key.ts";
 import { columnTypes } from "./column-types.ts";
 import {
   databaseUnavailable,
@@ -49,6 +50,8 @@ export interface DatabaseOptions {
   readonly connection: Connection;
   /** The most connections. */
   readonly poolSize: number;
+  /** The key that secrets are encrypted with, which each connection announces; undefined if nothing is encrypted. */
+  readonly masterKey?: Buffer | undefined;
   /** How long one statement may run before the server cancels it, in milliseconds. */
   readonly statementTimeoutMs?: number;
   /** How long to wait for an answer before the connection counts as hung and is dropped, in milliseconds. */
@@ -84,6 +87,7 @@ export class Database {
 
   constructor(options: DatabaseOptions) {
     const { statementTimeoutMs = defaultStatementTimeoutMs, connectTimeoutMs = defaultConnectTimeoutMs } = options;
+    const { masterKey } = options;
     this.#answerTimeoutMs = options.answerTimeoutMs ?? statementTimeoutMs + answerMarginMs;
     this.#onQuery = options.onQuery;
     this.#onUsed = options.onUsed;
@@ -98,9 +102,12 @@ export class Database {
       max: options.poolSize,
       pipeline: true,
       types: columnTypes,
-      application_name: "gatehouse",
+      application_name: masterKey === undefined ? "gatehouse command" : "gatehouse",
       // The pool awaits the promise before it lends the connection, although its types omit it.
-      onConnect: prepare,
+      onConnect: async (client: pg.ClientBase) => {
+        await prepare(client);
+        if (masterKey !== undefined) await announceMasterKey(client, masterKey);
+      },
       connectionTimeoutMillis: connectTimeoutMs,
       idleTimeoutMillis: 60_000,
       keepAlive: true,

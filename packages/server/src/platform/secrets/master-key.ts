@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { AppError } from "../app-error.ts";
 
 const keyBytes = 32;
 const nonceBytes = 12;
@@ -12,7 +13,7 @@ const tagBytes = 16;
 export interface SecretBox {
   /** @param context the owner of the secret, such as `gateway:<tenant>:<id>` */
   seal(plaintext: string, context: string): Buffer;
-  /** @throws if the ciphertext was changed, moved, or encrypted with another master key */
+  /** @throws AppError secret_unreadable: the ciphertext was changed, moved, or encrypted with another master key */
   open(ciphertext: Buffer, context: string): string;
 }
 
@@ -63,15 +64,23 @@ export interface MasterKeys {
 export function createSecretBox(masterKeys: MasterKeys | Buffer, purpose: SecretPurpose): SecretBox {
   const { current, second }: MasterKeys = Buffer.isBuffer(masterKeys) ? { current: masterKeys } : masterKeys;
   const box = boxOf(current, purpose);
-  if (second === undefined) return box;
-  const other = boxOf(second, purpose);
+  const other = second === undefined ? undefined : boxOf(second, purpose);
+  const openWithAny = (ciphertext: Buffer, context: string) => {
+    if (other === undefined) return box.open(ciphertext, context);
+    try {
+      return box.open(ciphertext, context);
+    } catch {
+      return other.open(ciphertext, context);
+    }
+  };
   return {
     seal: box.seal,
     open(ciphertext, context) {
       try {
-        return box.open(ciphertext, context);
-      } catch {
-        return other.open(ciphertext, context);
+        return openWithAny(ciphertext, context);
+      } catch (error) {
+        const cause = new Error(`no master key decrypts the ${purpose} of ${context}`, { cause: error });
+        throw new AppError("secret_unreadable", { cause });
       }
     },
   };

@@ -173,6 +173,16 @@ export async function masterKeyCheckValue(transaction: Transaction): Promise<Buf
   return (await transaction.query(selectCheck))[0]?.value;
 }
 
+const overwriteCheck = statement<never, [value: Buffer]>(
+  "reseal.overwrite_check",
+  "UPDATE installation SET value = $1 WHERE name = 'master-key-check'",
+);
+
+/** Also replaces a text that another transaction has just stored. */
+export async function overwriteMasterKeyCheck(transaction: Transaction, value: Buffer): Promise<void> {
+  await transaction.query(overwriteCheck, value);
+}
+
 export async function replaceMasterKeyCheck(transaction: Transaction, former: Buffer, value: Buffer): Promise<void> {
   await transaction.query(replaceCheck, former, value);
 }

@@ -2,13 +2,16 @@
  * Re-encrypts every stored secret with the current master key (docs/decisions/0070). It works in small transactions and
  * keeps no state: after an interruption it starts again, and skips what the current key decrypts.
  */
-import { hkdfSync } from "node:crypto";
-import type { Database, Scope } from "../db/database.ts";
-import { createSecretBox, type MasterKeys, masterKeyCheck, masterKeyThatOpens } from "./master-key.ts";
+import { fingerprintOf } from "../db/announced-master-key.ts";
+import type { Database, Scope, Transaction } from "../db/database.ts";
+import { StartError } from "../start-error.ts";
+import { isReplaced, type OtherSessions, otherSessions, replaceMasterKey } from "./encrypting-sessions.queries.ts";
+import { createSecretBox, type MasterKeys, masterKeyCheck, masterKeyThatOpens, type SecretBox } from "./master-key.ts";
 import {
   installationSecrets,
   masterKeyCheckValue,
   operatorReplies,
+  overwriteMasterKeyCheck,
   replaceMasterKeyCheck,
   rotationTarget,
   type SecretTable,
@@ -27,33 +30,86 @@ export interface ResealOptions {
   readonly database: Database;
   readonly masterKeys: MasterKeys;
   /** Aborts between two transactions. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface ResealResult {
   /** The number of secrets that were re-encrypted. */
   readonly resealed: number;
-  /** Whether a secret is encrypted with neither key. Those secrets are left as they are. */
+  /** The number of secrets that neither key decrypts. They are left as they are. */
   readonly unreadable: number;
 }
 
-/** Identifies a master key without revealing it. */
-export function fingerprintOf(masterKey: Buffer): Buffer {
-  return Buffer.from(hkdfSync("sha256", masterKey, "", "gatehouse/master-key-fingerprint/v1", 16));
+/** How many stored secrets each key decrypts. */
+export interface SecretCounts {
+  readonly current: number;
+  readonly second: number;
+  /** Secrets that neither key decrypts. */
+  readonly unreadable: number;
+  /** The tables of those, by name. */
+  readonly unreadableTables: Readonly<Record<string, number>>;
 }
 
-/** Asks the servers that encrypt with the current key to re-encrypt everything with it. */
-export function requestReseal(database: Database, { current }: MasterKeys): Promise<void> {
-  return database.transaction(operator, (tx) => storeRotationTarget(tx, fingerprintOf(current)));
+/** Servers that encrypt with another key than the current one would write secrets behind the re-encryption. */
+export class OtherKeyInUseError extends StartError {
+  constructor(sessions: readonly OtherSessions[]) {
+    super(
+      `Servers still encrypt with another master key: ${describeSessions(sessions)}. Nothing was changed.`,
+      "Restart each of these servers with the new key as GATEHOUSE_MASTER_KEY, or stop it. Then repeat the command.",
+    );
+    this.name = "OtherKeyInUseError";
+  }
 }
 
-/** Whether everything is to be re-encrypted with the current key. */
-export async function isResealRequested(database: Database, { current }: MasterKeys): Promise<boolean> {
-  const target = await database.transaction(operator, rotationTarget);
-  return target?.equals(fingerprintOf(current)) === true;
+export function describeSessions(sessions: readonly OtherSessions[]): string {
+  if (sessions.length === 0) return "a connection that has just begun";
+  const texts = sessions.map(({ address, announced, since }) => {
+    const version = announced ? "" : ", of an earlier version of Gatehouse";
+    return `${address ?? "on the machine of the database"} (since ${since}${version})`;
+  });
+  return texts.join(", ");
 }
 
-/** Whether all secrets are encrypted with the current key, according to the last complete run. */
+/**
+ * Asks the servers that encrypt with the current key to re-encrypt everything with it, in a new complete pass. No
+ * server can encrypt with the second key afterwards.
+ *
+ * @param record stores the entry of the audit record in the same transaction
+ * @throws OtherKeyInUseError if a server encrypts with another key
+ */
+export async function requestReseal(
+  database: Database,
+  { current, second }: MasterKeys,
+  record: (transaction: Transaction) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  const others = () => database.transaction(operator, (tx) => otherSessions(tx, current));
+  const sessions = await others();
+  if (sessions.length > 0) throw new OtherKeyInUseError(sessions);
+  const isFree = await database.transaction(operator, async (tx) => {
+    if (second !== undefined && !(await replaceMasterKey(tx, second))) return false;
+    await record(tx);
+    await storeRotationTarget(tx, fingerprintOf(current));
+    // Until a complete pass has replaced the text, the rotation is in progress. A pass that runs now does not count.
+    if (second !== undefined) await overwriteMasterKeyCheck(tx, sealedCheck(second));
+    return true;
+  });
+  if (!isFree) throw new OtherKeyInUseError(await others());
+}
+
+function sealedCheck(masterKey: Buffer): Buffer {
+  return createSecretBox(masterKey, "master-key-check").seal(masterKeyCheck.text, masterKeyCheck.context);
+}
+
+/** Whether everything is to be re-encrypted with the current key, and nothing is encrypted with the second one. */
+export function isResealRequested(database: Database, { current, second }: MasterKeys): Promise<boolean> {
+  return database.transaction(operator, async (tx) => {
+    const target = await rotationTarget(tx);
+    if (target?.equals(fingerprintOf(current)) !== true) return false;
+    return second === undefined || isReplaced(tx, second);
+  });
+}
+
+/** Whether all secrets are encrypted with the current key, according to the last complete pass. */
 export async function isResealed(database: Database, { current }: MasterKeys): Promise<boolean> {
   const check = await database.transaction(operator, masterKeyCheckValue);
   return check === undefined || masterKeyThatOpens({ current }, check) !== undefined;
@@ -63,78 +119,94 @@ export async function isResealed(database: Database, { current }: MasterKeys): P
  * Re-encrypts what the second key encrypts. The check text is last: until then, a server without the second key does
  * not start.
  */
-export async function resealSecrets(options: ResealOptions): Promise<ResealResult> {
-  const { database, masterKeys } = options;
-  const total = { resealed: 0, unreadable: 0 };
-  const add = (result: ResealResult) => {
-    total.resealed += result.resealed;
-    total.unreadable += result.unreadable;
-  };
-  for (let after: string | undefined = nilUuid; after !== undefined; ) {
-    const from: string = after;
-    const tenants = await database.snapshot(operator, (tx) => tenantsFrom(tx, from, tenantsAtOnce));
-    for (const tenantId of tenants) {
-      for (const table of tenantSecrets) add(await resealTable(options, { kind: "tenant", tenantId }, table));
-    }
-    after = tenants.at(-1);
-  }
-  for (const table of installationSecrets) add(await resealTable(options, operator, table));
-  add(await resealTable(options, { kind: "operator", tenantId: nilUuid }, operatorReplies));
+export async function resealSecrets({ database, masterKeys, signal }: ResealOptions): Promise<ResealResult> {
   const check = await database.transaction(operator, masterKeyCheckValue);
-  if (check !== undefined && total.unreadable === 0 && !(await isResealed(database, masterKeys))) {
-    const { text, context } = masterKeyCheck;
-    const sealed = createSecretBox(masterKeys.current, "master-key-check").seal(text, context);
-    await database.transaction(operator, (tx) => replaceMasterKeyCheck(tx, check, sealed));
+  const total = { resealed: 0, unreadable: 0 };
+  for await (const { scope, table } of scopedTables(database)) {
+    const { current, any } = boxesOf(masterKeys, table);
+    await eachPage(database, { scope, table, signal }, async (rows, tx) => {
+      for (const { key, context, ciphertext } of rows) {
+        if (opened(current, ciphertext, context) !== undefined) continue;
+        const text = opened(any, ciphertext, context);
+        if (text === undefined) total.unreadable += 1;
+        else {
+          await tx.query(table.replace, key, ciphertext, current.seal(text, context));
+          total.resealed += 1;
+        }
+      }
+    });
+  }
+  if (check !== undefined && total.unreadable === 0 && masterKeyThatOpens(masterKeys, check) !== masterKeys.current) {
+    await database.transaction(operator, (tx) => replaceMasterKeyCheck(tx, check, sealedCheck(masterKeys.current)));
   }
   return total;
 }
 
-async function resealTable(
-  { database, masterKeys, signal }: ResealOptions,
-  scope: Scope,
-  table: SecretTable,
-): Promise<ResealResult> {
-  const boxes = {
-    current: createSecretBox(masterKeys.current, table.purpose),
-    any: createSecretBox(masterKeys, table.purpose),
-  };
-  const result = { resealed: 0, unreadable: 0 };
-  for (let after = ""; ; ) {
-    signal?.throwIfAborted();
-    const from = after;
-    const rows = await database.transaction(scope, async (tx) => {
-      const found = await tx.query(table.select, from, rowsAtOnce);
-      for (const secret of found) {
-        const ciphertext = resealed(secret, boxes);
-        if (ciphertext === "current") continue;
-        if (ciphertext === "unreadable") result.unreadable += 1;
+/** Tries to decrypt every stored secret. Changes nothing. */
+export async function countSecrets({ database, masterKeys, signal }: ResealOptions): Promise<SecretCounts> {
+  const total = { current: 0, second: 0, unreadable: 0 };
+  const unreadableTables: Record<string, number> = {};
+  for await (const { scope, table } of scopedTables(database)) {
+    const { current, any } = boxesOf(masterKeys, table);
+    await eachPage(database, { scope, table, signal }, async (rows) => {
+      for (const { context, ciphertext } of rows) {
+        if (opened(current, ciphertext, context) !== undefined) total.current += 1;
+        else if (opened(any, ciphertext, context) !== undefined) total.second += 1;
         else {
-          await tx.query(table.replace, secret.key, secret.ciphertext, ciphertext);
-          result.resealed += 1;
+          total.unreadable += 1;
+          unreadableTables[table.name] = (unreadableTables[table.name] ?? 0) + 1;
         }
       }
+    });
+  }
+  return { ...total, unreadableTables };
+}
+
+interface ScopedTable {
+  readonly scope: Scope;
+  readonly table: SecretTable;
+}
+
+/** Every table with secrets, in each scope that has a part of it. */
+async function* scopedTables(database: Database): AsyncGenerator<ScopedTable> {
+  for (let after: string | undefined = nilUuid; after !== undefined; ) {
+    const from: string = after;
+    const tenants = await database.snapshot(operator, (tx) => tenantsFrom(tx, from, tenantsAtOnce));
+    for (const tenantId of tenants) {
+      for (const table of tenantSecrets) yield { scope: { kind: "tenant", tenantId }, table };
+    }
+    after = tenants.at(-1);
+  }
+  for (const table of installationSecrets) yield { scope: operator, table };
+  yield { scope: { kind: "operator", tenantId: nilUuid }, table: operatorReplies };
+}
+
+/** Calls `work` for each page of a table, in the transaction that reads the page. */
+async function eachPage(
+  database: Database,
+  { scope, table, signal }: ScopedTable & { readonly signal: AbortSignal | undefined },
+  work: (rows: readonly StoredSecret[], transaction: Transaction) => Promise<void>,
+): Promise<void> {
+  for (let after: string | undefined = ""; after !== undefined; ) {
+    signal?.throwIfAborted();
+    const from: string = after;
+    const rows = await database.transaction(scope, async (tx) => {
+      const found = await tx.query(table.select, from, rowsAtOnce);
+      await work(found, tx);
       return found;
     });
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < rowsAtOnce) return result;
-    after = last.key;
+    after = rows.length < rowsAtOnce ? undefined : rows.at(-1)?.key;
   }
 }
 
-type Box = ReturnType<typeof createSecretBox>;
+function boxesOf(masterKeys: MasterKeys, { purpose }: SecretTable) {
+  return { current: createSecretBox(masterKeys.current, purpose), any: createSecretBox(masterKeys, purpose) };
+}
 
-function resealed(
-  { ciphertext, context }: StoredSecret,
-  { current, any }: { readonly current: Box; readonly any: Box },
-): Buffer | "current" | "unreadable" {
+function opened(box: SecretBox, ciphertext: Buffer, context: string): string | undefined {
   try {
-    current.open(ciphertext, context);
-    return "current";
+    return box.open(ciphertext, context);
   } catch {
-    try {
-      return current.seal(any.open(ciphertext, context), context);
-    } catch {
-      return "unreadable";
-    }
+    return undefined;
   }
 }
