@@ -16,6 +16,12 @@ test("sorts like an array, and keeps the first texts", () => {
   );
 });
 
+test("leaves out undefined items, and counts them", () => {
+  expect(finish(sorting(["b", undefined, "a"]))).toEqual(["a", "b"]);
+  const work = sorting(Array.from({ length: 5_000 }, () => undefined));
+  expect([...work].length).toBeGreaterThanOrEqual(5_000 / entriesAtOnce);
+});
+
 test.each([
   ["in order", (index: number) => index],
   ["in reverse order", (index: number) => 1_000_000 - index],

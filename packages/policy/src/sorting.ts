@@ -6,29 +6,33 @@ const sortCost = 2 * entryCost;
 /**
  * Sorts texts by their code units, as work that can be suspended. Sorted runs are merged.
  *
+ * @param texts undefined stands for a text that is left out
  * @param most the number of texts that are wanted. Little more than three times as many are kept
  */
-export function sorting(texts: Iterable<string>, most = Number.POSITIVE_INFINITY): Work<string[]> {
+export function sorting(texts: Iterable<string | undefined>, most = Number.POSITIVE_INFINITY): Work<string[]> {
   return sortingBy(byCodeUnits, texts, most);
 }
 
 /** Like `sorting`, in the order of a function that compares items as that of `Array.sort` does. */
 export function* sortingBy<Item>(
   compare: (one: Item, other: Item) => number,
-  items: Iterable<Item>,
+  items: Iterable<Item | undefined>,
   most = Number.POSITIVE_INFINITY,
 ): Work<Item[]> {
   /** Each run has at least twice the items of the next, so that an item is merged only a few times. */
   const runs: Item[][] = [];
   let run: Item[] = [];
+  let read = 0;
   for (const item of items) {
-    run.push(item);
-    if (run.length < entriesAtOnce) continue;
-    yield run.length * sortCost;
-    yield* adding(sorted(run, compare), runs, compare, most);
+    if (item !== undefined) run.push(item);
+    read += 1;
+    if (read < entriesAtOnce) continue;
+    yield read * sortCost;
+    if (run.length > 0) yield* adding(sorted(run, compare), runs, compare, most);
     run = [];
+    read = 0;
   }
-  yield run.length * sortCost;
+  yield read * sortCost;
   let result = sorted(run, compare).slice(0, most);
   for (const longer of runs.reverse()) result = yield* merging(longer, result, compare, most);
   return result;

@@ -132,17 +132,30 @@ test("a rotation is refused while a server encrypts with the previous key, and n
   await early.close();
   await previousWritersEnded(outside);
 
+  // With the keys of a server whose values were not exchanged yet, and with a mistyped key.
+  await ready.close();
+  const notExchanged = { current: testMasterKey, second: newKey };
+  await expect(requestReseal(outside, notExchanged)).rejects.toThrow(
+    "The second master key is not the one that encrypts",
+  );
+  await expect(requestReseal(outside, { ...both, second: Buffer.alloc(32, 3) })).rejects.toThrow(
+    "The second master key",
+  );
+  const restarted = await start(exchanged);
+
   await requestReseal(outside, both);
   await expect(start({ secondMasterKey: newKey })).rejects.toThrow("GATEHOUSE_MASTER_KEY is a key that was replaced");
   expect((await rotationStateIn(outside, both)).state).toBe("in-progress");
-  await ready.tasks.get("master-key-rotation")?.runNow();
+  await restarted.tasks.get("master-key-rotation")?.runNow();
   expect(await rotationStateIn(outside, both)).toMatchObject({
     state: "complete",
     secrets: { second: 0, unreadable: 0 },
   });
 
   // A secret that an unfenced writer left behind, such as a server of an earlier version.
-  const gateway = await ready.client(tenant.key).post("/tenants/gateways", { name: "Late", wireguardPort: "51820" });
+  const gateway = await restarted
+    .client(tenant.key)
+    .post("/tenants/gateways", { name: "Late", wireguardPort: "51820" });
   const context = `gateway:${tenant.id}:${gateway.body.id}`;
   const left = createSecretBox(testMasterKey, "gateway-token").seal(gateway.body.token, context);
   const leaveBehind = statement<never, [id: string, ciphertext: Buffer]>(
@@ -153,7 +166,7 @@ test("a rotation is refused while a server encrypts with the previous key, and n
     tx.query(leaveBehind, gateway.body.id, left),
   );
   expect(await rotationStateIn(outside, both)).toMatchObject({ state: "in-progress", secrets: { second: 1 } });
-  await ready.close();
+  await restarted.close();
   const withoutPrevious = await start({ masterKey: newKey }, true);
   const read = () => withoutPrevious.client(tenant.key).get(`/tenants/gateways/${gateway.body.id}`);
   const unreadable = await read();
@@ -185,10 +198,12 @@ test("a rotation is refused while a server encrypts with the previous key, and n
 test("a pass that began before a request does not complete it", async () => {
   const apart = await createDatabase();
   const outside = new Database({ connection: apart.connection, poolSize: 2 });
+  await (await startTestServer({ connection: apart.connection })).close();
   const server = await startTestServer({
     connection: apart.connection,
     settings: { masterKey: newKey, secondMasterKey: testMasterKey },
   });
+  await previousWritersEnded(outside);
   await requestReseal(outside, both);
   let asked: Promise<void> | undefined;
   const signal = Object.assign(Object.create(new AbortController().signal), {

@@ -33,7 +33,8 @@ export class ResetLimit {
     let resets = 0;
     let windowEnd = 0;
     const closed = (stream: ServerHttp2Stream) => {
-      if (session.destroyed || stream.rstCode === constants.NGHTTP2_NO_ERROR) return;
+      // A client can also reset a stream with the code of a regular end.
+      if (session.destroyed || (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted)) return;
       const now = this.#clock.elapsedMs();
       if (now >= windowEnd) {
         resets = 0;

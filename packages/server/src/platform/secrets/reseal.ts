@@ -61,6 +61,17 @@ export class OtherKeyInUseError extends StartError {
   }
 }
 
+/** The second key does not encrypt the secrets: the keys were not exchanged, or one of them is mistyped. */
+export class NotFormerKeyError extends StartError {
+  constructor() {
+    super(
+      "The second master key is not the one that encrypts the stored secrets. Nothing was changed.",
+      "Exchange the values of GATEHOUSE_MASTER_KEY and GATEHOUSE_SECOND_MASTER_KEY on every server first. Then repeat the command.",
+    );
+    this.name = "NotFormerKeyError";
+  }
+}
+
 export function describeSessions(sessions: readonly OtherSessions[]): string {
   if (sessions.length === 0) return "a connection that has just begun";
   const texts = sessions.map(({ address, announced, since }) => {
@@ -76,6 +87,7 @@ export function describeSessions(sessions: readonly OtherSessions[]): string {
  *
  * @param record stores the entry of the audit record in the same transaction
  * @throws OtherKeyInUseError if a server encrypts with another key
+ * @throws NotFormerKeyError if the second key has never encrypted the secrets
  */
 export async function requestReseal(
   database: Database,
@@ -86,6 +98,7 @@ export async function requestReseal(
   const sessions = await others();
   if (sessions.length > 0) throw new OtherKeyInUseError(sessions);
   const isFree = await database.transaction(operator, async (tx) => {
+    if (second !== undefined && !(await isFormer(tx, second))) throw new NotFormerKeyError();
     if (second !== undefined && !(await replaceMasterKey(tx, second))) return false;
     await record(tx);
     await storeRotationTarget(tx, fingerprintOf(current));
@@ -94,6 +107,13 @@ export async function requestReseal(
     return true;
   });
   if (!isFree) throw new OtherKeyInUseError(await others());
+}
+
+/** Whether the key encrypts the known text, or was replaced by an earlier request. */
+async function isFormer(transaction: Transaction, masterKey: Buffer): Promise<boolean> {
+  if (await isReplaced(transaction, masterKey)) return true;
+  const check = await masterKeyCheckValue(transaction);
+  return check === undefined || masterKeyThatOpens({ current: masterKey }, check) !== undefined;
 }
 
 function sealedCheck(masterKey: Buffer): Buffer {

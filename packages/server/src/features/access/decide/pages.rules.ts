@@ -77,6 +77,7 @@ export function* pageOf<Found>(
   return { found, nextToken: "" };
 }
 
-function* idsAfter(after: string, ids: Iterable<string>): Iterable<string> {
-  for (const id of ids) if (id > after) yield id;
+/** Ids of earlier pages are undefined, so that reading them counts. */
+function* idsAfter(after: string, ids: Iterable<string>): Iterable<string | undefined> {
+  for (const id of ids) yield id > after ? id : undefined;
 }
