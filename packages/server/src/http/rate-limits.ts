@@ -79,7 +79,7 @@ export class RateLimits {
     if (counted.count <= limit.max) return;
     describe(reply, limit, counted);
     throw new AppError("rate_limited", {
-      detail: "Too many sign-ins at identity providers started from this address. Wait for Retry-After seconds.",
+      detail: "Too many requests that use identity providers came from this address. Wait for Retry-After seconds.",
       retryAfterSeconds: secondsOf(counted),
     });
   }

@@ -18,7 +18,7 @@ export const enrolmentKeys = {
     expires: "Expires",
     expiresHelp: "At most 366 days ahead. Leave empty for 30 days.",
     lastUsed: "Last used",
-    maxUses: "Device limit",
+    maxUses: "Maximum devices",
     maxUsesHelp: "The number of devices that the key can enrol.",
     nameHelp: "Name the key after the servers that use it.",
     prefix: "Prefix",

@@ -83,7 +83,7 @@ export const my = {
     name: "Name",
     remove: "Remove",
     removeDone: "Device removed",
-    removeEffect: "It will be cut off at once. To use it again, you have to add it again.",
+    removeEffect: "The device will be disconnected immediately. To use it again, add it again.",
     removeLabel: "Remove {{name}}",
     removeTitle: "Remove {{name}}?",
     rename: "Rename",

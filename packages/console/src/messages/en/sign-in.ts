@@ -90,7 +90,7 @@ export const signIn = {
     apiKey: "Use an API key",
     findProviders: "Sign in with your organisation",
     noProviders:
-      "No sign-in was found. Check the name, sign in another way, or ask an administrator for the sign-in URL.",
+      "No identity provider was found. Check the name, sign in another way, or ask an administrator for the sign-in URL.",
     or: "or",
     organisation: "Email address or organisation",
     organisationHelp: "Enter your email address, or the short name of your organisation.",
