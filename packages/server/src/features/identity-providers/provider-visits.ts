@@ -10,8 +10,8 @@ import type { ProviderPages } from "./relying-party.ts";
 const waiting = { total: 400, perTenant: 100 };
 /** Browsers that return: each leads to several requests to the provider. */
 const returns = { total: 50, perTenant: 10 };
-/** Longer than most bursts of sign-ins, and short enough for a provider that moves its pages. */
-const retainPagesMs = 60_000;
+/** Long enough to share the reads of a burst, and short enough to notice a provider that no longer answers. */
+const retainPagesMs = 2_000;
 
 interface Visit extends CeremonyProvider {
   /** The client's address as it is counted. */
