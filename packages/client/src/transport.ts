@@ -245,7 +245,7 @@ export class Transport {
   }
 }
 
-/** The number of characters below which a key is no secret: keys of Gatehouse have more than 40. */
+/** Shorter texts are not keys: those of Gatehouse have more than 40 characters. */
 const shortestKey = 8;
 
 const realTiming: Timing = {

@@ -7,10 +7,11 @@ import { closedAddresses } from "./findings/closed-addresses.ts";
 import { idlePolicies } from "./findings/idle-policies.ts";
 import { PossibleSources } from "./findings/possible-sources.ts";
 import { unreachableResources } from "./findings/unreachable-resources.ts";
-import type { DeviceFacts, PolicyFacts, ResourceFacts, TenantFacts, UserFacts } from "./model/facts.ts";
+import type { DeviceFacts, ResourceFacts, TenantFacts, UserFacts } from "./model/facts.ts";
 import { compile, type Model, update } from "./model/model.ts";
 import { type Records, Table } from "./model/table.ts";
 import { sorting } from "./sorting.ts";
+import { plainPolicy } from "./testing/plain-policy.ts";
 
 const count = 4_000;
 /** The most records that a work may read between two yields. */
@@ -34,26 +35,7 @@ function resource(index: number): ResourceFacts {
   return { ...named, loadBalancingMode: "MANUAL", addresses, gateways: ["gw"] };
 }
 
-const policy: PolicyFacts = {
-  id: "p",
-  name: "Policy",
-  type: "PRIVATE",
-  isDefault: false,
-  active: true,
-  action: true,
-  mode: null,
-  allGroups: false,
-  allUsers: false,
-  allDevices: false,
-  allResources: true,
-  users: [],
-  groups: ["g"],
-  devices: [],
-  resources: [],
-  gateways: [],
-  sourceIps: [],
-  rule: "allow",
-};
+const policy = plainPolicy({ id: "p", groups: ["g"], allResources: true, rule: "allow" });
 
 const facts: TenantFacts = {
   users: many.map(user),

@@ -9,6 +9,7 @@ import { noSources } from "./enforcement/device-sources.ts";
 import type { PolicyFacts, TenantFacts } from "./model/facts.ts";
 import { compile, update } from "./model/model.ts";
 import { checkDecisions } from "./testing/engine-properties.ts";
+import { plainPolicy } from "./testing/plain-policy.ts";
 import { decisionCost, finish, type Work, yieldAfter } from "./work.ts";
 
 /** Steps of a work, in units of cost. */
@@ -29,26 +30,8 @@ const users = Array.from({ length: 50 }, (_, index) => ({
 const text = "user.groups.exists(g, ['a', 'b', 'c', 'd', 'e'].exists(h, g == h)) && user.index == 0";
 
 function policy(index: number): PolicyFacts {
-  return {
-    id: `p${index}`,
-    name: `Policy ${index}`,
-    type: "PRIVATE",
-    isDefault: false,
-    active: true,
-    action: true,
-    mode: null,
-    allGroups: false,
-    allUsers: true,
-    allDevices: false,
-    allResources: true,
-    users: [],
-    groups: [],
-    devices: [],
-    resources: [],
-    gateways: [],
-    sourceIps: [],
-    rule: "slow",
-  };
+  const everything = { allUsers: true, allResources: true };
+  return plainPolicy({ id: `p${index}`, name: `Policy ${index}`, ...everything, rule: "slow" });
 }
 
 const policies = Array.from({ length: 20 }, (_, index) => policy(index));

@@ -694,7 +694,7 @@ export interface paths {
         readonly get: operations["readGroup"];
         /**
          * Update a group
-         * @description Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group: setting `isSamlDefaultGroup` on a group clears it on the previous one, and it cannot be cleared otherwise. The caller must hold the permissions of each role that it adds or removes. To change `idpMapping`, or to set `isSamlDefaultGroup`, it must hold the permissions of all roles of the group.
+         * @description Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group. Setting `isSamlDefaultGroup` on a group clears the field on the previous default group; there is no other way to clear it. The caller must hold the permissions of each role that the request adds or removes. To change `idpMapping` or set `isSamlDefaultGroup`, the caller must hold the permissions of all roles of the group.
          *
          *     Requires a key with the permission `groups:write`.
          */

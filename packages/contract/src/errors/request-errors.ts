@@ -111,7 +111,7 @@ export const requestErrors = {
     status: 403,
     title: "Callers cannot grant more than they hold",
     explanation:
-      "A caller cannot create a key with more permissions, a later expiry or more source addresses than its own. It cannot assign a role or a group with permissions that it does not hold, or remove them from a user. It cannot change or delete a group so that members gain or lose such permissions, even if the group is empty. It cannot deactivate, reactivate or delete a user who holds more permissions, end the user's sessions, or change how the user signs in. `detail` names what exceeds the caller.",
+      "A caller cannot create a key with more permissions, a later expiry or more source addresses than its own. It cannot assign a role or a group with permissions that it does not hold, or remove them from a user. It cannot add a role with such permissions to a group or remove it. It cannot delete a group that has such a role, change its identity provider mapping, or make it the SAML default. This also applies to empty groups. It cannot deactivate, reactivate or delete a user who holds more permissions, end the user's sessions, or change how the user signs in. `detail` names what exceeds the caller.",
     remedy:
       "Grant and remove only permissions that the caller holds, within the key's expiry and source addresses. Otherwise use a key or a role that holds more.",
   },

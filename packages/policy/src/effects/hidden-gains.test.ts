@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DeviceFacts, FactChange, PolicyFacts, TenantFacts } from "../model/facts.ts";
 import { compile, update } from "../model/model.ts";
+import { plainPolicy } from "../testing/plain-policy.ts";
 import { mayHaveHiddenGains, onlyEndSessions } from "./hidden-gains.ts";
 
 const user = {
@@ -20,26 +21,14 @@ const resource = {
   addresses: [{ address: "192.0.2.9", protocols: [{ protocol: "TCP", port: "20-30" }] }],
   gateways: [],
 } as const;
-const policy: PolicyFacts = {
+const policy = plainPolicy({
   id: "allowing",
   name: "Engineers use Git",
-  type: "PRIVATE",
-  isDefault: false,
-  active: true,
-  action: true,
-  mode: null,
-  allGroups: false,
-  allUsers: false,
-  allDevices: false,
-  allResources: false,
   groups: ["engineers"],
-  users: [],
-  devices: [],
   resources: ["git"],
-  gateways: [],
   sourceIps: ["192.0.2.0/24"],
   rule: "any",
-};
+});
 const denying = { ...policy, id: "denying", action: false, sourceIps: ["198.51.100.0/24"] };
 const facts: TenantFacts = {
   users: [user],

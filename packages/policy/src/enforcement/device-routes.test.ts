@@ -5,6 +5,7 @@ import { budgeted, expectedTally } from "../../../../test/budget.ts";
 import { decideAtGateways } from "../decisions/decide-at-gateways.ts";
 import type { GatewayFacts } from "../model/facts.ts";
 import { compile, type Model } from "../model/model.ts";
+import { plainPolicy } from "../testing/plain-policy.ts";
 import { randomLinks } from "../testing/random-links.ts";
 import { moment } from "../testing/random-request.ts";
 import { ids, randomTenant } from "../testing/random-tenant.ts";
@@ -200,28 +201,7 @@ describe("a tenant with one device and three gateways", () => {
         },
       ],
       rules: [{ id: rule, name: "Always", type: "ALLOW", text: "true" }],
-      policies: [
-        {
-          id: id(6, 1),
-          name: "Everybody",
-          type: "PRIVATE",
-          isDefault: false,
-          active: true,
-          action: true,
-          mode: null,
-          allGroups: false,
-          allUsers: true,
-          allDevices: false,
-          allResources: true,
-          sourceIps: [],
-          rule,
-          groups: [],
-          users: [],
-          devices: [],
-          resources: [],
-          gateways: [],
-        },
-      ],
+      policies: [plainPolicy({ id: id(6, 1), name: "Everybody", allUsers: true, allResources: true, rule })],
     } as Parameters<typeof compile>[0]); // all facts that these decisions read
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { compile } from "../model/model.ts";
+import { plainPolicy } from "../testing/plain-policy.ts";
 import { deviceConfiguration } from "./device-routes.ts";
 import { noSources } from "./device-sources.ts";
 import { settingsOf } from "./gateway-rules.ts";
@@ -9,26 +10,8 @@ import { TenantEnforcement } from "./tenant-enforcement.ts";
 const id = (number: number) => `0199aaaa-0000-7000-8000-0000000000${String(number).padStart(2, "0")}`;
 const [target, relay, user, device, resource, rule] = [id(1), id(2), id(3), id(4), id(5), id(6)] as const;
 
-const policy = {
-  id: id(7),
-  name: "Everybody",
-  type: "PRIVATE" as const,
-  isDefault: false,
-  active: true,
-  action: true,
-  mode: null,
-  allGroups: false,
-  allUsers: true,
-  allDevices: false,
-  allResources: true,
-  groups: [],
-  users: [],
-  devices: [],
-  resources: [],
-  gateways: [],
-  sourceIps: [],
-  rule,
-};
+const policy = plainPolicy({ id: id(7), name: "Everybody", allUsers: true, allResources: true, rule });
+
 /** Gateways with these ids and statuses. */
 const gatewaysOf = (statuses: Readonly<Record<string, "ONLINE" | "OFFLINE">>) =>
   Object.entries(statuses).map(([gateway, status]) => ({

@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { plainPolicy } from "../testing/plain-policy.ts";
 import { finish, recordCost, referenceCost, type Work } from "../work.ts";
 import { AddressDirectory } from "./address-directory.ts";
 import { CompiledUser } from "./compiled-user.ts";
@@ -15,27 +16,7 @@ const count = 3_000;
 const ids = Array.from({ length: count }, (_, index) => `0199aaaa-0000-7000-8000-${String(index).padStart(12, "0")}`);
 
 function policyOf(id: string, more: Partial<PolicyFacts> = {}): PolicyFacts {
-  return {
-    id,
-    name: id,
-    type: "PRIVATE",
-    isDefault: false,
-    active: true,
-    action: true,
-    mode: null,
-    allGroups: false,
-    allUsers: false,
-    allDevices: false,
-    allResources: false,
-    groups: [],
-    users: [],
-    devices: [],
-    resources: [],
-    gateways: [],
-    sourceIps: [],
-    rule: id,
-    ...more,
-  };
+  return plainPolicy({ id, rule: id, ...more });
 }
 
 function costsOf(work: Work<unknown>): readonly number[] {

@@ -96,7 +96,12 @@ export function createApp(options: AppOptions): FastifyInstance {
       ? {}
       : {
           serverFactory: (handler: RequestListener) =>
-            createTlsServer(withKnownMethods(handler), { certificate: tls, clock: options.clock, ...times }),
+            createTlsServer(withKnownMethods(handler), {
+              certificate: tls,
+              clock: options.clock,
+              trustedProxies: options.trustedProxies,
+              ...times,
+            }),
         }),
     return503OnClosing: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],

@@ -79,7 +79,7 @@ export interface MountOptions extends AuthenticationOptions {
   readonly bodies: BodyMemory;
 }
 
-/** Longer answers make the requests of their operation long (docs/decisions/0244). */
+/** After a larger answer, requests of the same operation and tenant are long requests (docs/decisions/0244). */
 const largeAnswerBytes = 1_048_576;
 
 const nilUuid = "00000000-0000-0000-0000-000000000000";

@@ -53,7 +53,7 @@ export interface OfferedProvider {
   readonly path: string;
 }
 
-/** "busy" means that the tenant or the address uses its share of requests to providers. */
+/** "busy" means that the tenant or the address has used up its share of requests to providers. */
 export interface ProviderSignIn {
   /**
    * Finds the providers of a tenant.
@@ -62,7 +62,7 @@ export interface ProviderSignIn {
    * @returns none if the tenant does not exist, or has no enabled provider
    */
   find(name: string): Promise<readonly OfferedProvider[]>;
-  /** @returns undefined if the provider does not exist, is disabled, or the ticket of a test is not valid */
+  /** @returns undefined if the provider does not exist or is disabled, or the ticket of a test is invalid */
   depart(
     visit: ProviderVisit,
     reason: DepartureReason,

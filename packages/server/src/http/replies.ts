@@ -10,6 +10,7 @@ import type { Outcome, StreamOutcome } from "../platform/outcome.ts";
 import { PreparedAnswer } from "../platform/prepared-answer.ts";
 import { onceClosed } from "./client-disconnect.ts";
 import { chooseEncoding, compress, leastCompressedBytes } from "./compression.ts";
+import { readableOf } from "./readable-of.ts";
 import { contentTag, hasTag, tagOfHash } from "./response-headers.ts";
 
 const json = "application/json; charset=utf-8";
@@ -117,8 +118,11 @@ async function sendEncoded(
   return sendBytes(reply.header("Content-Encoding", encoding), encoded);
 }
 
-/** The most bytes that are written in one turn of the event loop: TLS encrypts them at once. */
+/** Maximum bytes written per turn of the event loop: TLS encrypts each write in one step. */
 const writtenBytes = 65_536;
+
+/** How long a client can read nothing of a large response, which is held in memory, in milliseconds. */
+const readStallMs = 30_000;
 
 /** Sends bytes. Many of them are written in slices, as fast as the client reads. */
 function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
@@ -129,7 +133,7 @@ function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
       yield bytes.subarray(start, start + writtenBytes);
     }
   }
-  return reply.header("content-length", bytes.length).send(Readable.from(slices(), { objectMode: false }));
+  return reply.header("content-length", bytes.length).send(readableOf(slices(), readStallMs));
 }
 
 /** Sends a whole body. A body without a version gets a tag of its content. */
@@ -149,20 +153,12 @@ async function openStream(
   const first = await iterator.next();
   async function* text(): AsyncGenerator<string> {
     try {
-      for (let next = first; next.done !== true; next = await iterator.next()) {
-        // The reader requests more after it has consumed the previous chunk.
-        const stalled = setTimeout(() => stream.destroy(), stallMs);
-        try {
-          yield next.value;
-        } finally {
-          clearTimeout(stalled);
-        }
-      }
+      for (let next = first; next.done !== true; next = await iterator.next()) yield next.value;
     } finally {
       await iterator.return?.();
     }
   }
-  const stream = Readable.from(text(), { objectMode: false });
+  const stream = readableOf(text(), stallMs);
   stream.once("close", () => closed.abort());
   // A response that waits for responses to earlier pipelined requests has no reader that would destroy the stream.
   closed.signal.addEventListener("abort", () => stream.destroy(), { once: true });
@@ -209,7 +205,7 @@ async function jsonArray(batches: AsyncIterable<readonly unknown[]>): Promise<re
     }
     yield `${text}]`;
   }
-  return Readable.from(text(), { objectMode: false });
+  return readableOf(text(), readStallMs);
 }
 
 async function nextOf<T>(iterator: AsyncIterator<T>): Promise<T | undefined> {

@@ -1,49 +1,67 @@
 /** Limits the streams that clients of HTTP/2 reset: each costs the server a request, and the client almost nothing. */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { blockCheck } from "@gatehouse/addresses/disjoint-ranges";
+import { formatIpAddress, parseIpAddress } from "@gatehouse/addresses/ip-address";
 import type { Clock } from "../platform/clock.ts";
 import { addressGroup } from "./rate-limits.ts";
 
-/** The most resets of a connection in a window. A page that is left resets at most its concurrent streams. */
+/** Maximum resets of a connection per window. A browser that leaves a page resets at most its concurrent streams. */
 const maxResets = 200;
+/** Maximum resets of all connections of an address per window: an office can have many browsers. */
+const maxAddressResets = 1_000;
 const windowMs = 10_000;
-/** How long an address is served without HTTP/2 after a connection from it exceeded the limit, in milliseconds. */
+/** How long an address is served without HTTP/2 after it exceeded a limit, in milliseconds. */
 const withoutHttp2Ms = 60_000;
 /** The most addresses that are remembered. */
 const maxAddresses = 10_000;
 
+interface Resets {
+  count: number;
+  readonly windowEnd: number;
+}
+
+export interface ResetLimitOptions {
+  readonly clock: Pick<Clock, "elapsedMs">;
+  /** Addresses and CIDR blocks. Connections of proxies carry the requests of many clients, and are not limited. */
+  readonly trustedProxies: readonly string[];
+}
+
 export class ResetLimit {
   readonly #clock: Pick<Clock, "elapsedMs">;
-  /** The addresses without HTTP/2, and the end of it. The earliest end comes first. */
+  readonly #isTrusted: (address: string) => boolean;
+  /** Address groups without HTTP/2, and the time at which each may use it again, earliest first. */
   readonly #ends = new Map<string, number>();
+  readonly #resets = new Map<string, Resets>();
 
-  constructor(clock: Pick<Clock, "elapsedMs">) {
+  constructor({ clock, trustedProxies }: ResetLimitOptions) {
     this.#clock = clock;
+    this.#isTrusted = blockCheck(trustedProxies);
   }
 
   /** Whether new connections of an address can use HTTP/2. */
   allowsHttp2(address: string | undefined): boolean {
     if (this.#ends.size === 0) return true;
     const end = this.#ends.get(addressGroup(address ?? ""));
-    return end === undefined || end <= this.#clock.elapsedMs();
+    return end === undefined || end <= this.#now();
   }
 
   /** Destroys the session if its client resets too many streams. */
   watch(session: ServerHttp2Session): void {
-    const address = addressGroup(session.socket.remoteAddress ?? "");
-    let resets = 0;
-    let windowEnd = 0;
+    const text = session.socket.remoteAddress ?? "";
+    const address = parseIpAddress(text);
+    if (address !== undefined && this.#isTrusted(formatIpAddress(address))) return;
+    const group = addressGroup(text);
+    let ofConnection = this.#newWindow();
     const closed = (stream: ServerHttp2Stream) => {
       // A client can also reset a stream with the code of a regular end.
-      if (session.destroyed || (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted)) return;
-      const now = this.#clock.elapsedMs();
-      if (now >= windowEnd) {
-        resets = 0;
-        windowEnd = now + windowMs;
-      }
-      resets += 1;
-      if (resets <= maxResets) return;
-      this.#refuse(address, now);
-      session.destroy(new Error("too many resets"), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) return;
+      if (ofConnection.windowEnd <= this.#now()) ofConnection = this.#newWindow();
+      ofConnection.count += 1;
+      const ofAddress = this.#resetsOf(group);
+      ofAddress.count += 1;
+      if (ofConnection.count <= maxResets && ofAddress.count <= maxAddressResets) return;
+      this.#refuse(group);
+      if (!session.destroyed) session.destroy(new Error("too many resets"), constants.NGHTTP2_ENHANCE_YOUR_CALM);
     };
     session.on("stream", (stream) => {
       if (stream.destroyed) closed(stream);
@@ -51,12 +69,31 @@ export class ResetLimit {
     });
   }
 
-  #refuse(address: string, now: number): void {
-    this.#ends.delete(address);
-    this.#ends.set(address, now + withoutHttp2Ms);
-    for (const [other, end] of this.#ends) {
-      if (end > now && this.#ends.size <= maxAddresses) break;
-      this.#ends.delete(other);
-    }
+  #now(): number {
+    return this.#clock.elapsedMs();
   }
+
+  #newWindow(): Resets {
+    return { count: 0, windowEnd: this.#now() + windowMs };
+  }
+
+  #resetsOf(group: string): Resets {
+    const known = this.#resets.get(group);
+    if (known !== undefined && known.windowEnd > this.#now()) return known;
+    const started = this.#newWindow();
+    setLast(this.#resets, group, started);
+    return started;
+  }
+
+  #refuse(group: string): void {
+    setLast(this.#ends, group, this.#now() + withoutHttp2Ms);
+  }
+}
+
+/** Sets an entry as the latest one, and forgets the oldest one beyond the maximum. */
+function setLast<Value>(entries: Map<string, Value>, key: string, value: Value): void {
+  entries.delete(key);
+  entries.set(key, value);
+  const [oldest] = entries.keys();
+  if (entries.size > maxAddresses && oldest !== undefined) entries.delete(oldest);
 }

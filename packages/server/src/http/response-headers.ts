@@ -31,7 +31,7 @@ export function guardEveryResponse(app: FastifyInstance, strictTransport: Strict
     if (request.protocol === "https" && isStrictHost(request.hostname)) {
       reply.header("strict-transport-security", lifetime);
     }
-    requireSpokenVersion(request);
+    requireMatchingHttpVersion(request);
     requireOneHost(request);
     requireOneAuthorization(request);
     done();
@@ -61,9 +61,9 @@ function strictTransportHost(publicUrl: string): string | undefined {
  *
  * @throws AppError invalid_parameter
  */
-function requireSpokenVersion({ raw: { httpVersionMajor, headers } }: FastifyRequest): void {
+function requireMatchingHttpVersion({ raw: { httpVersionMajor, headers } }: FastifyRequest): void {
   if (httpVersionMajor < 2 || headers[":method"] !== undefined) return;
-  throw new AppError("invalid_parameter", { detail: "The request is not valid HTTP/1.1." });
+  throw new AppError("invalid_parameter", { detail: "HTTP/2.0 is invalid in an HTTP/1 request line. Send HTTP/1.1." });
 }
 
 /**

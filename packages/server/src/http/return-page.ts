@@ -3,8 +3,10 @@
 export const firstPage = "/console/";
 /** A browser holds the address in a cookie, with the other secrets of the sign-in. */
 const maxLength = 1_500;
-/** Pages of the console have plain paths. An encoded path could be another route than it seems, and
- * an empty segment another host. */
+/**
+ * Pages of the console have plain paths. An encoded path could be a different route than it appears, and an empty
+ * segment could be a host.
+ */
 const pagePath = /^\/console\/(?!(?:assets|oidc|session|sign-in)(?:\/|$))(?:[\w-]+\/)*[\w-]*$/;
 
 /**

@@ -18,6 +18,7 @@ const handshakeTimeoutMs = 10_000;
 export interface TlsServerOptions {
   readonly certificate: ServedCertificate;
   readonly clock: Clock;
+  readonly trustedProxies: readonly string[];
   /** The time limit for receiving a complete request, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** How long a connection can stay open without a request, in milliseconds. */
@@ -50,7 +51,7 @@ const tlsLimits = { minVersion: "TLSv1.2", ciphers } as const;
 /** @returns a server with the methods of an HTTP/1.1 server that Fastify and `main.ts` call */
 export function createTlsServer(handler: RequestListener, options: TlsServerOptions): Server {
   const { certificate, requestTimeoutMs, idleTimeoutMs } = options;
-  const resets = new ResetLimit(options.clock);
+  const resets = new ResetLimit(options);
   const server = createSecureServer({
     ...certificate.pair,
     ...tlsLimits,

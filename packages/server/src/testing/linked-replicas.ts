@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { linkRowOf } from "./link-rows.queries.ts";
 import { unique } from "./operations/test-records.ts";
 import { SimulatedGateway, type SimulatedGatewayOptions } from "./simulated-gateway.ts";
 import { startTestServer, type TestClient, type TestServer, type TestTenant } from "./test-server.ts";
+import { until } from "./until.ts";
 
 /** The replicas of a test file that connects agents. Its values exist only while a test runs. */
 export interface LinkedReplicas {
@@ -21,6 +23,14 @@ export interface LinkedReplicas {
     options?: Partial<SimulatedGatewayOptions>,
     fields?: object,
   ): Promise<{ readonly id: string; readonly gateway: SimulatedGateway }>;
+  /** Creates a resource at a gateway, and a policy that permits everybody to access it. */
+  grantAccess(gatewayId: string): Promise<{ readonly resourceId: string; readonly policyId: string }>;
+  /** The stored state of a gateway's link. */
+  rowOf(gatewayId: string): ReturnType<typeof linkRowOf>;
+  /** Whether the applied configuration of a gateway is recorded. */
+  isApplied(gatewayId: string, gateway: SimulatedGateway): Promise<boolean>;
+  /** Cuts the link of a gateway, and waits until a replica has noticed it. */
+  cut(gatewayId: string, gateway: SimulatedGateway): Promise<void>;
   /** Returns another agent with the token of a gateway. Its agent uses the first replica by default. */
   agentWithToken(id: string, token: string, url?: string): SimulatedGateway;
 }
@@ -42,6 +52,7 @@ export function linkedReplicas(count = 1): LinkedReplicas {
   afterEach(() => {
     for (const agent of opened.splice(0)) agent.cut();
   });
+  const rowOf = (id: string) => linkRowOf(started(replicas[0]), started(tenant).id, id);
   return {
     get server() {
       return started(replicas[0]);
@@ -67,6 +78,31 @@ export function linkedReplicas(count = 1): LinkedReplicas {
       const gateway = new SimulatedGateway({ ...identity, ...options });
       opened.push(gateway);
       return { id: body.id, gateway };
+    },
+    async grantAccess(gatewayId) {
+      const { client } = started(tenant);
+      const resource = await client.must.post("/tenants/resources", {
+        name: unique("Resource"),
+        type: "PRIVATE",
+        addresses: [{ address: "10.20.30.0/24", protocols: [] }],
+      });
+      await client.must.put(`/tenants/resources/${resource.body.id}/gateways/${gatewayId}`);
+      const policy = await client.must.post("/tenants/policies", {
+        name: unique("Policy"),
+        type: "PRIVATE",
+        action: true,
+        allUsers: true,
+        resources: [resource.body.id],
+      });
+      return { resourceId: resource.body.id, policyId: policy.body.id };
+    },
+    rowOf,
+    async isApplied(id, { envelope }) {
+      return envelope !== undefined && (await rowOf(id))?.applied_root === envelope.header.root;
+    },
+    async cut(id, gateway) {
+      gateway.cut();
+      await until("that is noticed", async () => (await rowOf(id))?.disconnected_at !== null);
     },
     agentWithToken(gatewayId, token, url = started(urls[0])) {
       const gateway = new SimulatedGateway({ url, gatewayId, token });

@@ -17,7 +17,7 @@ export const deviceSessions = {
     refuseTitle: "Refuse device {{name}}?",
     title: "Device approvals",
   },
-  bulkNote: "The devices will lose access, until their users sign in again on them.",
+  bulkNote: "The devices will lose access until their users sign in on them again.",
   empty: {
     text: "A session begins when a person signs in on a device. Enrolled devices appear here.",
     title: "No device sessions yet",
@@ -48,8 +48,8 @@ export const deviceSessions = {
   requireSignIn: {
     counting: "Counting the devices that would lose access…",
     done: "The users must sign in again on their devices",
-    effect_one: "{{count, number}} device will lose access, until its user signs in again on it.",
-    effect_other: "{{count, number}} devices will lose access, until their users sign in again on them.",
+    effect_one: "{{count, number}} device will lose access until its user signs in on it again.",
+    effect_other: "{{count, number}} devices will lose access until their users sign in on them again.",
     how: "Connections end within seconds. Users sign in again with sudo gatehouse-device sign-in, or on /my/ for a WireGuard app.",
     label: "Require new sign-in",
     none: "No device will lose access: none has an active session.",

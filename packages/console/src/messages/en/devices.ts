@@ -24,7 +24,7 @@ export const devices = {
   deactivate: {
     done: "Device deactivated. It is disconnected.",
     label: "Deactivate",
-    note: "The device will be disconnected immediately. Its record and its place in policies stay, and you can reactivate it.",
+    note: "The device will be disconnected immediately. Its record will be kept, policies will still refer to it, and you can reactivate it.",
     title: "Deactivate device {{name}}?",
   },
   delete: {

@@ -4,11 +4,11 @@ export const domains = {
   create: "Add domain",
   delete: {
     effect:
-      "People will no longer find this organisation by the domain, and nobody new will be admitted from it. Users remain.",
+      "People will no longer find this organisation by their email address, and no new person will be admitted from the domain. Users remain.",
     title: "Delete domain {{name}}?",
   },
   empty: {
-    text: "Prove that a domain is yours with a TXT record in DNS. People then find their sign-in by it, and identity providers can admit people with email addresses in it.",
+    text: "Prove that a domain is yours with a TXT record in DNS. People can then sign in by entering their email address, and identity providers can admit people with email addresses in the domain.",
     title: "No domains yet",
   },
   fields: {

@@ -35,7 +35,7 @@ export const enrolmentKeys = {
   oneUser: "Select one user.",
   revoke: {
     done: "Enrolment key revoked",
-    effect: "The key will enrol no further device. Devices that it has enrolled stay enrolled. You cannot undo this.",
+    effect: "The key will no longer enrol devices. Devices that it has enrolled stay enrolled. You cannot undo this.",
     label: "Revoke",
     title: "Revoke enrolment key {{name}}?",
   },

@@ -31,9 +31,9 @@ export const enrolmentLinks = {
     progress_other: "{{done, number}} of {{count, number}} links created",
     saved: "Done, I saved them",
     skip: "Not now",
-    text_one: "The person signs in with a link. Create it now, and hand it over.",
+    text_one: "The person signs in with a link. Create it now, and send it to the person.",
     text_other:
-      "Each of the {{count, number}} people signs in with a separate link. Create the links now, and hand them over.",
+      "Each of the {{count, number}} people signs in with a separate link. Create the links now, and send one to each person.",
     warning:
       "Anyone who has a link can sign in as its user. You cannot retrieve the links later. Download the CSV file or copy each link.",
   },

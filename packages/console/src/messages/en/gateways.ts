@@ -70,7 +70,7 @@ export const gateways = {
   noun: "gateways",
   resources: "Resources ({{count, number}})",
   resourcesEmpty: "Publish a resource, or connect the gateway on the page of a resource.",
-  resourcesNote: "An Internet resource uses the gateway only for policies that send its traffic through a gateway.",
+  resourcesNote: "An internet resource uses the gateway only for policies that send its traffic through a gateway.",
   search: "Name or endpoint",
   settings: {
     check: "Check last report",
@@ -129,7 +129,7 @@ export const gateways = {
     revokeToken: {
       done: "Token replaced. The command under Deploy contains the new token. The old token no longer works.",
       label: "Replace token now",
-      note: "The old token will stop working immediately. Use this if others may know the token. The gateway cannot connect again before its machine has the new token. Until then, it enforces its last configuration.",
+      note: "The previous token will stop working immediately. Use this if others may know the token. The gateway cannot reconnect until its machine has the new token. Until then, the gateway enforces its last configuration.",
     },
     rotateToken: {
       done: "Token rotated. The command under Deploy contains the new token. The old token works for another 24 hours.",

@@ -102,7 +102,7 @@ export const policies = {
     destination: "Destination",
     destinationHelp: "The resources that the policy decides about, and the gateways that lead to them.",
     subjects: "Subjects",
-    subjectsHelp: "The policy applies to every request that matches at least one of these groups, users and devices.",
+    subjectsHelp: "The policy applies to every request that matches at least one of these groups, users or devices.",
   },
   showAll: "Show all policies",
   title: "Policies",

@@ -181,7 +181,7 @@ export const records = {
     help: {
       addresses: "Addresses of resources, and their gateways.",
       configuration:
-        "Export, plan and apply all records as one document. Each record in it also needs the permission of its type.",
+        "Export, plan and apply all records as one configuration file. Each record in it also needs the permission of its type.",
       "access-tests": "Expectations about access that each change is checked against.",
       "admission-rules": "Conditions that policies require.",
       "api-keys": "Keys for programs. A key can only grant permissions that it holds.",

@@ -263,7 +263,7 @@ describe("a resource that a policy names", () => {
     await chooseAction(user, t("common.more"), t("common.delete"));
     await screen.findByRole("button", { name: t("records.removeFromPolicies", { count: 1 }) });
     const dialog = within(await screen.findByRole("dialog"));
-    // The remedy takes the place of the button that the server would refuse. The refusal is no failure to report.
+    // The remedy replaces the button, whose request the server would refuse. A refusal is not a failure to report.
     expect(dialog.queryByRole("button", { name: t("common.delete") })).toBeNull();
     dialog.getByRole("link", { name: "Intranet" });
     expect(dialog.queryByText(t("app.problem.explain"))).toBeNull();

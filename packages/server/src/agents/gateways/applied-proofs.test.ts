@@ -1,49 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { claimWithoutGreeting, linkRowOf } from "../../testing/link-rows.queries.ts";
+import { claimWithoutGreeting } from "../../testing/link-rows.queries.ts";
 import { linkedReplicas } from "../../testing/linked-replicas.ts";
 import { unique } from "../../testing/operations/test-records.ts";
 import type { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { until } from "../../testing/until.ts";
 
 const replicas = linkedReplicas();
-const { newGateway } = replicas;
-
-/** Creates a resource at the gateway, and a policy that permits everybody to access it. */
-async function grantAccess(gatewayId: string) {
-  const resource = await replicas.client.post("/tenants/resources", {
-    name: unique("Resource"),
-    type: "PRIVATE",
-    addresses: [{ address: "10.20.30.0/24", protocols: [] }],
-  });
-  expect(resource.status, resource.text).toBe(201);
-  await replicas.client.must.put(`/tenants/resources/${resource.body.id}/gateways/${gatewayId}`);
-  const policy = await replicas.client.post("/tenants/policies", {
-    name: unique("Policy"),
-    type: "PRIVATE",
-    action: true,
-    allUsers: true,
-    resources: [resource.body.id],
-  });
-  expect(policy.status, policy.text).toBe(201);
-  return { resourceId: resource.body.id as string, policyId: policy.body.id as string };
-}
-
-const rowOf = (id: string) => linkRowOf(replicas.server, replicas.tenant.id, id);
-
-/** Whether the applied configuration of the gateway is recorded. */
-async function isApplied(id: string, { envelope }: SimulatedGateway): Promise<boolean> {
-  return envelope !== undefined && (await rowOf(id))?.applied_root === envelope.header.root;
-}
+const { newGateway, grantAccess, rowOf, isApplied, cut } = replicas;
 
 function enforcedBy({ name, envelope }: SimulatedGateway) {
   if (name === undefined || envelope === undefined) throw new Error("The gateway enforces nothing.");
   return { ...name, root: envelope.header.root, expiresAt: envelope.header.expiresAt };
-}
-
-/** Cuts the link of a gateway, and waits until a replica has noticed it. */
-async function cut(id: string, gateway: SimulatedGateway): Promise<void> {
-  gateway.cut();
-  await until("that is noticed", async () => (await rowOf(id))?.disconnected_at !== null);
 }
 
 describe("while a gateway is not connected and enforces its last configuration", () => {

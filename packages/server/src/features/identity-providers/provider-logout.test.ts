@@ -245,9 +245,8 @@ describe("a sign-out at the provider", () => {
   test("goes back to the console if the provider has no such page, and says if it does not answer", async () => {
     hostile.deviations = { metadata: ({ end_session_endpoint: _none, ...metadata }) => metadata };
     expect((await world.open(`${provider.signInUrl}/sign-out`)).headers.location).toBe("/console/");
-    const second = await world.enabledProvider({ name: "Second", linkVerifiedEmail: true });
     hostile.deviations = { answer: (_path, response) => response.destroy() !== undefined };
-    const reply = await world.open(`${second.signInUrl}/sign-out`);
+    const reply = await world.open(`${provider.signInUrl}/sign-out`);
     expect([reply.statusCode, reply.body]).toEqual([502, expect.stringContaining("does not answer")]);
   });
 });

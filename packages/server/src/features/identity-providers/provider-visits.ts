@@ -9,9 +9,9 @@ import type { ProviderPages } from "./relying-party.ts";
 /** Requests that wait for a provider. Those for the same provider share its answer. */
 const waiting = { total: 400, perTenant: 100 };
 /** Browsers that return: each leads to several requests to the provider. */
-const returns = { total: 50, perTenant: 10 };
-/** Long enough to share the reads of a burst, and short enough to notice a provider that no longer answers. */
-const retainPagesMs = 2_000;
+const returns = { total: 200, perTenant: 40 };
+/** Retained pages keep starts possible while clients take all places. */
+const retainPagesMs = 60_000;
 
 interface Visit extends CeremonyProvider {
   /** The client's address as it is counted. */
@@ -30,10 +30,11 @@ export class ProviderVisits {
     this.#keys = new SharedReads({ clock, retainMs: 0, capacity: 0 });
   }
 
-  /** Pages that are retained need no request, and thus no place. */
+  /** Reads the pages of a provider. If no place is free, pages that were read recently are used. */
   async readPages(visit: Visit, read: () => Promise<ProviderPages>): Promise<ProviderPages | "busy"> {
     const name = nameOf(visit);
-    return this.#pages.retained(name) ?? this.readFreshPages(visit, () => this.#pages.read(name, read));
+    const pages = await this.readFreshPages(visit, () => this.#pages.read(name, read));
+    return pages === "busy" ? (this.#pages.retained(name) ?? pages) : pages;
   }
 
   readFreshPages(

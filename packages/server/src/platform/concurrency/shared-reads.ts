@@ -21,7 +21,7 @@ export class SharedReads<T> {
 
   retained(name: string): T | undefined {
     const entry = this.#retained.get(name);
-    return entry !== undefined && entry.untilMs > this.#options.clock.now().getTime() ? entry.value : undefined;
+    return entry !== undefined && entry.untilMs > this.#options.clock.elapsedMs() ? entry.value : undefined;
   }
 
   read(name: string, load: () => Promise<T>): Promise<T> {
@@ -38,7 +38,7 @@ export class SharedReads<T> {
     const { clock, retainMs, capacity } = this.#options;
     if (retainMs === 0) return value;
     this.#retained.delete(name);
-    this.#retained.set(name, { value, untilMs: clock.now().getTime() + retainMs });
+    this.#retained.set(name, { value, untilMs: clock.elapsedMs() + retainMs });
     const [oldest] = this.#retained.keys();
     if (this.#retained.size > capacity && oldest !== undefined) this.#retained.delete(oldest);
     return value;

@@ -242,7 +242,8 @@ export class TenantPace {
       update(account, now);
       account.isActive = account.longRequests > 0 || now - account.seenAt <= activeMs;
       if (account.isActive) this.#activeTenants += 1;
-      if (!account.isActive && account.usedMs < 1) {
+      for (const [operation, until] of account.longUntil) if (until <= now) account.longUntil.delete(operation);
+      if (!account.isActive && account.usedMs < 1 && account.longUntil.size === 0) {
         this.#accounts.delete(tenantId);
         continue;
       }
