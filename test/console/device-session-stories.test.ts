@@ -122,7 +122,7 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
 
     await visit.open(`/devices/${laptop}`);
     await chooseAction(visit, "Require new sign-in");
-    await page.getByText("1 device will lose access, until its user signs in again on it.").waitFor();
+    await page.getByText("1 device will lose access until its user signs in on it again.").waitFor();
     await inspect(visit, "ask-device");
     await inDialog(visit, "Require new sign-in").click();
     await page.getByText("A new sign-in was required").waitFor();
