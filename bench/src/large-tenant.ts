@@ -41,6 +41,7 @@ print(`Node ${process.version}, ${cpus().length} cores`);
 const postgres = await startMeasuredPostgres();
 const snapshotFolder = await mkdtemp(path.join(tmpdir(), "gatehouse-bench-snapshots-"));
 process.env.BENCH_MODEL_SNAPSHOTS = snapshotFolder;
+let operatorKey: string | undefined;
 try {
   if (parts.includes("model")) await measureModel();
   if (parts.includes("writes")) await measureWrites();
@@ -269,8 +270,10 @@ async function withServer<Result>(
   const server = await startChild<ServerAnnouncement>("./server-process.js", JSON.stringify(postgres.connection), [
     "--max-old-space-size=6144",
   ]);
+  // Only the first server of a database announces the key.
+  operatorKey ??= server.announcement.operatorKey;
   try {
-    return await work(server.announcement, server.memory, server.processorSeconds);
+    return await work({ ...server.announcement, operatorKey }, server.memory, server.processorSeconds);
   } finally {
     await server.stop();
   }

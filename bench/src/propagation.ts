@@ -2,9 +2,13 @@
  * Measures how long a change takes to reach a thousand gateways, from the API's response to the last acknowledgement.
  * It also measures how long five thousand take to reconnect at once.
  *
- *     npm run bench:propagation [-- --quick] [-- --gateways=1000] [-- --devices=5000]
+ *     npm run bench:propagation [-- --quick] [-- --gateways=1000] [-- --devices=5000] [-- --profile=FOLDER]
+ *
+ * `--profile` writes a CPU profile of the server during the first connection.
  */
+import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
+import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { PolicyFacts } from "@gatehouse/policy/model/facts";
 import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
@@ -15,6 +19,7 @@ import { SimulatedGateways } from "./simulated-gateways.ts";
 import { reportTarget } from "./targets.ts";
 
 const quick = process.argv.includes("--quick");
+const profileFolder = process.argv.find((text) => text.startsWith("--profile="))?.split("=")[1];
 const rounds = quick ? 5 : 30;
 const firstConnectionTargetMs = 8_000;
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -57,6 +62,7 @@ async function measure(shape: Shape): Promise<void> {
     const beats = setInterval(() => gateways.heartbeat(), 10_000);
     print(`\n${name}`);
 
+    if (profileFolder !== undefined) await fetch(`${announcement.blocks}/profile/start`);
     const [cpuBefore, serverBefore] = [process.cpuUsage(), server.processorSeconds()];
     const startedAt = performance.now();
     await gateways.connect(announcement.url);
@@ -71,6 +77,10 @@ async function measure(shape: Shape): Promise<void> {
       print(
         `  processor time: server ${(cpu - serverBefore).toFixed(1)} s, simulator ${((user + system) / 1e6).toFixed(1)} s`,
       );
+    }
+    if (profileFolder !== undefined) {
+      const profile = await (await fetch(`${announcement.blocks}/profile/stop`)).text();
+      await writeFile(path.join(profileFolder, `first-connection-${shape.devices}.cpuprofile`), profile);
     }
     const firstMs = first.lastAcknowledgedAt - startedAt;
     reportTarget({
