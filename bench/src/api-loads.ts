@@ -113,7 +113,10 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
           },
           end: async (requests) => {
             await storeProfile(name, of);
-            if (memory !== undefined && of === server) print(`${name}: ${await memory.now()}`);
+            if (memory !== undefined && of === server) {
+              print(`${name}: ${await memory.now()}`);
+              print(`  at its highest: ${memory.takeHighest()}`);
+            }
             if (statistics !== undefined) print([name, ...(await statistics.lines(requests))].join("\n"));
           },
         }),
@@ -137,7 +140,7 @@ async function measure({ url, operatorKey, database }: ServerAnnouncement): Prom
     );
   }
   printMemory();
-  if (memory !== undefined) print(`at its highest: ${memory.highest}`);
+  if (memory !== undefined) print(`at its highest after the loads: ${memory.takeHighest()}`);
   await owner.end();
 }
 

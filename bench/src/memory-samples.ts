@@ -15,9 +15,11 @@ export class MemorySamples {
     this.#sampling = this.#sample();
   }
 
-  /** The parts of the sample with the most memory. */
-  get highest(): string {
-    return format(this.#highest);
+  /** The parts of the sample with the most memory since the last call. */
+  takeHighest(): string {
+    const highest = format(this.#highest);
+    this.#highest = { rss: 0 };
+    return highest;
   }
 
   async now(): Promise<string> {
