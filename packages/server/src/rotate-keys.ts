@@ -113,8 +113,17 @@ export async function rotateMasterKey(config: Config, log: Log): Promise<MasterK
       "Set GATEHOUSE_MASTER_KEY to the new key and GATEHOUSE_SECOND_MASTER_KEY to the previous one, for all servers and for this command.",
     );
   }
-  const work = (database: Database) => requestReseal(database, masterKeys, recordRotation);
-  await withDatabase(config, log, { masterKey: current, work });
+  const work = (database: Database) => requestRotationIn(database, masterKeys);
+  return withDatabase(config, log, { masterKey: current, work });
+}
+
+/**
+ * Asks the servers to re-encrypt everything, on an open database. A complete rotation stays as it is: a new pass would
+ * prevent starts of servers that no longer have the second key.
+ */
+export async function requestRotationIn(database: Database, masterKeys: MasterKeys): Promise<MasterKeyRotation> {
+  if ((await rotationStateIn(database, masterKeys)).state === "complete") return { state: "complete" };
+  await requestReseal(database, masterKeys, recordRotation);
   return { state: "requested" };
 }
 
