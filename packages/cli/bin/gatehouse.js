@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4 --heap-growing-percent=200
+#!/usr/bin/env -S node --max-semi-space-size=4 --heap-growing-percent=125
 // Plain JavaScript, so that npm can link the command before anything is built.
 try {
   await import("../dist/main.js");
