@@ -48,7 +48,12 @@ async function listPastAccess(at: string, options: PastOptions): Promise<void> {
     one.device?.name ?? "",
     one.resource.name,
     one.policy.name,
-    one.mode ?? one.gateways.map(({ name }) => name).join(", "),
+    one.mode ?? formatGateways(one),
   ]);
   return writeLines(tableLines(["USER", "DEVICE", "RESOURCE", "POLICY", "THROUGH"], rows));
+}
+
+function formatGateways({ gateways, balanced }: PastAccess): string {
+  const names = gateways.map(({ name }) => name).join(", ");
+  return balanced ? `${names} (balanced)` : names;
 }

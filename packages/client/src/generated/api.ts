@@ -4615,6 +4615,8 @@ export interface components {
             readonly mode?: "LOCAL" | "RESTRICTED" | "INTERNET_ACCESS_POINT";
             /** @description Gateways that could carry the traffic, in the order to try, including gateways that were unreachable then. Gateways in maintenance are omitted. */
             readonly gateways: readonly components["schemas"]["NamedRecord"][];
+            /** @description Whether load balancing orders the gateways. Each user and device then has its own order, which also depends on the load and the distance of gateways. The order here assumes that these are equal. */
+            readonly balanced: boolean;
         };
         /** @description A rule that allows or denies access of subjects to resources under conditions. */
         readonly Policy: {

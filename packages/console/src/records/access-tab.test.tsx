@@ -11,7 +11,7 @@ const wiki = { id: newId(), name: "Wiki" };
 const payroll = { id: newId(), name: "Payroll" };
 const policy = { id: newId(), name: "Staff" };
 const user = { id, name: "ann@example.com" };
-const access = (resource: typeof wiki) => ({ user, resource, policy, gateways: [] });
+const access = (resource: typeof wiki) => ({ user, resource, policy, gateways: [], balanced: false });
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
 
@@ -82,7 +82,7 @@ describe("the access tab of a user", () => {
     mockApi.signIn(["users:read"]);
     mockApi.answer("get", "/tenants/users/{id}", ann);
     openConsole(`/users/${id}?tab=access`);
-    await findPanel(t("users.profile"));
+    await findPanel(t("common.about"));
     expect(screen.queryByRole("tab")).toBeNull();
     expect(mockApi.received("listPastAccess")).toEqual([]);
   });

@@ -16,6 +16,10 @@ export const PastAccess = component(
       description:
         "Gateways that could carry the traffic, in the order to try, including gateways that were unreachable then. Gateways in maintenance are omitted.",
     }),
+    balanced: Type.Boolean({
+      description:
+        "Whether load balancing orders the gateways. Each user and device then has its own order, which also depends on the load and the distance of gateways. The order here assumes that these are equal.",
+    }),
   },
 );
 export type PastAccess = Static<typeof PastAccess>;

@@ -50,7 +50,8 @@ export const access = {
     atDate: "Uses the configuration from <time/>.",
     columns: {
       devices: "Devices",
-      gateways: "Gateways, in order of use",
+      gateways: "Gateways",
+      gatewaysInOrder: "Gateways, in order of use",
       policy: "Policy",
       resource: "Resource",
       resources: "Resources",
@@ -70,13 +71,14 @@ export const access = {
     firstPage: "First page",
     future:
       "The configuration on that date is not known yet. “{{view}}” evaluates the current configuration at that time.",
+    gatewayOrder: "Gateways are listed in order of use, unless devices are spread over them.",
     kinds: {
       devices: "With a device",
       label: "Search for",
       users: "Without a device",
     },
     nextPage: "Next page",
-    noGatewayNeeded: "Direct: the policy uses no gateway",
+    noGatewayNeeded: "None (direct)",
     none: {
       can: "The user could not reach the resource.",
       devices: "No device can reach this destination.",
@@ -86,6 +88,7 @@ export const access = {
     },
     noun: "results",
     region: "Access found",
+    spread: "(spread)",
     withoutDevice: "without a device",
     withoutDeviceToo: "Include access without a device",
   },

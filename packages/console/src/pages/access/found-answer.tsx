@@ -9,7 +9,7 @@ import { RichText } from "../../messages/rich-text.tsx";
 import { useAccessHistory } from "../../records/access-history.ts";
 import { AccessNote } from "../../records/access-note.tsx";
 import { useRefusal } from "../../records/access-refusal.ts";
-import { type FoldedRow, foldDevices } from "../../records/fold-devices.ts";
+import { type AccessRow, type FoldedRow, foldDevices } from "../../records/fold-devices.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -89,6 +89,9 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
             onChange={({ currentTarget }) => setShowsDeviceless(currentTarget.checked)}
           />
           <AccessNote ofResource={view === "who"} />
+          <Text size="sm" c="dimmed">
+            {t("access.found.gatewayOrder")}
+          </Text>
           <ExportAccess parameters={parameters} />
           <Table.ScrollContainer
             minWidth={0}
@@ -97,7 +100,7 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
             role="group"
             aria-label={t("access.found.region")}
           >
-            <Table className="record-table stacks" verticalSpacing="sm">
+            <Table className="record-table stacks">
               <Table.Thead>
                 <Table.Tr>
                   {showsUsers && <Table.Th>{t("access.found.columns.user")}</Table.Th>}
@@ -132,11 +135,7 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
                       <RecordLink to={`/policies/${row.policy.id}`}>{row.policy.name}</RecordLink>
                     </Table.Td>
                     <Table.Td data-label={t("access.found.columns.gateways")}>
-                      <RecordLinks
-                        path="gateways"
-                        records={row.gateways}
-                        none={row.mode === "LOCAL" ? t("access.found.noGatewayNeeded") : t("common.none")}
-                      />
+                      <Gateways of={row} />
                     </Table.Td>
                   </Table.Tr>
                 ))}
@@ -158,5 +157,24 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
         </Stack>
       )}
     </Panel>
+  );
+}
+
+/** Each device has its own order of balanced gateways, so a line for several devices cannot show one. */
+function Gateways({ of: { gateways, balanced, mode } }: { readonly of: AccessRow }) {
+  const shown = balanced ? [...gateways].sort((one, other) => compareText(one.name, other.name)) : gateways;
+  return (
+    <>
+      <RecordLinks
+        path="gateways"
+        records={shown}
+        none={mode === "LOCAL" ? t("access.found.noGatewayNeeded") : t("common.none")}
+      />
+      {balanced && (
+        <Text span inherit c="dimmed">
+          {` ${t("access.found.spread")}`}
+        </Text>
+      )}
+    </>
   );
 }

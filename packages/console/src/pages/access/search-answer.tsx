@@ -59,12 +59,12 @@ export function SearchAnswer({ query, change }: SearchAnswerProps) {
             role="group"
             aria-label={t("access.found.region")}
           >
-            <Table className="record-table stacks" verticalSpacing="sm">
+            <Table className="record-table stacks">
               <Table.Thead>
                 <Table.Tr>
                   <Table.Th>{of === "devices" ? t("access.query.device") : t("access.found.columns.user")}</Table.Th>
                   <Table.Th>{t("access.found.columns.policy")}</Table.Th>
-                  <Table.Th>{t("access.found.columns.gateways")}</Table.Th>
+                  <Table.Th>{t("access.found.columns.gatewaysInOrder")}</Table.Th>
                   <Table.Th>{t("access.found.columns.validUntil")}</Table.Th>
                 </Table.Tr>
               </Table.Thead>
@@ -77,7 +77,7 @@ export function SearchAnswer({ query, change }: SearchAnswerProps) {
                     <Table.Td data-label={t("access.found.columns.policy")}>
                       {policy !== undefined && <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>}
                     </Table.Td>
-                    <Table.Td data-label={t("access.found.columns.gateways")}>
+                    <Table.Td data-label={t("access.found.columns.gatewaysInOrder")}>
                       <RecordLinks path="gateways" records={gateways} none={t("access.decision.noGateway")} />
                     </Table.Td>
                     <Table.Td data-label={t("access.found.columns.validUntil")}>

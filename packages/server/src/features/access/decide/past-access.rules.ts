@@ -3,6 +3,7 @@ import type { PastAccess } from "@gatehouse/contract/records/past-access";
 import { deciding } from "@gatehouse/policy/decisions/decide";
 import type { AccessRequest, Subject } from "@gatehouse/policy/decisions/request";
 import { possibleSubjects } from "@gatehouse/policy/decisions/search";
+import type { CompiledResource } from "@gatehouse/policy/model/compiled-resource";
 import type { GatewayFacts } from "@gatehouse/policy/model/facts";
 import { indexingDevices } from "@gatehouse/policy/model/members";
 import type { Model } from "@gatehouse/policy/model/model";
@@ -107,5 +108,11 @@ function* accessTo(
       const gateway = model.gateways.get(id);
       return gateway === undefined ? [] : [{ id, name: gateway.name }];
     }),
+    balanced: isBalanced(resource, gateways),
   };
+}
+
+/** Whether load balancing ordered the gateways. The gateways of an INTERNET policy have a fixed order. */
+function isBalanced({ facts }: CompiledResource, gateways: readonly string[]): boolean {
+  return facts.loadBalancingMode === "AUTOMATIC" && facts.gateways.length > 0 && gateways.length > 1;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccessNetwork } from "../../../testing/access-network.ts";
+import { publicKey, uniqueEmail } from "../../../testing/operations/test-records.ts";
 import { TestClock } from "../../../testing/test-clock.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 
@@ -148,4 +149,24 @@ test("pages together hold the complete result", async () => {
   expect(new Set(seen)).toEqual(
     new Set(["none", network.ann.device].flatMap((device) => created.map((id) => `${device} ${id}`))),
   );
+});
+
+test("the answer says whether load balancing orders the gateways", async () => {
+  const { client } = tenant;
+  const user = (await client.must.post("/tenants/users", { email: uniqueEmail() })).body;
+  const laptop = { name: "Laptop", userId: user.id, hardwareId: "SERIAL-2", publicKey: publicKey() };
+  const device = (await client.must.post("/tenants/devices", laptop)).body;
+  const body = { name: "Balanced", type: "SAAS", addresses: [] };
+  const resource = (await client.must.post("/tenants/resources", body)).body;
+  const policy = { name: "Balanced", type: "SAAS", action: true, users: [user.id], resources: [resource.id] };
+  await client.must.post("/tenants/policies", policy);
+  const gateways = network.gateways.map(({ id }) => id);
+  const ordered = async (loadBalancingMode: string, used: readonly string[]) => {
+    await client.must.post(`/tenants/resources/${resource.id}/loadBalancing`, { loadBalancingMode, gateways: used });
+    const { data } = (await ask({ device: device.id, resource: resource.id, at: mark() })).body;
+    return data.map(({ balanced }: { readonly balanced: boolean }) => balanced);
+  };
+  expect(await ordered("MANUAL", gateways)).toEqual([false]);
+  expect(await ordered("AUTOMATIC", gateways)).toEqual([true]);
+  expect(await ordered("AUTOMATIC", gateways.slice(0, 1))).toEqual([false]);
 });
