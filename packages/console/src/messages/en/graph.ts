@@ -9,9 +9,6 @@ export const graph = {
     source: "Subjects",
     subject: "Selected",
   },
-  count_one: "{{count, number}} policy",
-  count_other: "{{count, number}} policies",
-  countRange: "{{first, number}}–{{last, number}} of {{total, number}} policies",
   denyLabel: "denied: {{name}}",
   empty: {
     all: "No active policy of this type exists.",
@@ -22,7 +19,7 @@ export const graph = {
     deniedFor: "No active policy of this type denies access for {{name}}. Access that no policy allows is denied, too.",
   },
   explanation:
-    "The graph shows what active policies allow and deny. The order of policies, their admission rules and the time decide which one applies. Query one user and one resource to see the decision.",
+    "The graph shows what active policies allow and deny, even if a gateway is offline. The order of policies, their admission rules and the time decide which one applies. Query one user and one resource to see the decision.",
   explanationDenied: "Access that no policy allows is denied, too, and has no edges.",
   focus: {
     allows_one: "{{count, number}} policy allows",
@@ -87,7 +84,6 @@ export const graph = {
     subjects: "Subjects",
   },
   nodes: {
-    blocked: "Denied",
     device: "Device",
     gateway: "Gateway",
     group: "Group",

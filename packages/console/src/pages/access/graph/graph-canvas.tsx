@@ -169,14 +169,15 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       <svg width={0} height={0} aria-hidden="true" style={{ position: "absolute" }}>
         <marker
           id="access-denied"
-          viewBox="0 0 10 10"
+          viewBox="-6 0 16 10"
           refX={9}
           refY={5}
-          markerWidth={11}
+          markerWidth={17.6}
           markerHeight={11}
           markerUnits="userSpaceOnUse"
         >
-          <path className="access-denied" d="M1 1 L9 9 M9 1 L1 9" />
+          {/* The dashes of the edge may end before the cross, so a line leads to it. */}
+          <path className="access-denied" d="M-6 5 H5 M1 1 L9 9 M9 1 L1 9" />
         </marker>
       </svg>
       <ReactFlow
@@ -288,13 +289,24 @@ function nodeValues(
   const all = Object.values(graph.columns).flat();
   const names = new Map(all.map(({ key, name }) => [key, name]));
   const next = new Map<string, string[]>();
+  const kindsBefore = new Map<string, Set<boolean>>();
+  const kindsAfter = new Map<string, Set<boolean>>();
   for (const { from, to, denies } of graph.edges) {
+    kindsAfter.set(from, (kindsAfter.get(from) ?? new Set()).add(denies));
+    kindsBefore.set(to, (kindsBefore.get(to) ?? new Set()).add(denies));
     const known = next.get(from) ?? [];
     const name = names.get(to) ?? to;
     known.push(denies ? t("graph.denyLabel", { name }) : name);
     next.set(from, known);
   }
-  return new Map(all.map((node) => [node.key, { node, leadsTo: next.get(node.key) ?? [], activate, openOrClose }]));
+  return new Map(
+    all.map((node) => {
+      const { key } = node;
+      const isMixedBefore = kindsBefore.get(key)?.size === 2;
+      const isMixedAfter = kindsAfter.get(key)?.size === 2;
+      return [key, { node, leadsTo: next.get(key) ?? [], isMixedBefore, isMixedAfter, activate, openOrClose }];
+    }),
+  );
 }
 
 /**

@@ -25,9 +25,9 @@ export function GraphList({ paths, page, turnTo }: GraphListProps) {
       {isNarrow ? <Cards paths={shown} /> : <Rows paths={shown} />}
       <Group justify="space-between">
         <Text size="sm" c="dimmed" aria-live="polite">
-          {paths.length === 1
-            ? t("graph.count", { count: 1 })
-            : t("graph.countRange", {
+          {pages === 1
+            ? t("lists.results", { count: paths.length })
+            : t("lists.range", {
                 first: (current - 1) * pageSize + 1,
                 last: (current - 1) * pageSize + shown.length,
                 total: paths.length,
@@ -56,7 +56,7 @@ function Rows({ paths }: Rows) {
   return (
     <Paper withBorder className="panel">
       <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={t("graph.list.label")}>
-        <Table className="record-table stacks sentences" verticalSpacing="sm">
+        <Table className="record-table stacks sentences">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{t("graph.list.subjects")}</Table.Th>
@@ -137,7 +137,7 @@ function PolicyName({ path: { policy, place } }: { readonly path: Path }) {
 }
 
 function Through({ path: { denies, resources, gatewaysOf } }: { readonly path: Path }) {
-  if (denies) return <Text c="dimmed">{t("graph.nodes.blocked")}</Text>;
+  if (denies) return <Text c="dimmed">–</Text>;
   return <Leaves leaves={distinct(resources.flatMap(gatewaysOf))} none={t("graph.list.noGateway")} />;
 }
 

@@ -285,7 +285,7 @@ function Legend() {
       </Group>
       <Group gap={6}>
         <svg width={34} height={10} aria-hidden="true">
-          <path d="M0 5 H22" stroke="var(--mantine-color-red-7)" strokeWidth={2} strokeDasharray="6 4" />
+          <path d="M0 5 H28" stroke="var(--mantine-color-red-7)" strokeWidth={2} strokeDasharray="6 4" />
           <path d="M24 1 L32 9 M32 1 L24 9" stroke="var(--mantine-color-red-7)" strokeWidth={2} />
         </svg>
         <Text size="xs">{t("graph.legend.denied")}</Text>
