@@ -7,7 +7,7 @@ import { formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { RichText } from "../messages/rich-text.tsx";
 import { EffectRows } from "./effect-rows.tsx";
-import { formatSubjects, mostNamed } from "./format-subject.ts";
+import { formatSubjects, namedOf } from "./format-subject.ts";
 import type { PlannedChange } from "./planned-change.ts";
 import { RecordLink } from "./record-link.tsx";
 import { Status } from "./status.tsx";
@@ -141,9 +141,13 @@ export function EffectCounts({ effect: { gained, lost }, tense }: EffectCountsPr
 
 /** Whether the table counts subjects or resources that it does not name. */
 function isAbridged({ groups, groupCount }: Effect): boolean {
+  const isCut = (count: number, first: readonly unknown[]) => count > Math.min(first.length, namedOf(count));
   return (
     groupCount > groups.length ||
-    groups.some(({ subjectCount, resourceCount }) => subjectCount > mostNamed || resourceCount > mostNamed)
+    groups.some(
+      ({ subjectCount, subjects, resourceCount, resources }) =>
+        isCut(subjectCount, subjects) || isCut(resourceCount, resources),
+    )
   );
 }
 
@@ -173,7 +177,7 @@ function formatCounts(change: "gained" | "lost", counts: Counts, tense: "planned
 
 /** The first names on one line, then the number of the others. */
 function formatResources({ resources, resourceCount, internet }: EffectGroup): readonly string[] {
-  const named = resources.slice(0, mostNamed).map(({ name }) => name);
+  const named = resources.slice(0, namedOf(resourceCount)).map(({ name }) => name);
   const more = resourceCount - named.length;
   return [
     [...named, ...(internet ? [t("common.theInternet")] : [])].join(", "),

@@ -5,7 +5,12 @@ import { t } from "../messages/i18n.ts";
 type Subject = ResultOf<"/tenants/events/{id}/effect", "get">["groups"][number]["subjects"][number];
 
 /** Items that a cell names. */
-export const mostNamed = 5;
+const mostNamed = 5;
+
+/** How many of so many items a cell names. The number of the others would take as much space as the last one. */
+export function namedOf(count: number): number {
+  return count === mostNamed + 1 ? count : Math.min(count, mostNamed);
+}
 
 /** A subject of a change of access, such as "ann@example.com: Laptop". */
 export function formatSubject({ kind, name, user }: Subject): string {
@@ -26,7 +31,7 @@ interface Person {
 
 /**
  * The subjects with the same change of access, one line each. A user with devices is one line, such as
- * "ann@example.com: Laptop, Phone, no device", and the users without a device are one line together. The last line
+ * "ann@example.com: Laptop, and without a device", and the users without a device are one line together. The last line
  * counts the others.
  *
  * @param count the number of subjects, of which `subjects` are the first
@@ -48,17 +53,19 @@ export function formatSubjects(subjects: readonly Subject[], count: number, user
   }
   const withDevices = [...people.values()].filter(({ devices }) => devices.length > 0);
   const alone = [...people.values()].filter(({ devices }) => devices.length === 0);
+  const isComplete = subjects.length === count;
+  const userCount = isComplete ? people.size : users;
+  const named = isComplete ? namedOf(people.size + others.length) : mostNamed;
   const items = [
     ...withDevices.map((person) => ({
       text: formatPerson(person),
       count: person.devices.length + Number(person.isAlone),
     })),
     ...others.map((text) => ({ text, count: 1 })),
-  ].slice(0, mostNamed);
-  const shownAlone = alone.slice(0, mostNamed - items.length).map(({ name }) => name);
+  ].slice(0, named);
+  const shownAlone = alone.slice(0, named - items.length).map(({ name }) => name);
   const shown = items.reduce((sum, item) => sum + item.count, shownAlone.length);
-  const shownPeople = Math.min(withDevices.length, mostNamed) + shownAlone.length;
-  const userCount = subjects.length === count ? people.size : users;
+  const shownPeople = Math.min(withDevices.length, named) + shownAlone.length;
   return [
     ...items.map(({ text }) => text),
     ...(shownAlone.length === 0 ? [] : [t("records.effect.userWithoutDevice", { name: formatList(shownAlone) })]),

@@ -18,7 +18,7 @@ export const configuration = {
   export: {
     action: "Download file",
     done: "Configuration file exported",
-    text: "Groups, users, gateways, resources, admission rules, policies and identity providers as one JSON file, in which records refer to each other by name. The command <code>gatehouse export</code> writes the same file.",
+    text: "The file contains groups, users, protocols, gateways, resources, admission rules, policies, identity providers and settings. Records refer to each other by name. The command <code>gatehouse export</code> writes the same records.",
     title: "Export",
   },
   plan: {

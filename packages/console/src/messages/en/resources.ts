@@ -24,7 +24,7 @@ export const resources = {
   createIntro: "Nobody can reach the new resource until a policy allows it. To give access in the same step:",
   delete: {
     effect_one:
-      "The resource will be deleted with its {{count}} address, and will be unreachable. If you revert the deletion, the resource gets a new ID.",
+      "The resource will be deleted with its address, and will be unreachable. If you revert the deletion, the resource gets a new ID.",
     effect_other:
       "The resource will be deleted with its {{count}} addresses, and will be unreachable. If you revert the deletion, the resource gets a new ID.",
     title: "Delete resource {{name}}?",
