@@ -69,7 +69,7 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     await inStep("Deploy a gateway").getByText("Waiting for the gateway to connect").waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await fitsEveryWidth(visit, "gateway");
-    await page.getByRole("tab", { name: "Checkout" }).click();
+    await page.getByRole("tab", { name: "From source" }).click();
     await button(visit, "Copy with token").click();
     deployed.push(await deployGateway(await page.evaluate("navigator.clipboard.readText()")));
     await progress(1);

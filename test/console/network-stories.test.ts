@@ -43,7 +43,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.getByText("Waiting for the gateway to connect").waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "gateway-deploy");
-    await page.getByRole("tab", { name: "Checkout" }).click();
+    await page.getByRole("tab", { name: "From source" }).click();
     await button(visit, "Copy with token").click();
     await page.evaluate("globalThis.isSamePage = true");
     const gateway = await deployGateway(await page.evaluate("navigator.clipboard.readText()"));

@@ -71,7 +71,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await picture(page, "gateway-new");
     await button(visit, "Create").click();
     await heading(visit, "Oslo").waitFor();
-    await page.getByRole("tab", { name: "Checkout" }).click();
+    await page.getByRole("tab", { name: "From source" }).click();
     await button(visit, "Copy with token").click();
     const command = await page.evaluate("navigator.clipboard.readText()");
     expect(command).toMatch(

@@ -15,21 +15,21 @@ export const gateways = {
     hide: "Hide token",
     instructions: {
       checkout:
-        "To try a gateway on Linux, run this in the folder of a built checkout of Gatehouse. Install <code>nftables</code>, <code>wireguard-tools</code>, <code>iproute2</code> and <code>conntrack</code> first. The agent runs as root until you stop it.",
+        "To try a gateway on Linux, run this in the folder of a built checkout of Gatehouse. Install <code>nftables</code>, <code>wireguard-tools</code>, <code>iproute2</code> and <code>conntrack</code> first. The agent runs as root until you stop it. <code>npm run package -- --images</code> builds the packages, the images and the chart of the other tabs.",
       cloudInit:
         "Give this to a new machine as its user data. The packages come from this server. Everyone who can read the user data can read the token; rotate it after the first start.",
       compose:
-        "Save this as <code>compose.yaml</code> on a container host. Run the command in its first line, then <code>docker compose up --detach</code>. First load the image <code>gatehouse-gateway_VERSION_ARCH.image.tar.gz</code> of the release, or of <code>npm run package -- --images</code>, with <code>docker load</code>.",
+        "Save this as <code>compose.yaml</code> on a container host. Run the command in its first line, then <code>docker compose up --detach</code>. First load the image <code>gatehouse-gateway_VERSION_ARCH.image.tar.gz</code> of the release with <code>docker load</code>.",
       container:
-        "Run this on a container host with forwarding enabled. First load the image <code>gatehouse-gateway_VERSION_ARCH.image.tar.gz</code> of the release, or of <code>npm run package -- --images</code>, with <code>podman load</code>. With Docker, write <code>docker</code> for <code>podman</code>.",
+        "Run this on a container host with forwarding enabled. First load the image <code>gatehouse-gateway_VERSION_ARCH.image.tar.gz</code> of the release with <code>podman load</code>. With Docker, write <code>docker</code> for <code>podman</code>.",
       debian:
         "Run this on the gateway's machine, with Debian 12 or newer. The packages come from this server, and <code>apt</code> upgrades them.",
       debianFile:
-        "On the gateway's machine, with Debian 12 or newer, run this in the folder of the file <code>gatehouse-gateway_VERSION_ARCH.deb</code>. It is part of the release. <code>npm run package</code> builds it in a checkout, in <code>dist/packages</code>.",
-      helm: "Run this in the folder of the chart <code>gatehouse_VERSION.chart.tgz</code>, from the release or from <code>npm run package</code>. The nodes of the cluster need WireGuard and the image of the gateway from the same place.",
+        "On the gateway's machine, with Debian 12 or newer, run this in the folder of the file <code>gatehouse-gateway_VERSION_ARCH.deb</code>, which is part of the release.",
+      helm: "Run this in the folder of the chart <code>gatehouse_VERSION.chart.tgz</code>, which is part of the release. The nodes of the cluster need WireGuard and the release's image of the gateway.",
     },
     kinds: {
-      checkout: "Checkout",
+      checkout: "From source",
       cloudInit: "cloud-init",
       compose: "Compose",
       container: "Container",
@@ -161,13 +161,13 @@ export const gateways = {
       pending: "A change is being compiled, or it waits for an earlier change.",
       sent: "The configuration was sent. The gateway has not confirmed it yet.",
     },
-    generation: "generation {{generation}}",
+    generation: "Generation {{generation}}",
     generationHelp:
       "Each change of the network increments the generation. Changes that do not affect this gateway are not sent to it.",
     network: "Network",
     none: "None yet",
     noTarget: "Unknown until the gateway connects",
-    point: "generation {{generation}}, <time/>",
+    point: "Generation {{generation}}, <time/>",
     sent: "Sent",
     states: {
       applied: "In sync",

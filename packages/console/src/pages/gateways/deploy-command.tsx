@@ -88,7 +88,7 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
               <RichText message={`gateways.deploy.instructions.${kind}`} elements={{ code: <Code /> }} />{" "}
               <GuideLink to={guides[kind]} />
             </Text>
-            <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
+            <Code block tabIndex={0} className="code-lines">
               {snippet({ url, token: isRevealed ? gateway.token : "•".repeat(12) })}
             </Code>
           </Stack>

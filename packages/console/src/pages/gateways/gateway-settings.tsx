@@ -81,7 +81,14 @@ function bodyOf(values: Values) {
   };
 }
 
-export function GatewaySettingsPanel({ id, name }: { readonly id: string; readonly name: string }) {
+interface GatewaySettingsPanelProps {
+  readonly id: string;
+  readonly name: string;
+  /** Whether an agent has reported. */
+  readonly isDeployed: boolean;
+}
+
+export function GatewaySettingsPanel({ id, name, isDeployed }: GatewaySettingsPanelProps) {
   const canWrite = usePermission("gateways:write");
   const { data, error, refetch } = useRecord(path, id);
   const [editing, { open, close }] = useDisclosure(false);
@@ -92,7 +99,7 @@ export function GatewaySettingsPanel({ id, name }: { readonly id: string; readon
       actions={
         canWrite && (
           <Group gap="xs">
-            <CheckState id={id} />
+            {isDeployed && <CheckState id={id} />}
             <Button size="xs" variant="default" disabled={data === undefined} onClick={open}>
               {t("gateways.settings.edit")}
             </Button>

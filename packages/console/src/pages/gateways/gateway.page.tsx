@@ -94,7 +94,7 @@ function About({ gateway }: { readonly gateway: Gateway }) {
           ]}
         />
       </Panel>
-      <GatewaySettingsPanel id={gateway.id} name={gateway.name} />
+      <GatewaySettingsPanel id={gateway.id} name={gateway.name} isDeployed={gateway.status !== "PENDING"} />
       <Panel title={t("gateways.resources", { count: gateway.resources?.length ?? 0 })}>
         {(gateway.resources ?? []).length === 0 ? (
           <EmptyState

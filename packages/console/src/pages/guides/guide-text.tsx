@@ -76,7 +76,7 @@ function Block({ token }: { readonly token: Token }): ReactNode {
     case "code":
       return (
         // A long line scrolls, also by keyboard.
-        <Code block tabIndex={0} className="guide-code">
+        <Code block tabIndex={0} className="code-lines">
           {(token as Tokens.Code).text}
         </Code>
       );
