@@ -123,7 +123,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     const { page } = visit;
     const user = (await given.client.get("/tenants/users?filter[email]=engineer-01@example.com")).body.data[0].id;
     const pages: readonly (readonly [string, string | RegExp, string])[] = [
-      [`/users/${user}`, "Profile", "Engineering"],
+      [`/users/${user}`, "About", "Engineering"],
       [`/groups/${await given.idOf("groups", "Engineering")}`, /^Members/, "engineer-01@example.com"],
       [`/devices/${await given.idOf("devices", "engineer-01-laptop")}`, "Posture", "Disk encrypted"],
       [`/resources/${await given.idOf("resources", "Source code")}`, /^Gateways/, "Cloud"],

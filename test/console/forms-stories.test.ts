@@ -259,7 +259,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "user-override");
     await button(visit, "Override and save").click();
-    await page.getByRole("region", { name: "Profile" }).getByRole("link", { name: "Operations" }).waitFor();
+    await page.getByRole("region", { name: "About" }).getByRole("link", { name: "Operations" }).waitFor();
     // One change set: both entries have the reason, and each change was written once.
     const events = await given.client.get("/tenants/events?filter[target.name]=engineer-03@example.com&sort=-position");
     const told = events.body.data.map(({ operation, reason }: { operation: string; reason?: string }) => [

@@ -46,7 +46,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await given.client.must.put(`/tenants/groups/${body.id}`, { description: "Found" });
     await page.getByText("2 results", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Create group" }).click();
-    await page.getByRole("link", { name: "History", exact: true }).click();
+    await page.getByRole("link", { name: "View history" }).click();
     await page.getByText("2 results", { exact: true }).waitFor();
     await visit.leave();
   });

@@ -175,7 +175,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "user-edit-review");
     await inDialog(visit, "Save").click();
-    await page.getByRole("region", { name: "Profile" }).getByText("Of Many").waitFor();
+    await page.getByRole("region", { name: "About" }).getByText("Of Many").waitFor();
     await page.getByRole("link", { name: "Operations" }).waitFor();
     const { body } = await given.client.get("/tenants/users?filter[email]=engineer-01@example.com");
     expect(body.data[0].attributes).toEqual({ department: "Research", contractor: false, floor: 4 });

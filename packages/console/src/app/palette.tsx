@@ -128,7 +128,9 @@ export function Palette() {
       highlightQuery
       attributes={{ content: { "aria-label": t("app.palette.search") } }}
       scrollable
+      scrollAreaProps={{ offsetScrollbars: false }}
       maxHeight={420}
+      overlayProps={{ backgroundOpacity: 0.6, blur: 0 }}
       searchProps={{
         leftSection: <Search size={18} aria-hidden />,
         placeholder: t("app.palette.placeholder"),

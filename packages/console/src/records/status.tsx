@@ -31,14 +31,18 @@ export function formatStatus(value: string): string {
   return statuses[value.toLowerCase()]?.label ?? value;
 }
 
+interface StatusOfProps {
+  readonly value: string;
+  /** Words to show instead of those of the status. */
+  readonly words?: string;
+}
+
 /** The status of a record. A newer server may send values that this console does not know. */
-export function StatusOf({ value, count }: { readonly value: string; readonly count?: number }) {
+export function StatusOf({ value, words }: StatusOfProps) {
   // A device that is offline needs no attention; a gateway does. The API spells the two differently.
   if (value === "Offline") return <Status tone="idle">{t("records.status.offline")}</Status>;
   const { tone, label } = statuses[value.toLowerCase()] ?? { tone: "idle", label: value };
-  return (
-    <Status tone={tone}>{count === undefined ? label : t("records.statusCount", { count, status: label })}</Status>
-  );
+  return <Status tone={tone}>{words ?? label}</Status>;
 }
 
 interface PolicyActionProps {

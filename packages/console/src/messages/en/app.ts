@@ -28,7 +28,7 @@ export const app = {
       start: "Start",
       people: "People",
       network: "Network",
-      access: "Access",
+      access: "Access control",
       administration: "Administration",
     },
     skip: "Skip to content",

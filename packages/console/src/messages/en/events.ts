@@ -1,11 +1,11 @@
 export const events = {
   actors: {
-    activity: "Activity",
+    activity: "View activity",
     apiKey: "API key",
     device: "Device",
     enrolmentKey: "Enrolment key",
     gateway: "Gateway",
-    named: "{{type}} {{name}}",
+    named: "{{name}} ({{type}})",
     operator: "Operator",
     system: "System",
     user: "User",
@@ -68,6 +68,8 @@ export const events = {
     timeIn: "Time ({{zone}})",
     until: "Until",
   },
+  fieldsHelp:
+    "The position counts all events. The generation counts changes: all events of one change have the same generation.",
   follow: {
     connecting: "Connecting…",
     follow: "Follow live",
@@ -107,6 +109,7 @@ export const events = {
     tenant: "Organisation",
     "tenant-settings": "Settings",
   },
+  history: "View history",
   historyOf: "History of {{name}}",
   noun: "events",
   revert: {

@@ -42,5 +42,5 @@ export const groups = {
   noun: "groups",
   rolesColumn: "Roles",
   title: "Groups",
-  usersColumn: "Users",
+  usersColumn: "Members",
 } as const;

@@ -23,7 +23,7 @@ export const settings = {
       "People sign in only through identity providers. Recovery codes still work, so that the owner is never locked out.",
   },
   fixedNames: "The names of an organisation cannot be changed.",
-  id: "Tenant ID for the API",
+  id: "Organisation ID (tenant ID in the API)",
   shortName: "Short name for sign-in",
   signIn: "Sign-in",
   signingKey: {

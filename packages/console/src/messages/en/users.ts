@@ -114,7 +114,6 @@ export const users = {
   },
   notSeenHelp: "Includes users who were invited before this period and never connected.",
   noun: "users",
-  profile: "Profile",
   reactivate: {
     done: "User reactivated",
     label: "Reactivate",

@@ -97,7 +97,7 @@ function RunAll() {
   const { holding: passing = 0, broken: failing = 0, missing = 0 } = data?.summary ?? {};
   return (
     <>
-      <Text size="sm" aria-live="polite">
+      <Text size="sm" aria-live="polite" w={{ base: "100%", xs: "auto" }}>
         {data !== undefined &&
           (missing === 0
             ? t("accessTests.summary", { passing, failing })

@@ -76,11 +76,13 @@ interface ItemsProps {
 function Items({ sign, label, items, className }: ItemsProps) {
   if (items === undefined) return null;
   return (
-    <div className={className}>
-      <span aria-hidden>{sign} </span>
-      <span className="unseen">{label} </span>
-      <Code className="value">{items}</Code>
-    </div>
+    <>
+      <span className={className}>
+        <span aria-hidden>{sign} </span>
+        <span className="unseen">{label} </span>
+        <Code className="value">{items}</Code>
+      </span>{" "}
+    </>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Code, Group } from "@mantine/core";
+import { Code, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
@@ -101,6 +101,9 @@ function About({ event }: { readonly event: Event }) {
             { label: t("events.fields.request"), value: <Code>{event.requestId}</Code> },
           ]}
         />
+        <Text size="sm" c="dimmed" mt="md">
+          {t("events.fieldsHelp")}
+        </Text>
       </Panel>
       <Panel title={t("events.beforeAndAfter")}>
         <ChangedFields before={event.before} after={event.after} />
@@ -116,10 +119,11 @@ function Target({ event: { target, after } }: { readonly event: Event }) {
   const page = after === undefined ? undefined : pageOf(target.type, target.id);
   const name = target.name ?? target.id;
   return (
-    <Group gap="0 8px">
-      <span>{formatTarget(target.type)}</span>
-      {page === undefined ? <bdi>{name}</bdi> : <RecordLink to={page}>{name}</RecordLink>}
-      <RecordLink to={`/events?target.id=${target.id}`}>{t("records.links.history")}</RecordLink>
+    <Group gap="0 16px">
+      <span>
+        {formatTarget(target.type)} {page === undefined ? <bdi>{name}</bdi> : <RecordLink to={page}>{name}</RecordLink>}
+      </span>
+      <RecordLink to={`/events?target.id=${target.id}`}>{t("events.history")}</RecordLink>
     </Group>
   );
 }
@@ -128,10 +132,13 @@ function Actor({ event: { actor } }: { readonly event: Event }) {
   const { type, id, name } = actor;
   if (type === "system" || id === undefined) return formatActor(actor);
   const page = pageOf(type, id);
+  const kind = type === "user" ? "" : formatActorType(type);
   return (
-    <Group gap="0 8px">
-      {type !== "user" && <span>{formatActorType(type)}</span>}
-      {page === undefined ? <bdi>{name}</bdi> : <RecordLink to={page}>{name}</RecordLink>}
+    <Group gap="0 16px">
+      <span>
+        {/* The operator has no name of its own. */}
+        {kind !== name && kind} {page === undefined ? <bdi>{name}</bdi> : <RecordLink to={page}>{name}</RecordLink>}
+      </span>
       <RecordLink to={`/events?actor.id=${id}`}>{t("events.actors.activity")}</RecordLink>
     </Group>
   );

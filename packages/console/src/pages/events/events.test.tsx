@@ -29,8 +29,8 @@ test("a changed list shows all of its items before and after the change", async 
   openConsole(`/events/${event.id}`);
   const row = await screen.findByRole("row", { name: /^Groups/ });
   const [before, after] = [...row.querySelectorAll("td")].map(({ textContent }) => textContent);
-  expect(before).toContain(`− ${t("events.changes.removed")} SalesPeople`);
-  expect(after).toContain(`+ ${t("events.changes.added")} SupportPeople`);
+  expect(before).toContain(`− ${t("events.changes.removed")} Sales People`);
+  expect(after).toContain(`+ ${t("events.changes.added")} Support People`);
 });
 
 test("a changed rule is in words and as text", async () => {
@@ -72,7 +72,7 @@ test("marks the order of the list, the newest events first", async () => {
 });
 
 describe("the actor of an event", () => {
-  const actor = (type: "user" | "api-key", name: string) => {
+  const actor = (type: "user" | "api-key" | "operator", name: string) => {
     const event = sample("Event", { id: newId(), actor: { type, id: newId(), name } });
     mockApi.answer("get", "/tenants/events", pageOf([event]));
     return event.id;
@@ -91,7 +91,13 @@ describe("the actor of an event", () => {
   test("is distinguishable from a key of the same name in the list", async () => {
     actor("api-key", "ann@example.com");
     openConsole("/events");
-    await screen.findByRole("cell", { name: "API key ann@example.com" });
+    await screen.findByRole("cell", { name: "ann@example.com (API key)" });
+  });
+
+  test("is named once if it is the operator", async () => {
+    actor("operator", t("events.actors.operator"));
+    openConsole("/events");
+    await screen.findByRole("cell", { name: t("events.actors.operator") });
   });
 
   test("can be filtered by user", async () => {

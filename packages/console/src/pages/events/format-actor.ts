@@ -3,15 +3,18 @@ import type { Event } from "./event.ts";
 
 type Actor = Event["actor"];
 
-/** Such as "ann@example.com" for a person, "API key Terraform", or "System". */
+/** Such as "ann@example.com" for a person, "Terraform (API key)", or "System". */
 export function formatActor({ type, name }: Actor): string {
   switch (type) {
     case "system":
       return t("events.actors.system");
     case "user":
       return name;
-    default:
-      return t("events.actors.named", { type: formatActorType(type), name });
+    default: {
+      const kind = formatActorType(type);
+      // The operator has no name of its own.
+      return name === kind ? kind : t("events.actors.named", { type: kind, name });
+    }
   }
 }
 

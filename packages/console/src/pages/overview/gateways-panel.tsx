@@ -3,6 +3,7 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Group, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
+import { compareText } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -60,7 +61,7 @@ function Counts({ all }: { readonly all: readonly Gateway[] }) {
         return [
           <li key={state}>
             <RecordLink to={`/gateways?status=${state}`}>
-              <StatusOf value={state} count={count} />
+              <StatusOf value={state} words={t(`overview.gateways.counts.${state}`, { count })} />
             </RecordLink>
           </li>,
         ];
@@ -76,7 +77,9 @@ interface Row {
 
 function Syncs({ all }: { readonly all: readonly Gateway[] }) {
   const urgency = new Map<string, number>(states.map((state, index) => [state, index]));
-  const byUrgency = [...all].sort((a, b) => (urgency.get(a.status) ?? 0) - (urgency.get(b.status) ?? 0));
+  const byUrgency = [...all].sort(
+    (a, b) => (urgency.get(a.status) ?? 0) - (urgency.get(b.status) ?? 0) || compareText(a.name, b.name),
+  );
   const queried = byUrgency.slice(0, mostQueried);
   const ids = queried.map(({ id }) => id);
   const { data: syncs } = useQuery({
@@ -103,12 +106,7 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
         role="group"
         aria-label={t("overview.gateways.table")}
       >
-        <Table
-          className="record-table"
-          horizontalSpacing={6}
-          aria-label={t("overview.gateways.table")}
-          aria-busy={syncs === undefined}
-        >
+        <Table className="record-table" aria-label={t("overview.gateways.table")} aria-busy={syncs === undefined}>
           <Table.Thead>
             <Table.Tr>
               <Table.Th miw={104}>{t("common.name")}</Table.Th>
@@ -150,7 +148,8 @@ function readSync(id: string, signal: AbortSignal): Promise<GatewaySync> {
 
 /** A gateway that was never deployed is not behind, and one in maintenance is not expected to enforce anything. */
 function toneOf({ status }: Gateway, sync: GatewaySync) {
-  return status === "PENDING" || status === "MAINTENANCE" ? "idle" : formatSync(sync).tone;
+  if (status === "MAINTENANCE") return "waiting";
+  return status === "PENDING" ? "idle" : formatSync(sync).tone;
 }
 
 /** The applied generation, and the target if it is another one. */
@@ -160,5 +159,6 @@ function formatGenerations(sync: GatewaySync | undefined): string {
 }
 
 function wordsOf({ status }: Gateway, sync: GatewaySync): string {
+  if (status === "MAINTENANCE") return t("overview.gateways.inMaintenance");
   return status === "PENDING" ? t("overview.gateways.notDeployed") : formatSync(sync).text;
 }

@@ -23,15 +23,19 @@ test("an empty tenant has nothing that works", async () => {
 
 test.each([
   ["ONLINE", "bad"],
-  ["MAINTENANCE", "idle"],
+  ["MAINTENANCE", "waiting"],
   ["PENDING", "idle"],
 ] as const)("a gateway that enforces nothing and is %s is shown as %s", async (status, tone) => {
   mockApi.answer("get", "/tenants/gateways", [{ ...gateway, status }]);
   mockApi.answer("get", "/tenants/gateways/{id}/sync", sample("GatewaySync", { state: "nothing-enforced" }));
   openConsole("/overview");
   const panel = await findPanel(t("overview.gateways.title"));
-  const text = status === "PENDING" ? t("overview.gateways.notDeployed") : t("gateways.sync.states.nothingEnforced");
-  expect(toneOf(await panel.findByText(text))).toBe(tone);
+  const texts = {
+    ONLINE: t("gateways.sync.states.nothingEnforced"),
+    MAINTENANCE: t("overview.gateways.inMaintenance"),
+    PENDING: t("overview.gateways.notDeployed"),
+  };
+  expect(toneOf(await panel.findByText(texts[status]))).toBe(tone);
 });
 
 test.each([
@@ -128,7 +132,7 @@ test("the actor of a change is one line, with the whole name on request", async 
   );
   openConsole("/overview");
   const panel = await findPanel(t("overview.events.title"));
-  const shown = `${t("events.actors.apiKey")} ${name}`;
+  const shown = t("events.actors.named", { type: t("events.actors.apiKey"), name });
   const actor = (await panel.findByText(shown)).parentElement;
   expect(actor?.title).toBe(shown);
   expect(actor?.dataset.truncate).toBe("end");

@@ -66,7 +66,7 @@ export function UserPage() {
 function About({ user }: { readonly user: User }) {
   return (
     <>
-      <Panel title={t("users.profile")}>
+      <Panel title={t("common.about")}>
         <Facts
           facts={[
             { label: t("common.name"), value: fullName(user) },

@@ -6,7 +6,7 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** The system roles of every tenant. The contract's permissions list their grants. */
 const systemRoles: Readonly<Record<RoleType, { readonly name: string; readonly description: string }>> = {
-  OWNER: { name: "Owner", description: "Owns the tenant. There is exactly one." },
+  OWNER: { name: "Owner", description: "Owns the organisation. There is exactly one." },
   ADMIN: { name: "Administrator", description: "Administers everything." },
   DEFAULT: { name: "Default", description: "Uses the network and administers nothing." },
   BASIC: { name: "Basic", description: "Looks at the network's configuration." },
