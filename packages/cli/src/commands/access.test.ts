@@ -93,6 +93,23 @@ test("at lists past access across pages", async () => {
   expect(new Set(JSON.parse(all.output).map((one: object) => JSON.stringify(one))).size).toBe(240);
 });
 
+test("at marks gateways that load balancing orders", async () => {
+  const make = async (path: string, body: object) => (await tenant.client.must.post(`/tenants/${path}`, body)).body.id;
+  const user = await make("users", { email: "bob@example.com" });
+  const publicKey = Buffer.alloc(32, 7).toString("base64");
+  await make("devices", { name: "Phone", userId: user, hardwareId: "SERIAL-2", publicKey });
+  const gateways = [
+    await make("gateways", { name: "Berlin", wireguardPort: "51820" }),
+    await make("gateways", { name: "Oslo", wireguardPort: "51820" }),
+  ];
+  const mail = await make("resources", { name: "Mail", type: "SAAS", addresses: [] });
+  const balancing = { loadBalancingMode: "AUTOMATIC", gateways };
+  await tenant.client.must.post(`/tenants/resources/${mail}/loadBalancing`, balancing);
+  await make("policies", { name: "Mail", type: "SAAS", action: true, users: [user], resources: [mail] });
+  const { output } = await access("at", new Date().toISOString(), "--resource", "Mail");
+  expect(output).toMatch(/Phone +Mail +Mail +(Berlin, Oslo|Oslo, Berlin) \(balanced\)/);
+});
+
 test.each([
   [["explain", "--resource", "Git"], "The subject is missing"],
   [["explain", "--user", "x"], "The destination is missing"],

@@ -37,7 +37,8 @@ export function Shell() {
   const [Palette, openPalette] = usePalette();
   return (
     <AppShell
-      header={{ height: 48 }}
+      // With its border, so that the controls stand on whole pixels.
+      header={{ height: 49 }}
       {...(isVisitor ? {} : { navbar: { width: 232, breakpoint: "sm", collapsed: { mobile: !opened } } })}
       padding={{ base: "sm", sm: "lg" }}
     >

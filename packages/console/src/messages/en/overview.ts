@@ -124,7 +124,7 @@ export const overview = {
   },
   notPermitted: "Your key cannot read anything on this page. The navigation lists the pages that it can read.",
   summary: {
-    besidesDefault: "besides the default",
+    besidesDefault: "plus the default",
     closed_one: "{{count, number}} address is in a closed block",
     closed_other: "{{count, number}} addresses are in closed blocks",
     gateways_one: "{{count, number}} gateway is offline",

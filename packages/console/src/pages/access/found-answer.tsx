@@ -88,10 +88,12 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
             checked={showsDeviceless}
             onChange={({ currentTarget }) => setShowsDeviceless(currentTarget.checked)}
           />
-          <AccessNote ofResource={view === "who"} />
-          <Text size="sm" c="dimmed">
-            {t("access.found.gatewayOrder")}
-          </Text>
+          <div>
+            <AccessNote ofResource={view === "who"} />
+            <Text size="sm" c="dimmed">
+              {t("access.found.gatewayOrder")}
+            </Text>
+          </div>
           <ExportAccess parameters={parameters} />
           <Table.ScrollContainer
             minWidth={0}

@@ -148,8 +148,7 @@ function readSync(id: string, signal: AbortSignal): Promise<GatewaySync> {
 
 /** A gateway that was never deployed is not behind, and one in maintenance is not expected to enforce anything. */
 function toneOf({ status }: Gateway, sync: GatewaySync) {
-  if (status === "MAINTENANCE") return "waiting";
-  return status === "PENDING" ? "idle" : formatSync(sync).tone;
+  return status === "PENDING" || status === "MAINTENANCE" ? "waiting" : formatSync(sync).tone;
 }
 
 /** The applied generation, and the target if it is another one. */

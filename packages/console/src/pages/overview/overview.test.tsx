@@ -24,7 +24,7 @@ test("an empty tenant has nothing that works", async () => {
 test.each([
   ["ONLINE", "bad"],
   ["MAINTENANCE", "waiting"],
-  ["PENDING", "idle"],
+  ["PENDING", "waiting"],
 ] as const)("a gateway that enforces nothing and is %s is shown as %s", async (status, tone) => {
   mockApi.answer("get", "/tenants/gateways", [{ ...gateway, status }]);
   mockApi.answer("get", "/tenants/gateways/{id}/sync", sample("GatewaySync", { state: "nothing-enforced" }));
