@@ -26,6 +26,11 @@ const statuses: Readonly<Record<string, { readonly tone: Tone; readonly label: s
   deactivated: { tone: "idle", label: t("records.status.deactivated") },
 };
 
+/** The tone of the status of a record. Undefined for a value that this console does not know. */
+export function toneOfStatus(value: string): Tone | undefined {
+  return statuses[value.toLowerCase()]?.tone;
+}
+
 /** The status of a record in words. */
 export function formatStatus(value: string): string {
   return statuses[value.toLowerCase()]?.label ?? value;

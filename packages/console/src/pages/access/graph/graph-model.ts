@@ -17,6 +17,7 @@ export interface Node {
   readonly kind: Leaf["kind"] | "group-of" | "more" | "before";
   readonly name: string;
   readonly note?: string;
+  readonly tone?: Leaf["tone"];
   /** The record's id. */
   readonly id?: string;
   readonly denies?: boolean;
@@ -212,7 +213,7 @@ function turningNode(
   };
 }
 
-function nodeOf(column: Column, { key, kind, id, name, note }: Leaf, more: Partial<Node> = {}): Node {
+function nodeOf(column: Column, { key, kind, id, name, note, tone }: Leaf, more: Partial<Node> = {}): Node {
   return {
     key,
     column,
@@ -220,6 +221,7 @@ function nodeOf(column: Column, { key, kind, id, name, note }: Leaf, more: Parti
     name,
     ...(id === undefined ? {} : { id }),
     ...(note === undefined ? {} : { note }),
+    ...(tone === undefined ? {} : { tone }),
     ...more,
   };
 }

@@ -69,7 +69,7 @@ export const GraphNode = memo(function GraphNode({ id, data }: NodeProps) {
   // React Flow measures the ends of edges only when a node changes its size.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the ends move if these change
   useEffect(() => measureEnds(id), [measureEnds, id, isMixedBefore, isMixedAfter]);
-  const { key, kind, name, note, denies = false, isOpen, reached } = node;
+  const { key, kind, name, note, tone, denies = false, isOpen, reached } = node;
   const Icon = denies ? Ban : reached === undefined ? icons[kind] : reached.isReached ? CircleCheck : CircleX;
   const opens = kind === "group-of";
   const title = note === undefined ? name : `${name} (${note})`;
@@ -97,7 +97,11 @@ export const GraphNode = memo(function GraphNode({ id, data }: NodeProps) {
             {kinds[kind] !== "" && <span className="unseen">{kinds[kind]} </span>}
             {name}
           </span>
-          {note !== undefined && <span className="graph-note">{note}</span>}
+          {note !== undefined && (
+            <span className="graph-note" data-tone={tone}>
+              {note}
+            </span>
+          )}
         </span>
         {opens && (isOpen === true ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />)}
       </button>

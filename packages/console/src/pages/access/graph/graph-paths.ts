@@ -1,7 +1,7 @@
 /** The policies as paths: subjects → policy → resources → gateways. Decisions also depend on order and rules. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { t } from "../../../messages/i18n.ts";
-import { formatStatus } from "../../../records/status.tsx";
+import { formatStatus, type Tone, toneOfStatus } from "../../../records/status.tsx";
 
 export type Policy = ItemAt<"/tenants/policies">;
 
@@ -14,6 +14,8 @@ export interface Leaf {
   readonly name: string;
   /** The text below the name. */
   readonly note?: string;
+  /** The tone of the note if it is a status. */
+  readonly tone?: Tone | undefined;
 }
 
 export interface Path {
@@ -52,7 +54,10 @@ export function readGateways(gateways: readonly KnownGateway[]): Gateways {
   const all: Leaf[] = [];
   const ofResource = new Map<string, Leaf[]>();
   for (const gateway of gateways) {
-    const leaf = leafOf("gateway", gateway.id, gateway.name, formatStatus(gateway.status));
+    const leaf: Leaf = {
+      ...leafOf("gateway", gateway.id, gateway.name, formatStatus(gateway.status)),
+      tone: toneOfStatus(gateway.status),
+    };
     all.push(leaf);
     for (const { id } of gateway.resources ?? []) {
       const key = `resource:${id}`;
