@@ -62,7 +62,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await page.getByRole("tooltip").waitFor({ state: "detached" });
     expect(await accessibilityProblems(page)).toEqual([]);
     await follow("Gateways", "Frankfurt 1", "Frankfurt 1");
-    await follow("Gateways", /Pending/, "Gateways");
+    await follow("Gateways", /pending/, "Gateways");
     await follow("Gateways", "All gateways", "Gateways");
     await follow("Recent changes", "Create policy: For nobody", "Create policy");
     await follow("Recent changes", "All events", "Events");
@@ -214,7 +214,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await visit.open(`/gateways/${id}`);
     await region(visit, "Configuration").getByText("In sync").waitFor();
     await region(visit, "Configuration")
-      .getByText(/^generation \d+/)
+      .getByText(/^Generation \d+/)
       .first()
       .waitFor();
     await offersNothing(visit, "gateway");
