@@ -1,7 +1,8 @@
 /** A part of a form with several rows of the same fields, which can be added and removed. */
-import { ActionIcon, Button, Fieldset, Group, Input, Stack } from "@mantine/core";
-import { Plus, Trash2 } from "lucide-react";
+import { Button, Fieldset, Group, Input, Stack } from "@mantine/core";
+import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
+import { RemoveRow } from "./remove-row.tsx";
 
 interface RepeatedRowsProps<Row> {
   readonly legend: string;
@@ -27,22 +28,19 @@ export function RepeatedRows<Row extends object>(props: RepeatedRowsProps<Row>) 
         <Input.Description>{description}</Input.Description>
         {rows.map((row, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: an unsaved row has no other identity
-          <Group key={index} align="flex-end" gap="sm" wrap="nowrap">
-            <Group align="flex-end" gap="sm" flex={1} miw={0}>
+          <div key={index} className="removable-row">
+            <Group align="flex-end" gap="sm" className="row-fields">
               {children(row, rows.length > 1 ? index + 1 : undefined, (change) =>
                 onChange(rows.map((each, other) => (other === index ? { ...each, ...change } : each))),
               )}
             </Group>
-            <ActionIcon
-              variant="default"
-              size="lg"
-              aria-label={removeLabel(index + 1)}
-              disabled={rows.length === 1}
-              onClick={() => onChange(rows.filter((_, other) => other !== index))}
-            >
-              <Trash2 size={16} aria-hidden />
-            </ActionIcon>
-          </Group>
+            {rows.length > 1 && (
+              <RemoveRow
+                label={removeLabel(index + 1)}
+                onClick={() => onChange(rows.filter((_, other) => other !== index))}
+              />
+            )}
+          </div>
         ))}
         {error !== undefined && <Input.Error>{error}</Input.Error>}
         <Button

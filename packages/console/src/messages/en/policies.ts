@@ -32,10 +32,11 @@ export const policies = {
     allDevices: "All devices",
     allDevicesHelp: "Every request from a device.",
     allGroups: "Members of any group",
-    allGroupsHelp: "Users who are in at least one group.",
+    allGroupsHelp:
+      "Users who are in at least one group. Every user is, so this selects the same people as “All users”.",
     allResources: "All resources",
     allUsers: "All users",
-    allUsersHelp: "Every user, with or without a group.",
+    allUsersHelp: "Every user of the organisation.",
     changed: "Last changed",
     condition: "Admission rule",
     devices: "Devices",

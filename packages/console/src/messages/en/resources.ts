@@ -8,6 +8,7 @@ export const resources = {
     field: "Address {{number}}",
     label: "Addresses",
     protocols: "Protocols",
+    protocolsHelp: "Nobody can reach an address without a protocol.",
     protocolsOfField: "Protocols for address {{number}}",
     remove: "Remove {{address}}",
     removed: "Address removed",

@@ -63,7 +63,7 @@ describe("the builder of conditions", () => {
     expect(body?.rule).toMatch(/^\(now\.getHours\(".+"\) \* 60 \+ now\.getMinutes\(".+"\) >= 1350 \|\| .* < 370\)$/);
   });
 
-  test("suggests posture with counts, warns of a name that no device reports, and stores yes as true", async () => {
+  test("suggests posture with counts, warns of a name that no device reports, and stores No as false", async () => {
     const posture = { diskEncrypted: true, firewall: false };
     const reported = sample("Device", { id: newId(), posture });
     mockApi.answer("get", "/tenants/devices", pageOf([reported, sample("Device", { id: newId() })]));
@@ -72,19 +72,23 @@ describe("the builder of conditions", () => {
     const name = await screen.findByRole<HTMLInputElement>("combobox", { name: t("admissionRules.builder.posture") });
     await user.click(name);
     const count = (value: string) => t("admissionRules.builder.valueCount.posture", { value, count: 1, total: 2 });
-    await screen.findByRole("option", { name: count("firewall") });
+    await screen.findByRole("option", { name: count("Firewall") });
     await user.clear(name);
     await user.type(name, "diskEncypted");
     const scope = "admissionRules.builder.unreported.posture.all";
     await screen.findByText(t(scope, { name: "diskEncypted", total: 2 }));
-    await user.click(await screen.findByRole("option", { name: count("diskEncrypted") }));
+    await user.click(await screen.findByRole("option", { name: count("Disk encrypted") }));
+    expect(name.value).toBe("Disk encrypted");
     expect(screen.queryByText(t(scope, { name: "diskEncrypted", total: 2 }))).toBeNull();
-    const value = screen.getByRole("combobox", { name: t("admissionRules.builder.value") });
-    await user.clear(value);
-    await user.type(value, "yes");
+    await user.click(screen.getByRole("combobox", { name: t("admissionRules.builder.value") }));
+    await user.click(
+      await screen.findByRole("option", {
+        name: t("admissionRules.builder.valueCount.posture", { value: "No", count: 0, total: 2 }),
+      }),
+    );
     await create(user);
     await waitFor(() =>
-      expect(mockApi.bodies("createAdmissionRule")).toMatchObject([{ rule: "device.posture.diskEncrypted == true" }]),
+      expect(mockApi.bodies("createAdmissionRule")).toMatchObject([{ rule: "device.posture.diskEncrypted == false" }]),
     );
   });
 
@@ -137,10 +141,10 @@ describe("the builder of conditions", () => {
     const user = await openForm();
     await addCondition(user, kinds("posture"));
     const field = await screen.findByRole<HTMLInputElement>("combobox", { name: t("admissionRules.builder.posture") });
-    await screen.findByText(t("admissionRules.conditions.postureIs", { name: "Disk encrypted", value: "yes" }));
+    expect(field.value).toBe("Disk encrypted");
     await user.clear(field);
     expect(field.value).toBe("");
-    await screen.findByRole("option", { name: /^osUpToDate/ });
+    await screen.findByRole("option", { name: /^OS up to date/ });
     await user.type(field, "os");
     expect(field.value).toBe("os");
   });

@@ -6,11 +6,19 @@ import { useState } from "react";
 import { capitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
+import { formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
 import { findPaged } from "../../records/record-picker.tsx";
 import type { Condition } from "../../records/rule-conditions.ts";
-import { countMet, isUnreported, mostCounted, namesIn, useFactRecords, usualPosture, valuesIn } from "./fact-counts.ts";
-import { formatOne } from "./format-condition.ts";
-import { conditionProblem } from "./rule-problems.ts";
+import {
+  countMet,
+  isBoolean,
+  isUnreported,
+  mostCounted,
+  namesIn,
+  useFactRecords,
+  usualPosture,
+  valuesIn,
+} from "./fact-counts.ts";
 
 interface GroupNameProps {
   readonly value: string;
@@ -49,33 +57,50 @@ interface FactNameProps {
   readonly onChange: (name: string) => void;
 }
 
-/** Suggests usual names of posture and the names that records have, with the number of records. */
+/**
+ * Suggests usual names of posture and the names that records have, with the number of records. The field shows their
+ * labels, such as "Disk encrypted". Any other name is shown as it is typed, and as rules spell it.
+ */
 export function FactName({ kind, value, onChange }: FactNameProps) {
+  const [typed, setTyped] = useState("");
   const isPosture = kind === "posture";
   const records = useFactRecords(kind);
   const usual = isPosture ? Object.keys(usualPosture) : [];
   const names = [...new Set([...usual, ...(records === undefined ? [] : namesIn(records))])].sort();
-  const matching = names.filter((name) => name.toLowerCase().includes(value.toLowerCase()));
+  const labels = labelsOf(names);
+  const nameOf = (text: string) => names.find((name) => labels.get(name) === text.trim()) ?? text.replaceAll(/\W/g, "");
+  const matching = names.filter((name) => `${labels.get(name)} ${name}`.toLowerCase().includes(typed.toLowerCase()));
   return (
     <Autocomplete
       label={isPosture ? t("admissionRules.builder.posture") : t("admissionRules.builder.attribute")}
       // All names are offered beside one that was selected, and instead of one that no record has.
-      data={names.includes(value) || matching.length === 0 ? names : matching}
+      data={(names.includes(value) || matching.length === 0 ? names : matching).map((name) => labels.get(name) ?? name)}
       filter={({ options }) => options}
       renderOption={({ option }) =>
         t(`admissionRules.builder.valueCount.${kind}`, {
           value: option.value,
-          count: records?.facts.filter((record) => record[option.value] !== undefined).length ?? 0,
+          count: records?.facts.filter((record) => record[nameOf(option.value)] !== undefined).length ?? 0,
           total: records?.facts.length ?? 0,
         })
       }
-      value={value}
-      onChange={onChange}
+      // The name can change from outside, when an earlier condition is removed.
+      value={nameOf(typed) === value ? typed : (labels.get(value) ?? value)}
+      onChange={(text) => {
+        setTyped(text);
+        onChange(nameOf(text));
+      }}
       maxLength={100}
       w={170}
       comboboxProps={{ width: "max-content", position: "bottom-start" }}
     />
   );
+}
+
+/** The label of each name. Two names with the same label stay as rules spell them. */
+function labelsOf(names: readonly string[]): ReadonlyMap<string, string> {
+  const labels = names.map(formatFactLabel);
+  const isUnique = (label: string) => labels.indexOf(label) === labels.lastIndexOf(label);
+  return new Map(names.map((name) => [name, isUnique(formatFactLabel(name)) ? formatFactLabel(name) : name]));
 }
 
 interface FactValueProps {
@@ -86,7 +111,7 @@ interface FactValueProps {
   readonly onChange: (value: string) => void;
 }
 
-/** Suggests the values that records have, with how many have each. */
+/** Suggests the values that records have, with how many have each. A fact that is true or false is Yes or No. */
 export function FactValue({ kind, name, value, onChange }: FactValueProps) {
   const records = useFactRecords(kind);
   const usual = kind === "posture" ? (usualPosture[name] ?? []) : [];
@@ -94,19 +119,34 @@ export function FactValue({ kind, name, value, onChange }: FactValueProps) {
     ...usual.map((each) => [String(each), 0] as const),
     ...(records === undefined ? [] : valuesIn(records, name)),
   ]);
+  const withCount = (stored: string, shown: string) =>
+    t(`admissionRules.builder.valueCount.${kind}`, {
+      value: shown,
+      count: counts.get(stored) ?? 0,
+      total: records?.facts.length ?? 0,
+    });
+  if (isBoolean(kind, name, records?.facts ?? [])) {
+    const yesOrNo = [true, false].map((each) => ({ value: String(each), label: capitalize(formatFactValue(each)) }));
+    const isOther = value !== "true" && value !== "false";
+    return (
+      <Select
+        label={t("admissionRules.builder.value")}
+        data={isOther ? [...yesOrNo, { value, label: value }] : yesOrNo}
+        renderOption={({ option }) => withCount(option.value, option.label)}
+        value={value}
+        onChange={(chosen) => onChange(chosen ?? value)}
+        allowDeselect={false}
+        style={{ flex: 1 }}
+      />
+    );
+  }
   return (
     <Autocomplete
       label={t("admissionRules.builder.value")}
       data={[...counts.keys()]}
       // All values are offered, also beside one that was selected.
       filter={({ options }) => options}
-      renderOption={({ option }) =>
-        t(`admissionRules.builder.valueCount.${kind}`, {
-          value: option.value,
-          count: counts.get(option.value) ?? 0,
-          total: records?.facts.length ?? 0,
-        })
-      }
+      renderOption={({ option }) => withCount(option.value, option.value)}
       value={value}
       onChange={onChange}
       maxLength={200}
@@ -115,17 +155,11 @@ export function FactValue({ kind, name, value, onChange }: FactValueProps) {
   );
 }
 
-/** The condition in words, and how many devices or users meet it now. Conditions on time and place show nothing. */
+/** How many devices or users meet the condition now. Conditions on time and place show nothing. */
 export function MetNow({ condition }: { readonly condition: Condition }) {
   if (condition.kind !== "posture" && condition.kind !== "user" && condition.kind !== "group") return null;
   return (
     <>
-      {/* The fields show names and values as rules spell them. */}
-      {condition.kind !== "group" && conditionProblem(condition) === undefined && (
-        <Text size="xs" mt={4}>
-          {capitalize(formatOne(condition))}
-        </Text>
-      )}
       <MetCount condition={condition} kind={condition.kind === "posture" ? "posture" : "user"} />
       {condition.kind !== "group" && <Unreported name={condition.name} kind={condition.kind} />}
     </>

@@ -65,7 +65,7 @@ export function isUnreported(kind: "posture" | "user", name: string, { facts }: 
 }
 
 /** Whether the fact is either true or false. A value of another type would never match. */
-function isBoolean(kind: "posture" | "user", name: string, facts: readonly Facts[]): boolean {
+export function isBoolean(kind: "posture" | "user", name: string, facts: readonly Facts[]): boolean {
   const found = facts.flatMap((record) => record[name] ?? []);
   if (found.length > 0) return found.every((value) => typeof value === "boolean");
   return kind === "posture" && Object.hasOwn(usualPosture, name);

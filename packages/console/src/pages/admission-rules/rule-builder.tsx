@@ -1,6 +1,5 @@
 /** Builds a rule from conditions. */
 import {
-  ActionIcon,
   Button,
   Checkbox,
   Group,
@@ -15,10 +14,11 @@ import {
   Text,
   TextInput,
 } from "@mantine/core";
-import { Plus, X } from "lucide-react";
+import { Plus } from "lucide-react";
 import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
+import { RemoveRow } from "../../records/remove-row.tsx";
 import { type BuiltRule, type Comparison, type Condition, writeRule } from "../../records/rule-conditions.ts";
 import { HoursFields, Zone } from "../../records/time-fields.tsx";
 import { FactName, FactValue, GroupName, MetNow } from "./condition-pickers.tsx";
@@ -88,27 +88,19 @@ export function RuleBuilder({ rule: { match, conditions }, onChange, showsProble
           <Paper
             withBorder
             p="xs"
+            className="removable-row"
             // biome-ignore lint/suspicious/noArrayIndexKey: a condition has no identity but its index
             key={index}
             role="group"
             aria-label={t("admissionRules.builder.condition", { number: index + 1 })}
           >
-            <Group wrap="nowrap" align="flex-start" justify="space-between">
-              <Group gap="xs" align="flex-end" style={{ flex: 1 }}>
-                <ConditionFields condition={condition} set={set} />
-              </Group>
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                size="lg"
-                // Beside the fields, below their labels.
-                mt={22}
-                aria-label={t("admissionRules.builder.remove", { number: index + 1 })}
-                onClick={() => write(conditions.filter((_, other) => other !== index))}
-              >
-                <X size={16} aria-hidden />
-              </ActionIcon>
+            <Group gap="xs" align="flex-end" className="row-fields">
+              <ConditionFields condition={condition} set={set} />
             </Group>
+            <RemoveRow
+              label={t("admissionRules.builder.remove", { number: index + 1 })}
+              onClick={() => write(conditions.filter((_, other) => other !== index))}
+            />
             <MetNow condition={condition} />
             {problem !== undefined && <Input.Error mt={4}>{problem}</Input.Error>}
           </Paper>
@@ -293,7 +285,7 @@ function ComparisonFields({ condition, set }: ConditionFieldsProps<ComparedCondi
       <FactName
         kind={condition.kind}
         value={condition.name}
-        onChange={(name) => write(name.replaceAll(/\W/g, ""), String(condition.value))}
+        onChange={(name) => write(name, String(condition.value))}
       />
       <Select
         label={t("admissionRules.builder.comparison")}

@@ -51,7 +51,7 @@ export function bodyOf(values: Values) {
 function PortsField({ value, onChange, error }: CustomFieldProps) {
   return (
     <RepeatedRows
-      legend={t("protocols.fields.ports")}
+      legend={t("protocols.fields.protocolsAndPorts")}
       description={t("protocols.fields.portsHelp")}
       rows={value as readonly Line[]} // as this field defines them
       onChange={onChange}

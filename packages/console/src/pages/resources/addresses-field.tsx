@@ -10,7 +10,7 @@ export function AddressesField({ value, onChange, error }: CustomFieldProps) {
   return (
     <RepeatedRows
       legend={t("resources.addresses.label")}
-      description={t("records.address.help")}
+      description={`${t("records.address.help")} ${t("resources.addresses.protocolsHelp")}`}
       rows={value as readonly NewAddress[]} // as this field makes them
       onChange={onChange}
       error={error}
