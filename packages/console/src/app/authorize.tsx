@@ -11,6 +11,7 @@ import { send } from "./passkeys.ts";
 import { ProblemNotice } from "./problem-notice.tsx";
 import { sessionQuery, useSession } from "./session.ts";
 import { type Session, signOut } from "./session-requests.ts";
+import { Warning } from "./warning.tsx";
 
 interface AskingProgram {
   readonly name: string;
@@ -127,11 +128,7 @@ export function DeviceCodePage() {
             {formatRelativeTime(request.requestedAt, Date.now())}
           </time>
         </Text>
-        {!request.sameAddress && (
-          <Alert color="yellow" variant="outline">
-            {t("signIn.authorize.otherAddress")}
-          </Alert>
-        )}
+        {!request.sameAddress && <Warning>{t("signIn.authorize.otherAddress")}</Warning>}
 
         {request.device === undefined ? (
           <Consequences session={session} />

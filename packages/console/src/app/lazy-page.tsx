@@ -3,9 +3,10 @@
  * answers, and the tab is then loaded again. A browser does not import a module a second time after a failure (HTML,
  * "fetch a single module script"), and a tab that is loaded without a server is lost.
  */
-import { Alert, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { type ComponentType, useEffect, useState } from "react";
 import { t } from "../messages/i18n.ts";
+import { Warning } from "./warning.tsx";
 
 const probeMs = 3_000;
 /** After a reload, the same page is not reloaded for this long without being asked, in milliseconds. */
@@ -102,20 +103,14 @@ interface NotLoadedProps {
 function NotLoaded({ problem, retry }: NotLoadedProps) {
   const isNew = problem === "new-version";
   return (
-    <Alert
-      color="yellow"
-      variant="outline"
-      role="alert"
-      maw={720}
-      title={isNew ? t("app.lazy.newVersion.title") : t("app.lazy.noServer.title")}
-    >
+    <Warning role="alert" maw={720} title={isNew ? t("app.lazy.newVersion.title") : t("app.lazy.noServer.title")}>
       <Text size="sm">{t(texts[problem])}</Text>
       <Group mt="sm">
         <Button size="xs" variant={isNew ? "filled" : "default"} onClick={retry}>
           {problem === "no-server" ? t("app.problem.retry") : t("app.lazy.reload")}
         </Button>
       </Group>
-    </Alert>
+    </Warning>
   );
 }
 

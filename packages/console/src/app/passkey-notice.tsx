@@ -1,9 +1,10 @@
 /** Whether passkeys work on this page, and a notice with the reason if they do not. */
-import { Alert, Anchor } from "@mantine/core";
+import { Anchor } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { t } from "../messages/i18n.ts";
 import { installationQuery } from "./installation.ts";
 import { supportsPasskeys } from "./passkeys.ts";
+import { Warning } from "./warning.tsx";
 
 /** Whether passkeys work here: browsers accept them only on pages of the public address. */
 export function usePasskeysWork(): boolean {
@@ -15,7 +16,7 @@ export function PasskeyNotice() {
   if (place === undefined || (place === "" && supportsPasskeys())) return null;
   const { pathname, search, hash } = globalThis.location;
   return (
-    <Alert color="yellow" variant="outline">
+    <Warning>
       {place === "" ? (
         t("signIn.passkeys.unsupported")
       ) : (
@@ -26,7 +27,7 @@ export function PasskeyNotice() {
           </Anchor>
         </>
       )}
-    </Alert>
+    </Warning>
   );
 }
 

@@ -1,10 +1,11 @@
 /** The bar above a list with selected rows, and the dialog of an action on them. */
 import type { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, CloseButton, Group, Paper, Progress, Stack, Text } from "@mantine/core";
+import { Button, CloseButton, Group, Paper, Progress, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { usePermissions } from "../app/session.ts";
+import { Warning } from "../app/warning.tsx";
 import { formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { Dialog } from "../records/dialog.tsx";
@@ -42,6 +43,10 @@ export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps
   const [isSelecting, setSelecting] = useState(false);
   const { rows } = selection;
   const matching = Math.min(total, maxSelected);
+  // An action that no selected record needs, such as the reactivation of active users, is not offered.
+  const offered = actions.filter(
+    ({ choose, plan }) => choose !== undefined || rows.some((row) => plan(row, "") !== undefined),
+  );
   const clear = () => {
     selection.clear();
     // The button that had the focus disappears.
@@ -65,7 +70,6 @@ export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps
             <Text size="sm" fw={600} px="xs" aria-live="polite">
               {t("lists.select.count", { count: rows.length })}
             </Text>
-            <CloseButton aria-label={t("lists.select.clear")} onClick={clear} />
             {rows.length < matching && (
               <Button
                 size="xs"
@@ -80,11 +84,12 @@ export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps
                 })}
               </Button>
             )}
-            {actions.map((offered) => (
-              <Button key={offered.label} size="xs" variant="default" onClick={() => setAction(offered)}>
-                {offered.label}
+            {offered.map((each) => (
+              <Button key={each.label} size="xs" variant="default" onClick={() => setAction(each)}>
+                {each.label}
               </Button>
             ))}
+            <CloseButton ml="auto" aria-label={t("lists.select.clear")} onClick={clear} />
           </Group>
         </Paper>
       )}
@@ -255,16 +260,11 @@ function BulkReview<Row>(props: BulkReviewProps<Row>) {
   if (!isBlocked(error) && (isStopped || refused !== undefined)) {
     return (
       <Stack>
-        <Alert
-          color="yellow"
-          variant="outline"
-          role="alert"
-          title={t("lists.bulk.stopped", { made, total: changes.length })}
-        >
+        <Warning role="alert" title={t("lists.bulk.stopped", { made, total: changes.length })}>
           {refused === undefined
             ? t("lists.bulk.left", { count: left.length })
             : t("lists.bulk.refused", { name: refused })}
-        </Alert>
+        </Warning>
         <ProblemNotice error={error} />
         <Group justify="flex-end">
           <Button variant="default" onClick={leave}>

@@ -59,6 +59,8 @@ export interface ListDefinition<Row extends { readonly id: string }> {
   readonly bulk?: readonly BulkAction<Row>[];
   /** Such as `-createdAt`. Unpaged lists use the key of a column. */
   readonly defaultSort?: string;
+  /** The key by which a list in parts is sorted if it comes in one part. A longer list has the order of the server. */
+  readonly shortSort?: string;
   /** Shown if the list has no records at all. */
   readonly empty: EmptyList;
   /** The polling interval in milliseconds, for lists that change by themselves. */

@@ -1,12 +1,12 @@
 /** The options of a list: columns, density, page size, and the export of what is filtered. */
-import { ActionIcon, Menu, Text } from "@mantine/core";
+import { ActionIcon, Menu, Text, useMatches } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { Download, Settings2 } from "lucide-react";
 import { useState } from "react";
 import { t } from "../messages/i18n.ts";
 import { notifyProblem } from "../records/use-record.ts";
 import { csvOf, maxExportedRows, saveFile } from "./export-rows.ts";
-import type { ListDefinition, ListState } from "./list-definition.ts";
+import type { Column, ListDefinition, ListState } from "./list-definition.ts";
 import { type ListPreferences, pageSizes } from "./list-preferences.ts";
 import { readMatching } from "./list-rows.ts";
 
@@ -41,29 +41,38 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
     }
   };
   const [, ...optional] = definition.columns;
+  const width = useMatches({ base: 0, xs: 1, sm: 2, md: 3, lg: 4, xl: 5 });
   return (
-    <Menu position="bottom-end" width={230} closeOnItemClick={false}>
+    // A menu that is taller than the space below its button scrolls.
+    <Menu position="bottom-end" width={230} closeOnItemClick={false} middlewares={{ size: { padding: 12 } }}>
       <Menu.Target>
         <ActionIcon variant="default" size={34} aria-label={t("lists.options.label")} data-reads loading={isExporting}>
           <Settings2 size={16} aria-hidden />
         </ActionIcon>
       </Menu.Target>
-      <Menu.Dropdown>
+      <Menu.Dropdown style={{ overflowY: "auto" }}>
         <Menu.Label>{t("lists.options.columns")}</Menu.Label>
-        {optional.map(({ key, title, visibleFrom, isBelow }) => (
-          <Menu.CheckboxItem
-            key={key}
-            checked={!hidden.includes(key)}
-            onChange={(shown) => change({ hidden: shown ? hidden.filter((other) => other !== key) : [...hidden, key] })}
-          >
-            {title}
-            {visibleFrom !== undefined && isBelow !== true && (
-              <Text size="xs" c="dimmed" hiddenFrom={visibleFrom}>
-                {t("lists.options.tooNarrow")}
-              </Text>
-            )}
-          </Menu.CheckboxItem>
-        ))}
+        {optional.map((column) => {
+          const { key, title } = column;
+          const isTooNarrow = isHiddenAt(width, column);
+          return (
+            <Menu.CheckboxItem
+              key={key}
+              checked={!hidden.includes(key)}
+              disabled={isTooNarrow}
+              onChange={(shown) =>
+                change({ hidden: shown ? hidden.filter((other) => other !== key) : [...hidden, key] })
+              }
+            >
+              {title}
+              {isTooNarrow && (
+                <Text size="xs" c="dimmed">
+                  {t("lists.options.tooNarrow")}
+                </Text>
+              )}
+            </Menu.CheckboxItem>
+          );
+        })}
         <Menu.Divider />
         <Menu.Label>{t("lists.options.density")}</Menu.Label>
         <Menu.RadioGroup
@@ -87,13 +96,28 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
         </Menu.RadioGroup>
         <Menu.Divider />
         <Menu.Label>{t("lists.export.label")}</Menu.Label>
-        <Menu.Item closeMenuOnClick leftSection={<Download size={12} aria-hidden />} onClick={() => void save("csv")}>
+        <Menu.Item closeMenuOnClick leftSection={downloadIcon} onClick={() => void save("csv")}>
           {t("lists.export.csv")}
         </Menu.Item>
-        <Menu.Item closeMenuOnClick leftSection={<Download size={12} aria-hidden />} onClick={() => void save("json")}>
+        <Menu.Item closeMenuOnClick leftSection={downloadIcon} onClick={() => void save("json")}>
           {t("lists.export.json")}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+/** As wide as the marks of the items above, with their distance. */
+const downloadIcon = <Download size={12} aria-hidden style={{ marginInlineEnd: -2 }} />;
+
+const widths = ["xs", "sm", "md", "lg", "xl"] as const;
+
+/**
+ * Whether the screen is too narrow for the column. Lines below the name, which the narrowest screens show, need no width.
+ *
+ * @param width the number of `widths` that the screen reaches
+ */
+function isHiddenAt<Row>(width: number, { visibleFrom, isBelow }: Column<Row>): boolean {
+  if (visibleFrom === undefined || (isBelow === true && width < widths.indexOf("sm") + 1)) return false;
+  return width < widths.indexOf(visibleFrom) + 1;
 }

@@ -25,7 +25,7 @@ interface RecordListProps<Row extends { readonly id: string }> {
   /** Present if the list is a page. */
   readonly title?: string;
   /** A remark on the rows. */
-  readonly note?: string;
+  readonly note?: ReactNode;
   /** The way back to another page. */
   readonly trail?: ReactNode;
   /** The field of a filter that the title states. */
@@ -44,7 +44,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
   const fields = useMemo(() => definition.filters?.map(({ field }) => field) ?? [], [definition]);
   const [preferences, changePreferences] = useListPreferences(listKey(definition.source.path));
   const { state, change } = useListState(fields, definition.defaultSort, preferences.size);
-  const { page, error, isPlaceholderData, refetch } = useRows(definition, state);
+  const { page, error, isPlaceholderData, refetch, sort } = useRows(definition, state);
   const selection = useSelection<Row>();
   const bulk = usePermittedActions(definition);
   const [peeked, setPeeked] = useState<Row>();
@@ -108,7 +108,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
             columns={columns}
             page={page}
             isStale={isPlaceholderData}
-            sort={state.sort}
+            sort={sort}
             sortBy={(sort) => change({ sort })}
             density={preferences.density}
             selection={bulk.length === 0 ? undefined : selection}
@@ -183,7 +183,7 @@ function useRows<Row extends { readonly id: string }>(definition: ListDefinition
     if (data === undefined || isPage(data)) return data;
     return pageOf(data, definition, state);
   }, [data, definition, state]);
-  return isPart ? part : { page, error, isPlaceholderData, refetch };
+  return isPart ? part : { page, error, isPlaceholderData, refetch, sort: state.sort };
 }
 
 /**
@@ -201,15 +201,18 @@ function usePart<Row extends { readonly id: string }>(definition: ListDefinition
     queryFn: readPart === undefined ? skipToken : ({ signal }) => readPart({ limit: mostInPart, offset }, signal),
     placeholderData: keepPreviousData,
   });
+  const isShort = data !== undefined && data.total <= mostInPart && offset === 0;
+  const sort = state.sort === "" && isShort ? (definition.shortSort ?? "") : state.sort;
   const isAsSent = state.text === "" && state.sort === "" && Object.keys(state.filters).length === 0;
   const page = useMemo((): PageOf<Row> | undefined => {
     if (data === undefined) return undefined;
-    if (data.total <= mostInPart && offset === 0) return pageOf(data.data, definition, state);
+    if (isShort) return pageOf(data.data, definition, { ...state, sort });
     return isAsSent
       ? { data: data.data.slice(first - offset, first - offset + state.size), total: data.total }
       : undefined;
-  }, [data, definition, state, first, offset, isAsSent]);
-  return { page, error, isPlaceholderData, isPending: readPart !== undefined && isPending && error === null, refetch };
+  }, [data, definition, state, first, offset, isAsSent, isShort, sort]);
+  const isWaiting = readPart !== undefined && isPending && error === null;
+  return { page, error, isPlaceholderData, isPending: isWaiting, refetch, sort };
 }
 
 function isPage<Row>(data: PageOf<Row> | readonly Row[]): data is PageOf<Row> {

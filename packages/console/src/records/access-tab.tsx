@@ -44,6 +44,7 @@ export function AccessTab({ of }: { readonly of: Question }) {
   return (
     <Panel
       title={isResource ? t("records.accessTab.who") : t("records.accessTab.what")}
+      {...(rows.length === 0 ? {} : { about: <AccessNote ofResource={isResource} /> })}
       actions={
         <Button component={Link} to={`/access?${ask}`} size="xs" variant="default">
           {t("records.accessTab.ask")}
@@ -66,7 +67,6 @@ export function AccessTab({ of }: { readonly of: Question }) {
         />
       ) : (
         <Stack gap="xs">
-          <AccessNote ofResource={isResource} />
           <Table.ScrollContainer
             minWidth={0}
             type="native"

@@ -1,6 +1,7 @@
 /** A save conflict. Changes to different fields are merged; where both sides changed a field, a person chooses. */
-import { Alert, Button, Group, Radio, Stack, Table, Text } from "@mantine/core";
+import { Button, Group, Radio, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";
+import { Warning } from "../app/warning.tsx";
 import { formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { type Field, formatValue, type Values } from "./form-fields.tsx";
@@ -32,9 +33,9 @@ export function Conflict({
   const labels = fields.filter(({ name }) => theirs.includes(name)).map(({ label }) => label);
   return (
     <Stack>
-      <Alert color="yellow" variant="outline" title={t("records.conflict.title")} role="alert">
+      <Warning title={t("records.conflict.title")} role="alert">
         {contested.length > 0 ? t("records.conflict.differs") : t("records.conflict.merged")}
-      </Alert>
+      </Warning>
       {labels.length > 0 && <Text>{t("records.conflict.theirs", { fields: formatList(labels) })}</Text>}
       {contested.length > 0 && (
         <Table aria-label={t("records.conflict.table")}>

@@ -11,18 +11,17 @@ interface CopiedValueProps {
 
 export function CopiedValue({ label, text }: CopiedValueProps) {
   return (
-    <Group gap="xs" align="flex-start" wrap="nowrap">
-      {/* The value breaks only if it is longer than the line. */}
-      <Code block p="3px 6px" miw={0} className="value">
-        {text}
+    <Group gap="xs" align="flex-start" justify="space-between" wrap="nowrap">
+      {/* A URL breaks between its parts, not at their hyphens. */}
+      <Code block p="4px 6px" miw={0} className="value">
+        {text.split(/(?<=[^/]\/)/).map((part, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: parts repeat, and have no identity
+          <span key={index} className="record-name">
+            {part}
+          </span>
+        ))}
       </Code>
-      <CopyText
-        text={text}
-        variant="default"
-        size="compact-sm"
-        flex="none"
-        aria-label={t("common.copyNamed", { name: label })}
-      >
+      <CopyText text={text} variant="default" size="xs" flex="none" aria-label={t("common.copyNamed", { name: label })}>
         {t("common.copy")}
       </CopyText>
     </Group>

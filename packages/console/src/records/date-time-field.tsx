@@ -7,6 +7,9 @@ import { t } from "../messages/i18n.ts";
 import { fromLocalTime, readTypedTime, toLocalTime } from "./local-time.ts";
 import { usePendingText } from "./unsaved.tsx";
 
+/** A time that has not passed, at a round hour. */
+const example = formatShortTime(`${new Date().getFullYear() + 1}-03-03T09:30:00`);
+
 interface DateTimeFieldProps extends Omit<TextInputProps, "label" | "value" | "onChange" | "type" | "rightSection"> {
   /** Absent for a field that only has an `aria-label`, such as a filter. */
   readonly label?: string;
@@ -44,7 +47,7 @@ export function DateTimeField({ value, onChange, earliest, error, ...input }: Da
   };
   return (
     <TextInput
-      placeholder={t("common.timePlaceholder")}
+      placeholder={t("common.timePlaceholder", { time: example })}
       {...input}
       ref={field}
       error={isInvalid ? t("common.timeInvalid") : error}

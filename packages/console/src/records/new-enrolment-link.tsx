@@ -1,7 +1,8 @@
 /** An enrolment link that was just created: as a link, as a QR code, and as a code to type. It is shown once. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Alert, Button, Center, Code, Group, Stack, Text } from "@mantine/core";
+import { Button, Center, Code, Group, Stack, Text } from "@mantine/core";
 import { CopyText } from "../app/copy.tsx";
+import { Warning } from "../app/warning.tsx";
 import { t } from "../messages/i18n.ts";
 import { Dialog } from "./dialog.tsx";
 import { QrCode } from "./qr-code.tsx";
@@ -34,9 +35,7 @@ export function LinkDetails({ link: { url, code }, close }: NewEnrolmentLinkProp
       <Code block aria-label={t("enrolmentLinks.code")} className="secret">
         {code}
       </Code>
-      <Alert color="yellow" variant="outline">
-        {t("enrolmentLinks.warning")}
-      </Alert>
+      <Warning>{t("enrolmentLinks.warning")}</Warning>
       <Group justify="flex-end" className="form-actions">
         <Button variant="default" onClick={close}>
           {t("records.secret.saved")}

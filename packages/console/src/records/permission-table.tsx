@@ -5,6 +5,7 @@ import { Check } from "lucide-react";
 import { useId } from "react";
 import type { records as messages } from "../messages/en/records.ts";
 import { t } from "../messages/i18n.ts";
+import { absent } from "./absent.tsx";
 
 interface Preset {
   readonly label: string;
@@ -22,6 +23,9 @@ interface PermissionTableProps {
   readonly presets?: readonly Preset[];
   readonly error?: string | undefined;
 }
+
+/** Only as wide as its heading on a narrow screen, so that the help has room. */
+const columnWidth = { base: 52, xs: 90 };
 
 const special = [
   ["gateways:token", t("records.permissions.gatewayTokens")],
@@ -48,11 +52,7 @@ export function PermissionTable(props: PermissionTableProps) {
     if (known === undefined) return null;
     const checked = held.includes(known);
     if (onChange === undefined) {
-      return checked ? (
-        <Check size={16} role="img" aria-label={t("common.yes")} className="granted" />
-      ) : (
-        <Text c="dimmed">–</Text>
-      );
+      return checked ? <Check size={16} role="img" aria-label={t("common.yes")} className="granted" /> : absent;
     }
     return (
       <Checkbox
@@ -92,7 +92,7 @@ export function PermissionTable(props: PermissionTableProps) {
               return (
                 <Button
                   key={preset.label}
-                  size="compact-sm"
+                  size="xs"
                   variant={isChosen ? "filled" : "default"}
                   aria-pressed={isChosen}
                   onClick={() => onChange(chosen)}
@@ -108,8 +108,8 @@ export function PermissionTable(props: PermissionTableProps) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{t("records.permissions.permission")}</Table.Th>
-            <Table.Th w={90}>{t("records.permissions.read")}</Table.Th>
-            <Table.Th w={90}>{t("records.permissions.write")}</Table.Th>
+            <Table.Th w={columnWidth}>{t("records.permissions.read")}</Table.Th>
+            <Table.Th w={columnWidth}>{t("records.permissions.write")}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -7,6 +7,7 @@ import { ProblemNotice } from "../app/problem-notice.tsx";
 import { usePermission } from "../app/session.ts";
 import type { records as messages } from "../messages/en/records.ts";
 import { t } from "../messages/i18n.ts";
+import { absent } from "./absent.tsx";
 
 /** The first part of the path of the records' pages. */
 type Kind = keyof typeof messages.notFound.titles;
@@ -112,19 +113,20 @@ function hasEvents(list: string): boolean {
   return list !== "/events" && list !== "/roles";
 }
 
-export function Panel({
-  title,
-  actions,
-  children,
-}: {
+interface PanelProps {
   readonly title: string;
+  /** An explanation below the title. On a narrow screen, it stands before the buttons. */
+  readonly about?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
-}) {
+}
+
+export function Panel({ title, about, actions, children }: PanelProps) {
   return (
     <Paper withBorder p="md" component="section" aria-label={title} className="panel">
-      <Group justify="space-between" mb={8} mih={30}>
+      <Group justify="space-between" mb={8} mih={30} gap="xs" className="panel-head">
         <Title order={2}>{title}</Title>
+        {about !== undefined && <div className="panel-about">{about}</div>}
         {actions}
       </Group>
       {children}
@@ -144,13 +146,7 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
       {facts.map(({ label, value }) => (
         <div key={label}>
           <dt>{label}</dt>
-          <dd>
-            {value === "" || value === undefined || value === null || value === false ? (
-              <Text c="dimmed">–</Text>
-            ) : (
-              value
-            )}
-          </dd>
+          <dd>{value === "" || value === undefined || value === null || value === false ? absent : value}</dd>
         </div>
       ))}
     </dl>

@@ -60,7 +60,7 @@ export function useSavedNotice(): (message: string, ...requests: readonly SentRe
           ) : (
             <Group justify="space-between">
               {message}
-              <Button size="compact-xs" variant="default" onClick={() => void undo(id, found)}>
+              <Button size="xs" variant="default" onClick={() => void undo(id, found)}>
                 {t("records.undo.label")}
               </Button>
             </Group>

@@ -1,7 +1,8 @@
 /** A secret that is shown once. Only the button closes the dialog, so that a stray click does not lose the secret. */
-import { Alert, Button, Code, Group, Stack, Text } from "@mantine/core";
+import { Button, Code, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { CopyText } from "../app/copy.tsx";
+import { Warning } from "../app/warning.tsx";
 import { t } from "../messages/i18n.ts";
 import { Dialog } from "./dialog.tsx";
 
@@ -23,9 +24,7 @@ export function SecretOnce({ title, secret, copyLabel = t("records.secret.copy")
         <Code block aria-label={t("records.secret.label")} className="secret">
           {secret}
         </Code>
-        <Alert color="yellow" variant="outline">
-          {t("records.secret.warning")}
-        </Alert>
+        <Warning>{t("records.secret.warning")}</Warning>
         <Group justify="flex-end" className="form-actions">
           <Button variant="default" onClick={close}>
             {t("records.secret.saved")}

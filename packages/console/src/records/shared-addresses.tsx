@@ -1,7 +1,7 @@
 /** Addresses that several resources have, and the resource that connections reach. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Alert, Stack, Text } from "@mantine/core";
-import { TriangleAlert } from "lucide-react";
+import { Stack, Text } from "@mantine/core";
+import { Warning } from "../app/warning.tsx";
 import { t } from "../messages/i18n.ts";
 import { RichText } from "../messages/rich-text.tsx";
 import { RecordLinks } from "./record-link.tsx";
@@ -11,13 +11,7 @@ type Shared = NonNullable<ResultOf<"/tenants/policies/preview", "post">["sharedA
 export function SharedAddresses({ shared = [] }: { readonly shared?: readonly Shared[] | undefined }) {
   if (shared.length === 0) return null;
   return (
-    <Alert
-      color="yellow"
-      variant="outline"
-      icon={<TriangleAlert aria-hidden />}
-      title={t("records.sharedAddress.title", { count: shared.length })}
-      mt="sm"
-    >
+    <Warning title={t("records.sharedAddress.title", { count: shared.length })} mt="sm">
       <Stack gap={4}>
         {shared.flatMap((each) =>
           sentencesOf(each).map(({ message, records }) => (
@@ -31,7 +25,7 @@ export function SharedAddresses({ shared = [] }: { readonly shared?: readonly Sh
           )),
         )}
       </Stack>
-    </Alert>
+    </Warning>
   );
 }
 

@@ -1,8 +1,9 @@
 /** Guards unsaved input against links, the Back button of the browser, and the end of the page. */
-import { Alert, Button, Group } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useBlocker } from "@tanstack/react-router";
 import { createContext, useCallback, useContext, useEffect, useId, useState } from "react";
 import { flushSync } from "react-dom";
+import { Warning } from "../app/warning.tsx";
 import { t } from "../messages/i18n.ts";
 
 export interface Unsaved {
@@ -85,7 +86,7 @@ export const PendingTextsProvider = PendingTexts.Provider;
 export function DiscardNotice({ unsaved: { asks, keep, discard } }: { readonly unsaved: Unsaved }) {
   if (!asks) return null;
   return (
-    <Alert color="yellow" variant="outline" title={t("records.form.discardTitle")} role="alert">
+    <Warning title={t("records.form.discardTitle")} role="alert">
       <Group>
         <Button size="xs" variant="default" onClick={keep}>
           {t("records.form.keepEditing")}
@@ -94,6 +95,6 @@ export function DiscardNotice({ unsaved: { asks, keep, discard } }: { readonly u
           {t("records.form.discard")}
         </Button>
       </Group>
-    </Alert>
+    </Warning>
   );
 }

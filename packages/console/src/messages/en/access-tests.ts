@@ -7,7 +7,7 @@ export const accessTests = {
     title: "Delete access test {{name}}?",
   },
   deleted: "(deleted)",
-  edit: "Edit {{name}}",
+  edit: "Edit access test {{name}}",
   empty: {
     text: "An access test is a guardrail that survives every change. Create the first one, for example “Contractors can never reach Payroll”.",
     title: "No access tests yet",

@@ -5,7 +5,7 @@ export const addresses = {
     effect: "The address will no longer lead to its resource. You can revert the deletion.",
     title: "Delete address {{name}}?",
   },
-  edit: "Edit {{name}}",
+  edit: "Edit address {{name}}",
   empty: {
     text: "An address is where devices reach a resource. Add the first one here or on the page of its resource.",
     title: "No addresses yet",

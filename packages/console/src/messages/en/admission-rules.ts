@@ -146,7 +146,7 @@ export const admissionRules = {
     after: "After the change",
     before: "Before the change",
   },
-  edit: "Edit {{name}}",
+  edit: "Edit admission rule {{name}}",
   empty: {
     text: "An admission rule is a condition that a policy can require, such as an encrypted disk or office hours. Create the first one.",
     title: "No admission rules yet",

@@ -5,6 +5,7 @@ export const deviceSessions = {
     approved: "Device approved",
     approveNote:
       "{{email}} enrolled this device. Confirm this with the user first. After the approval, the device gets the access that policies grant.",
+    by: "by <user/>",
     bulkApproveNote: "The devices get the access that policies grant to their users.",
     bulkRefuseNote: "The devices will be deleted. Their users can enrol them again.",
     empty: {
@@ -33,7 +34,7 @@ export const deviceSessions = {
   },
   noEnd: "No end",
   notSignedInNote:
-    "A device connects once it is enrolled, even if nobody has signed in on it. To limit this, set a lifetime of device sessions in the settings.",
+    "A device connects once it is enrolled, even if nobody has signed in on it. To limit this, set a lifetime of device sessions in the <a>settings</a>.",
   noun: "device sessions",
   reasons: {
     "device-deactivated": "The device was deactivated",

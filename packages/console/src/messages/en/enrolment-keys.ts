@@ -9,7 +9,7 @@ export const enrolmentKeys = {
     effect: "The record of the key will be removed from the list. Devices that the key has enrolled stay enrolled.",
     title: "Delete enrolment key {{name}}?",
   },
-  edit: "Edit {{name}}",
+  edit: "Edit enrolment key {{name}}",
   empty: {
     text: "Servers are enrolled with these keys, without a person. Create the first key for the user that the servers belong to.",
     title: "No enrolment keys yet",

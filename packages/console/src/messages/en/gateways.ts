@@ -49,7 +49,7 @@ export const gateways = {
     title: "Deploy",
     waiting: "Waiting for the gateway to connect. This page updates when it connects.",
   },
-  edit: "Edit {{name}}",
+  edit: "Edit gateway {{name}}",
   empty: {
     text: "A gateway sits in front of your resources and admits the users that your policies allow. Create the first gateway, then run the command on its page.",
     title: "No gateways yet",

@@ -15,7 +15,7 @@ export const groups = {
     noDefault: "No default group was found. Add the users to another group first.",
     title: "Delete group {{name}}?",
   },
-  edit: "Edit {{name}}",
+  edit: "Edit group {{name}}",
   empty: {
     text: "Policies grant access to groups of users. Create the first group for a team or a task.",
     title: "No groups yet",
@@ -35,6 +35,10 @@ export const groups = {
     empty: "No members yet",
     emptyText:
       "Members get the access and the roles of the group. Add users, or choose the group when you invite them.",
+    removed: "Member removed",
+    removeNamed: "Remove {{name}}",
+    removeNote: "The user loses the access and the roles of the group. Every user must stay in at least one group.",
+    removeTitle: "Remove {{name}} from {{group}}?",
     select: "Select at least one user.",
     title: "Members ({{count, number}})",
   },

@@ -8,7 +8,7 @@ export const identityProviders = {
   },
   disable: "Disable",
   disabled: "Identity provider disabled",
-  edit: "Edit {{name}}",
+  edit: "Edit identity provider {{name}}",
   empty: {
     text: "People sign in with an identity provider over OpenID Connect. Add the first one, register its redirect URI there, and test it.",
     title: "No identity providers yet",

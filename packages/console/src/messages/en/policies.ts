@@ -18,7 +18,7 @@ export const policies = {
     note: "Later policies will decide instead. If you revert the deletion, the policy gets a new ID.",
     title: "Delete policy {{name}}?",
   },
-  edit: "Edit {{name}}",
+  edit: "Edit policy {{name}}",
   empty: {
     INTERNET: "The default policy applies to destinations that no other policy covers.",
     PRIVATE: "Private resources are unreachable until a policy allows access. Create the first policy.",

@@ -30,7 +30,7 @@ export const resources = {
       "The resource will be deleted with its {{count}} addresses, and will be unreachable. If you revert the deletion, the resource gets a new ID.",
     title: "Delete resource {{name}}?",
   },
-  edit: "Edit {{name}}",
+  edit: "Edit resource {{name}}",
   empty: {
     text: "A resource is a service or a network that policies grant access to. Publish the first one: that also creates the policy that gives people access. “Create resource” leaves the policy for later.",
     title: "No resources yet",
@@ -53,6 +53,7 @@ export const resources = {
     column: "Actions",
     discard: "Discard",
     disconnect: "Disconnect {{name}}",
+    disconnectShort: "Disconnect",
     disconnectTitle: "Disconnect {{gateway}} from {{resource}}",
     empty: "A resource without a gateway is unreachable. Connect a gateway that reaches its addresses.",
     help: "Devices reach the resource through the first of these gateways that is online. You can change the gateway selection on the page of the resource.",

@@ -105,10 +105,12 @@ export const signIn = {
   passkeys: {
     add: "Add passkey",
     added: "Passkey added",
+    addedAt: "Added <time/>",
     defaultName: "Passkey",
     delete: "Delete passkey",
     deleted: "Passkey deleted",
     elsewhere: "Passkeys do not work at this URL. To use a passkey, open",
+    lastUsedAt: "Last used <time/>",
     name: "Passkey name",
     unsupported:
       "Passkeys do not work here. Browsers require HTTPS, or the name localhost, and a recent version. API keys and recovery codes work.",

@@ -49,7 +49,7 @@ export const users = {
     empty: "After signing in, the user adds a device with the device agent or with any WireGuard app.",
     title: "Devices",
   },
-  edit: "Edit {{name}}",
+  edit: "Edit user {{name}}",
   empty: {
     text: "Users are the people who access your network. Invite the first ones.",
     title: "No users yet",

@@ -41,7 +41,7 @@ export const webhooks = {
     FAILING: "All attempts failed for several days.",
     GONE: "The receiver responded with status 410 (Gone).",
   },
-  edit: "Edit {{name}}",
+  edit: "Edit webhook {{name}}",
   empty: {
     text: "A webhook notifies another program of changes as they happen. Create the first one with the URL of the receiver.",
     title: "No webhooks yet",

@@ -9,7 +9,7 @@ import type { Field } from "../../records/form-fields.tsx";
 import { Kind } from "../../records/kind-icon.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
+import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { formatResourceType } from "../resources/format-resource-type.ts";
 import { formatAddressKind } from "./format-address-kind.ts";
@@ -21,6 +21,7 @@ const onOneLine = 3;
 const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
   source: inParts("/tenants/addresses"),
   noun: t("addresses.noun"),
+  shortSort: "address",
   search: { label: t("addresses.fields.address"), by: ({ address }) => address },
   columns: [
     {
@@ -57,7 +58,7 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
       visibleFrom: "sm",
       cell: ({ protocols }) => (
         <span {...(protocols.length <= onOneLine ? { className: "one-line" } : {})}>
-          {protocols.map(({ name }) => name).join(", ")}
+          <RecordLinks path="protocols" records={protocols} />
         </span>
       ),
     },

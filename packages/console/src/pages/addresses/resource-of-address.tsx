@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { absent } from "../../records/absent.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 
 const resources = paged("/tenants/resources");
@@ -21,7 +22,7 @@ export function ResourceOfAddress({ id }: { readonly id: string }) {
   });
   if (isPending && canRead) return "…";
   return owner === undefined || owner === null ? (
-    "–"
+    absent
   ) : (
     <RecordLink to={`/resources/${owner.id}`}>{owner.name}</RecordLink>
   );

@@ -1,8 +1,9 @@
 /** Inputs of conditions that suggest what the tenant has: names of groups, of posture facts and of user attributes. */
-import { Alert, Autocomplete, Select, Text } from "@mantine/core";
+import { Autocomplete, Select, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Warning } from "../../app/warning.tsx";
 import { capitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
@@ -173,9 +174,9 @@ function Unreported({ name, kind }: { readonly name: string; readonly kind: "pos
   const total = records.facts.length;
   const scope = total === mostCounted ? "seenLast" : "all";
   return (
-    <Alert color="yellow" variant="outline" p="xs" mt={4} role="status">
+    <Warning p="xs" mt={4} role="status">
       {t(`admissionRules.builder.unreported.${kind}.${scope}`, { name, total })}
-    </Alert>
+    </Warning>
   );
 }
 

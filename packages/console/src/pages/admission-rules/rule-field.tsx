@@ -1,6 +1,7 @@
 /** The editor of a rule: a builder of conditions and a text editor, as two views of the same text. */
-import { Alert, Input, SegmentedControl, Skeleton, Stack, useMantineContext } from "@mantine/core";
+import { Input, SegmentedControl, Skeleton, Stack, useMantineContext } from "@mantine/core";
 import { lazy, Suspense, useId, useState } from "react";
+import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps } from "../../records/form-fields.tsx";
 import { readRule } from "../../records/rule-conditions.ts";
@@ -34,9 +35,9 @@ export function RuleField({ value, onChange, error }: CustomFieldProps) {
           <RuleText value={text} onChange={onChange} labelledBy={label} nonce={getStyleNonce?.() ?? ""} />
         </Suspense>
       ) : built === undefined ? (
-        <Alert color="yellow" variant="outline" title={t("admissionRules.builder.tooComplex.title")}>
+        <Warning title={t("admissionRules.builder.tooComplex.title")}>
           {t("admissionRules.builder.tooComplex.text")}
-        </Alert>
+        </Warning>
       ) : (
         <RuleBuilder rule={built} onChange={onChange} showsProblems={error !== undefined} />
       )}

@@ -85,14 +85,14 @@ function ExpiryField({ value, onChange, error }: CustomFieldProps) {
         {[30, 90, 365].map((count) => (
           <Button
             key={count}
-            size="compact-sm"
+            size="xs"
             variant="default"
             onClick={() => onChange(new Date(Date.now() + count * dayMs).toISOString())}
           >
             {t("apiKeys.fields.expiresIn.days", { count })}
           </Button>
         ))}
-        <Button size="compact-sm" variant="default" onClick={() => onChange("")}>
+        <Button size="xs" variant="default" onClick={() => onChange("")}>
           {t("apiKeys.fields.expiresIn.never")}
         </Button>
       </Group>

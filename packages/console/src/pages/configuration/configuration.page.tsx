@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
+import { Warning } from "../../app/warning.tsx";
 import { saveFile } from "../../lists/export-rows.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
@@ -87,9 +88,7 @@ function Apply() {
   return (
     <Panel title={t("configuration.apply.title")}>
       <Stack gap="sm">
-        <Alert color="yellow" variant="outline">
-          {t("configuration.apply.text")}
-        </Alert>
+        <Warning>{t("configuration.apply.text")}</Warning>
         <DiscardNotice unsaved={unsaved} />
         <Textarea
           label={t("configuration.apply.document")}

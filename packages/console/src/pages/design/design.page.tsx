@@ -1,6 +1,7 @@
 /** The design system: tokens, statuses, kinds and controls. */
-import { Alert, Button, Group, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
+import { Button, Group, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
 import { useEffect } from "react";
+import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import { Kind, kindsWithIcon } from "../../records/kind-icon.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
@@ -62,9 +63,7 @@ export function DesignPage() {
               <Button variant="default">{t("design.secondary")}</Button>
               <Button color="red">{t("design.danger")}</Button>
             </Group>
-            <Alert color="yellow" variant="outline" title={t("design.notice")}>
-              {t("design.noticeText")}
-            </Alert>
+            <Warning title={t("design.notice")}>{t("design.noticeText")}</Warning>
           </Stack>
         </Panel>
       </SimpleGrid>

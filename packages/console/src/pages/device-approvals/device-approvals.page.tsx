@@ -1,14 +1,17 @@
 /** Devices that wait for an administrator after their users enrolled them. */
 import type { ItemAt } from "@gatehouse/client/calls";
-import { Code, Group } from "@mantine/core";
+import { Code, Text } from "@mantine/core";
 import { Check } from "lucide-react";
 import { type PagedSource, paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
-import { deviceSystemColumn, deviceUserColumn, nameColumn } from "../../lists/columns.tsx";
+import { deviceSystemColumn, deviceUserColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { Kind } from "../../records/kind-icon.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 
@@ -29,8 +32,20 @@ const definition: ListDefinition<Device> = {
   defaultSort: "createdAt",
   refreshMs: 30_000,
   columns: [
-    nameColumn("devices", "paged"),
-    { ...deviceSystemColumn, isBelow: true },
+    // A decision needs every fact, so no width hides one.
+    {
+      key: "name",
+      title: t("common.name"),
+      sortBy: "name",
+      cell: (device) => (
+        <Kind of="devices">
+          <div>
+            <RecordLink to={`/devices/${device.id}`}>{device.name}</RecordLink>
+            <Text c="dimmed">{deviceSystemColumn.cell(device)}</Text>
+          </div>
+        </Kind>
+      ),
+    },
     // The administrator compares the key with that of the machine before the answer.
     {
       key: "publicKey",
@@ -38,14 +53,19 @@ const definition: ListDefinition<Device> = {
       isBelow: true,
       cell: ({ publicKey }) => <Code className="long-key">{publicKey}</Code>,
     },
-    { ...deviceUserColumn, isBelow: true },
     {
       key: "createdAt",
       title: t("devices.fields.enrolled"),
       sortBy: "createdAt",
-      visibleFrom: "lg",
       isBelow: true,
-      cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+      cell: (device) => (
+        <>
+          <Text>
+            <RelativeTime at={device.createdAt} />
+          </Text>{" "}
+          <RichText message="deviceSessions.approvals.by" elements={{ user: <>{deviceUserColumn.cell(device)}</> }} />
+        </>
+      ),
     },
     {
       key: "answer",
@@ -83,7 +103,7 @@ function Answer({ device: { id, name, user } }: { readonly device: Device }) {
   const canWrite = usePermission("devices:write");
   if (!canWrite) return t("devices.approval.pending");
   return (
-    <Group gap="xs">
+    <div className="answers">
       {user !== undefined && (
         <ReviewedButton
           label={t("deviceSessions.approvals.approve")}
@@ -102,7 +122,7 @@ function Answer({ device: { id, name, user } }: { readonly device: Device }) {
         path={`/tenants/devices/${id}`}
         size="xs"
       />
-    </Group>
+    </div>
   );
 }
 

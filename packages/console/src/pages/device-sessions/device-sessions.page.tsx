@@ -1,7 +1,9 @@
+import type { ReactNode } from "react";
 import { type PagedSource, paged } from "../../app/api.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { absent } from "../../records/absent.tsx";
 import {
   type DeviceSession,
   EndOfDeviceSession,
@@ -9,6 +11,7 @@ import {
   StateOfDeviceSession,
 } from "../../records/device-session-state.tsx";
 import { Kind } from "../../records/kind-icon.tsx";
+import { notSignedInText } from "../../records/not-signed-in-note.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 
@@ -76,7 +79,7 @@ const definition: ListDefinition<Row> = {
       key: "endReason",
       title: t("deviceSessions.fields.endReason"),
       visibleFrom: "lg",
-      cell: (session) => formatSessionEnd(session) ?? "–",
+      cell: (session) => formatSessionEnd(session) ?? absent,
     },
   ],
   filters: [
@@ -112,13 +115,11 @@ const definition: ListDefinition<Row> = {
 };
 
 /** Methods have the names of RFC 8176. Passkeys use a key in hardware or in software. */
-function formatMethods(methods: readonly string[]): string {
+function formatMethods(methods: readonly string[]): ReactNode {
   if (methods.includes("hwk") || methods.includes("swk")) return t("signIn.methods.passkey");
-  return methods.length === 0 ? "–" : methods.join(", ");
+  return methods.length === 0 ? absent : methods.join(", ");
 }
 
 export function DeviceSessionsPage() {
-  return (
-    <RecordList title={t("deviceSessions.title")} note={t("deviceSessions.notSignedInNote")} definition={definition} />
-  );
+  return <RecordList title={t("deviceSessions.title")} note={notSignedInText} definition={definition} />;
 }

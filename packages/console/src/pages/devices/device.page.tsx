@@ -1,5 +1,5 @@
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Code, Text } from "@mantine/core";
+import { Button, Code } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
@@ -12,6 +12,7 @@ import { EmptyState } from "../../records/empty-list.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { formatFact } from "../../records/format-fact.ts";
 import { MoreActions } from "../../records/more-actions.tsx";
+import { NotSignedInNote } from "../../records/not-signed-in-note.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { type Fact, Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -112,7 +113,7 @@ function sessionFacts(device: Device): readonly Fact[] {
       value: (
         <>
           <StateOfDeviceSession session={{ state, ...end }} />
-          {state === "not-signed-in" && <Text c="dimmed">{t("deviceSessions.notSignedInNote")}</Text>}
+          {state === "not-signed-in" && <NotSignedInNote />}
         </>
       ),
     },

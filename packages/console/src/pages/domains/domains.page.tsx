@@ -129,7 +129,7 @@ interface RecordPartProps {
 /** The name or the value of the TXT record, to enter at the DNS provider. */
 function RecordPart({ label, text, isWhole = false }: RecordPartProps) {
   return (
-    <Group gap="xs" wrap="nowrap" align="flex-start">
+    <Group gap="xs" wrap="nowrap" align="flex-start" justify="space-between">
       <Text span inherit c="dimmed" w={44} flex="none">
         {label}
       </Text>
@@ -137,7 +137,7 @@ function RecordPart({ label, text, isWhole = false }: RecordPartProps) {
       <CopyText
         text={text}
         variant="default"
-        size="compact-xs"
+        size="xs"
         flex="none"
         aria-label={t("domains.copyPart", { part: label.toLowerCase() })}
       >
@@ -153,7 +153,7 @@ function Actions({ domain: { id, domain, verifiedAt } }: { readonly domain: Doma
     done: t("domains.verified"),
   });
   return (
-    <Group gap="xs">
+    <div className="answers">
       {verifiedAt === null && (
         <Button size="xs" variant="default" loading={verify.isPending} onClick={() => verify.mutate()}>
           {t("domains.verify")}
@@ -166,6 +166,6 @@ function Actions({ domain: { id, domain, verifiedAt } }: { readonly domain: Doma
         changesAccess={false}
         size="xs"
       />
-    </Group>
+    </div>
   );
 }

@@ -8,6 +8,7 @@ import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { formatDateTime, formatOwnZone, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { absent } from "../../records/absent.tsx";
 import { Kind } from "../../records/kind-icon.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { pageOf } from "../../records/record-pages.ts";
@@ -70,7 +71,7 @@ const definition: ListDefinition<Event> = {
       key: "from",
       title: t("events.fields.source"),
       visibleFrom: "lg",
-      cell: ({ sourceAddress }) => sourceAddress ?? "–",
+      cell: ({ sourceAddress }) => sourceAddress ?? absent,
     },
   ],
   filters: [

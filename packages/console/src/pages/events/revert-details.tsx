@@ -1,6 +1,7 @@
 /** The preview of a revert: changed records, later events that it undoes, and what it cannot restore. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Alert, List, Stack, Text } from "@mantine/core";
+import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -30,7 +31,7 @@ export function RevertDetails({ revert }: { readonly revert: Revert }) {
       ))}
       {left > 0 && <Text c="dimmed">{t("events.revert.moreRecords", { count: left })}</Text>}
       {(undoes.length > 0 || moreUndone) && (
-        <Alert color="yellow" variant="outline" title={t("events.revert.undoes")}>
+        <Warning title={t("events.revert.undoes")}>
           <List size="sm">
             {undoes.map((event) => (
               <List.Item key={event.id}>
@@ -43,10 +44,10 @@ export function RevertDetails({ revert }: { readonly revert: Revert }) {
             ))}
           </List>
           {moreUndone && <Text size="sm">{t("events.revert.moreUndone")}</Text>}
-        </Alert>
+        </Warning>
       )}
       {cannot.length > 0 && (
-        <Alert color="yellow" variant="outline" title={t("events.revert.cannot")}>
+        <Warning title={t("events.revert.cannot")}>
           <List size="sm">
             {cannot.map((reason) => (
               <List.Item key={`${reason.code} ${reason.field} ${reason.record?.id}`}>
@@ -54,7 +55,7 @@ export function RevertDetails({ revert }: { readonly revert: Revert }) {
               </List.Item>
             ))}
           </List>
-        </Alert>
+        </Warning>
       )}
     </Stack>
   );

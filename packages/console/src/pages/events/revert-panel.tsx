@@ -1,6 +1,6 @@
 /** Reverts an event. The API plans and performs the revert; the console shows its preview first. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, Checkbox, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { Button, Checkbox, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -8,6 +8,7 @@ import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { useSession } from "../../app/session.ts";
+import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -75,9 +76,9 @@ function RevertDialog({ event, close }: RevertDialogProps) {
     <Dialog onClose={close} title={t("events.revert.dialog", { record: formatNamedTarget(event.target) })}>
       <Stack>
         {isOvertaken && (
-          <Alert color="yellow" variant="outline" title={t("events.revert.overtaken.title")} role="alert">
+          <Warning title={t("events.revert.overtaken.title")} role="alert">
             {t("events.revert.overtaken.text")}
-          </Alert>
+          </Warning>
         )}
         {preview.data !== undefined && preview.data.requestEvents > 1 && (
           <Stack gap="xs">

@@ -5,12 +5,13 @@ import {
   type SnippetKind,
   snippetKinds,
 } from "@gatehouse/contract/deployment-snippets";
-import { Alert, Button, Code, Group, Loader, Skeleton, Stack, Tabs, Text } from "@mantine/core";
+import { Button, Code, Group, Loader, Skeleton, Stack, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
 import { installationQuery, isLoopback } from "../../app/installation.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { GuideLink, type GuidePart } from "../../records/guide-link.tsx";
@@ -56,22 +57,22 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
   return (
     <Stack gap="sm">
       {!hasAgentPackages && (
-        <Alert color="yellow" variant="outline">
+        <Warning>
           <RichText message="gateways.deploy.noPackages" elements={{ code: <Code /> }} />{" "}
           <GuideLink to="deployment#packages-for-agents" />
-        </Alert>
+        </Warning>
       )}
       {isLoopback(url) ? (
-        <Alert color="yellow" variant="outline">
+        <Warning>
           <RichText message="gateways.deploy.loopback" values={{ url }} elements={{ code: <Code /> }} />{" "}
           <GuideLink to="configuration#server" />
-        </Alert>
+        </Warning>
       ) : (
         url.startsWith("http://") && (
-          <Alert color="yellow" variant="outline">
+          <Warning>
             <RichText message="gateways.deploy.plainHttp" elements={{ code: <Code /> }} />{" "}
             <GuideLink to="configuration#server" />
-          </Alert>
+          </Warning>
         )
       )}
       <Tabs value={kind} onChange={(next) => setChosen(kinds.find((known) => known === next))}>

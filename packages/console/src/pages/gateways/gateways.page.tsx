@@ -36,7 +36,7 @@ const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
     {
       key: "port",
       title: t("gateways.fields.portColumn"),
-      visibleFrom: "md",
+      visibleFrom: "lg",
       sortBy: ({ wireguardPort }) => Number(wireguardPort),
       cell: ({ wireguardPort }) => wireguardPort,
     },

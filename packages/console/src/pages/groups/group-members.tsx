@@ -1,10 +1,13 @@
-/** The members of a group, and the form that adds users. */
+/** The members of a group, the form that adds users, and the removal of each member. */
+import { Button, Table, Text } from "@mantine/core";
+import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { AddingPanel } from "../../records/adding-panel.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
+import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import type { Group } from "./group-fields.ts";
 
@@ -23,7 +26,8 @@ const fields: readonly Field[] = [
 const mostShown = 50;
 
 export function GroupMembers({ group }: { readonly group: Group }) {
-  const canAdd = usePermission("users:write");
+  const canWrite = usePermission("users:write");
+  const [removed, setRemoved] = useState<Group["users"][number]>();
   const [adding, { open, close }] = useEditing("add");
   return (
     <>
@@ -37,16 +41,63 @@ export function GroupMembers({ group }: { readonly group: Group }) {
         }}
         isEmpty={group.users.length === 0}
       >
-        <ul className="names">
-          {group.users.slice(0, mostShown).map(({ id, email }) => (
-            <li key={id}>
-              <RecordLink to={`/users/${id}`}>{email}</RecordLink>
-            </li>
-          ))}
-          {group.users.length > mostShown && <li>{t("common.andMore", { count: group.users.length - mostShown })}</li>}
-        </ul>
+        <Table className="record-table">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{t("users.fields.email")}</Table.Th>
+              {canWrite && (
+                <Table.Th w={100}>
+                  <span className="unseen">{t("common.remove")}</span>
+                </Table.Th>
+              )}
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {group.users.slice(0, mostShown).map((member) => (
+              <Table.Tr key={member.id}>
+                <Table.Td>
+                  <RecordLink to={`/users/${member.id}`}>{member.email ?? member.id}</RecordLink>
+                </Table.Td>
+                {canWrite && (
+                  <Table.Td className="row-actions">
+                    <Button
+                      size="xs"
+                      variant="default"
+                      aria-label={t("groups.members.removeNamed", { name: member.email ?? member.id })}
+                      onClick={() => setRemoved(member)}
+                    >
+                      {t("common.remove")}
+                    </Button>
+                  </Table.Td>
+                )}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+        {group.users.length > mostShown && (
+          <Text c="dimmed" mt="sm">
+            {t("common.andMore", { count: group.users.length - mostShown })}
+          </Text>
+        )}
       </AddingPanel>
-      {adding && canAdd && (
+      {removed !== undefined && (
+        <ReviewDialog
+          title={t("groups.members.removeTitle", { name: removed.email ?? removed.id, group: group.name })}
+          note={t("groups.members.removeNote")}
+          changes={[
+            {
+              method: "PATCH",
+              path: `/tenants/users/${removed.id}/groups`,
+              body: { addedGroups: [], removedGroups: [group.id] },
+            },
+          ]}
+          label={t("common.remove")}
+          danger
+          doneMessage={t("groups.members.removed")}
+          close={() => setRemoved(undefined)}
+        />
+      )}
+      {adding && canWrite && (
         <RecordForm
           title={t("groups.members.addTitle", { name: group.name })}
           fields={fields}

@@ -7,6 +7,7 @@ import { unnamedFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { absent } from "../../records/absent.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -30,7 +31,7 @@ const definition: ListDefinition<ItemAt<"/tenants/groups">> = {
       key: "roles",
       title: t("groups.rolesColumn"),
       visibleFrom: "sm",
-      cell: ({ roles }) => roles.map(({ name }) => name).join(", ") || "–",
+      cell: ({ roles }) => roles.map(({ name }) => name).join(", ") || absent,
     },
     {
       key: "createdAt",

@@ -6,6 +6,7 @@ import { api, inSession } from "../../app/api.ts";
 import { PasskeyNotice, usePasskeysWork } from "../../app/passkey-notice.tsx";
 import { registerPasskey, renewRecoveryCode, suggestedName } from "../../app/passkeys.ts";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
@@ -33,9 +34,16 @@ export function Passkeys({ userId }: { readonly userId: string }) {
             <Table.Tbody>
               {data.map((passkey) => (
                 <Table.Tr key={passkey.id}>
-                  <Table.Td>{passkey.name}</Table.Td>
-                  <Table.Td visibleFrom="xs">
-                    <RelativeTime at={passkey.lastUsedAt ?? passkey.createdAt} />
+                  <Table.Td>
+                    {passkey.name}
+                    <Text c="dimmed">
+                      <RichText
+                        message={
+                          passkey.lastUsedAt === undefined ? "signIn.passkeys.addedAt" : "signIn.passkeys.lastUsedAt"
+                        }
+                        elements={{ time: <RelativeTime at={passkey.lastUsedAt ?? passkey.createdAt} /> }}
+                      />
+                    </Text>
                   </Table.Td>
                   <Table.Td ta="right">
                     <Button size="xs" variant="default" onClick={() => remove.mutate(passkey.id)}>

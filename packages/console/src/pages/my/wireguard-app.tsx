@@ -1,10 +1,11 @@
 /** Devices with any WireGuard app: how a person adds one, and updates its file. */
-import { Alert, Button, Code, FileButton, Group, List, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Code, FileButton, Group, List, Stack, Text, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api } from "../../app/api.ts";
 import { CopyText } from "../../app/copy.tsx";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { Warning } from "../../app/warning.tsx";
 import { saveFile } from "../../lists/export-rows.ts";
 import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
@@ -56,7 +57,7 @@ export function AddApp({ created }: { readonly created: (file: DeviceFile) => vo
       await queryClient.invalidateQueries();
     },
   });
-  if (!canMakeKeys()) return <Alert color="yellow">{t("my.app.insecure")}</Alert>;
+  if (!canMakeKeys()) return <Warning>{t("my.app.insecure")}</Warning>;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     add.mutate();
@@ -94,9 +95,9 @@ export function DeviceFileDialog({ file, close }: { readonly file: DeviceFile; r
     <Dialog title={t("my.app.fileTitle", { name: device.name })} onClose={() => undefined} closable={false}>
       <Stack>
         {routes.gateways.length === 0 && (
-          <Alert color="yellow" variant="outline" role="status">
+          <Warning role="status">
             {device.approval === "pending" ? t("my.app.pending") : <NoGateways device={device} />}
-          </Alert>
+          </Warning>
         )}
         {text.length <= qrCharacters ? (
           <>
@@ -117,9 +118,7 @@ export function DeviceFileDialog({ file, close }: { readonly file: DeviceFile; r
           </CopyText>
         </Group>
         {names.length > 0 && <Text>{t("my.app.names", { names: formatList(names.slice(0, 20)) })}</Text>}
-        <Alert color="yellow" variant="outline">
-          {t("my.app.secret")}
-        </Alert>
+        <Warning>{t("my.app.secret")}</Warning>
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
             {t("my.app.done")}

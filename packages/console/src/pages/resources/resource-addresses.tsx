@@ -1,13 +1,12 @@
-import { ActionIcon, Table } from "@mantine/core";
+import { Button, Table } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { AddingPanel } from "../../records/adding-panel.tsx";
 import { addressBody, addressFields, newAddress } from "../../records/address-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { RecordLink } from "../../records/record-link.tsx";
+import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import type { Resource } from "./resource-fields.tsx";
 
@@ -40,7 +39,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
               <Table.Th>{t("records.address.address")}</Table.Th>
               <Table.Th>{t("resources.addresses.protocols")}</Table.Th>
               {canWrite && (
-                <Table.Th w={60}>
+                <Table.Th w={100}>
                   <span className="unseen">{t("common.remove")}</span>
                 </Table.Th>
               )}
@@ -56,16 +55,19 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
                     address.address
                   )}
                 </Table.Td>
-                <Table.Td>{address.protocols.map(({ name }) => name).join(", ")}</Table.Td>
+                <Table.Td>
+                  <RecordLinks path="protocols" records={address.protocols} />
+                </Table.Td>
                 {canWrite && (
                   <Table.Td className="row-actions">
-                    <ActionIcon
+                    <Button
+                      size="xs"
                       variant="default"
                       aria-label={t("resources.addresses.remove", { address: address.address })}
                       onClick={() => setRemoved(address)}
                     >
-                      <Trash2 size={14} aria-hidden />
-                    </ActionIcon>
+                      {t("common.remove")}
+                    </Button>
                   </Table.Td>
                 )}
               </Table.Tr>

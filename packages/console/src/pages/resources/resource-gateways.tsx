@@ -1,7 +1,7 @@
 /** The gateways of a resource. With manual load balancing, their order is the priority. */
 import { ActionIcon, Button, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { ArrowDown, ArrowUp, Unlink } from "lucide-react";
+import { ArrowDown, ArrowUp } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
 import { api, whole } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
@@ -161,7 +161,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                   </Table.Td>
                   {canWrite && (
                     <Table.Td className="row-actions">
-                      <Group gap={4} wrap="nowrap" justify="flex-end">
+                      <Group gap={4} justify="flex-end">
                         {isByPriority && (
                           <>
                             <ActionIcon
@@ -182,7 +182,8 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                             </ActionIcon>
                           </>
                         )}
-                        <ActionIcon
+                        <Button
+                          size="xs"
                           variant="default"
                           aria-label={t("resources.gateways.disconnect", { name })}
                           disabled={change.isPending}
@@ -197,8 +198,8 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                             })
                           }
                         >
-                          <Unlink size={14} aria-hidden />
-                        </ActionIcon>
+                          {t("resources.gateways.disconnectShort")}
+                        </Button>
                       </Group>
                     </Table.Td>
                   )}

@@ -1,6 +1,5 @@
-/** The status of a resource, which is that of its gateways, with the reason if they do not serve it. */
-import { Text } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
+import { absent } from "../../records/absent.tsx";
 import { Status } from "../../records/status.tsx";
 
 interface GatewayState {
@@ -20,7 +19,7 @@ interface ResourceStatusProps {
 /** Unreachable only if a gateway of it was online before. */
 export function ResourceStatus({ resource: { status = "OFFLINE", type, gateways } }: ResourceStatusProps) {
   // Policies decide for each connection whether it uses a gateway at all.
-  if (type === "INTERNET") return <Text c="dimmed">–</Text>;
+  if (type === "INTERNET") return absent;
   if (status === "ONLINE") return <Status tone="good">{t("resources.status.gatewayOnline")}</Status>;
   if (gateways.length === 0) return <Status tone="idle">{t("resources.status.noGateway")}</Status>;
   const wasOnline = gateways.some((gateway) => gateway.status !== "PENDING" || gateway.lastOnline !== undefined);

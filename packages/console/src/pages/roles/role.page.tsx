@@ -131,7 +131,7 @@ function RoleUsers({ role }: { readonly role: Role }) {
                   <Table.Td>
                     {data.direct.has(user.id) && (
                       <Button
-                        size="compact-sm"
+                        size="xs"
                         variant="default"
                         aria-label={t("roles.revoke.labelFor", { name: user.email ?? user.id })}
                         onClick={() => setRemoved(user)}

@@ -200,6 +200,7 @@ function SigningKey() {
   return (
     <Panel
       title={t("settings.signingKey.title")}
+      about={<Text>{t("settings.signingKey.text")}</Text>}
       actions={
         canRotate && (
           <Button size="xs" variant="default" onClick={open}>
@@ -208,7 +209,6 @@ function SigningKey() {
         )
       }
     >
-      <Text size="sm">{t("settings.signingKey.text")}</Text>
       {fingerprint !== undefined && (
         <Text size="sm" mt="xs" role="status">
           {t("settings.signingKey.rotated")} <Code className="value">{fingerprint}</Code>

@@ -4,6 +4,7 @@ import { periodFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { absent } from "../../records/absent.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 
@@ -26,7 +27,8 @@ const definition: ListDefinition<SignIn> = {
     {
       key: "user",
       title: t("signIn.fields.user"),
-      cell: ({ user }) => (user === undefined ? "–" : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>),
+      cell: ({ user }) =>
+        user === undefined ? absent : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
     },
     {
       key: "method",
@@ -38,7 +40,7 @@ const definition: ListDefinition<SignIn> = {
       key: "reason",
       title: t("signIn.fields.reason"),
       visibleFrom: "md",
-      cell: ({ reason, note }) => reason ?? note ?? "–",
+      cell: ({ reason, note }) => reason ?? note ?? absent,
     },
     { key: "address", title: t("signIn.fields.address"), visibleFrom: "sm", cell: ({ address }) => address },
   ],

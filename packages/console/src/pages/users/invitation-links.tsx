@@ -1,9 +1,10 @@
 /** Enrolment links for many people at once, to copy or as a CSV file. */
-import { Alert, Button, Group, Stack, Table, Text } from "@mantine/core";
+import { Button, Group, Stack, Table, Text } from "@mantine/core";
 import { useId, useState } from "react";
 import { api } from "../../app/api.ts";
 import { CopyText } from "../../app/copy.tsx";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -89,9 +90,7 @@ export function InvitationLinks({ emails, begun, close }: InvitationLinksProps) 
           <Text size="sm">
             {t("enrolmentLinks.many.csv", { address: new URL("/console/enrol", links[0].url).href })}
           </Text>
-          <Alert color="yellow" variant="outline">
-            {t("enrolmentLinks.many.warning")}
-          </Alert>
+          <Warning>{t("enrolmentLinks.many.warning")}</Warning>
         </>
       )}
       {error !== undefined && <ProblemNotice error={error} />}

@@ -1,10 +1,11 @@
 /** Invites users by email address: typed, pasted, or read from a CSV file. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, Checkbox, FileButton, Group, List, Stack, Text, Textarea } from "@mantine/core";
+import { Button, Checkbox, FileButton, Group, List, Stack, Text, Textarea } from "@mantine/core";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
 import { useInstallation } from "../../app/installation.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
+import { Warning } from "../../app/warning.tsx";
 import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
@@ -285,14 +286,14 @@ function formatInvalid(invalid: readonly InvalidLine[]): readonly string[] {
 
 function Listed({ title, lines }: { readonly title: string; readonly lines: readonly string[] }) {
   return (
-    <Alert color="yellow" variant="outline" title={title}>
+    <Warning title={title}>
       <List size="sm">
         {lines.slice(0, mostShown).map((line) => (
           <List.Item key={line}>{line}</List.Item>
         ))}
         {lines.length > mostShown && <List.Item>{t("common.andMore", { count: lines.length - mostShown })}</List.Item>}
       </List>
-    </Alert>
+    </Warning>
   );
 }
 

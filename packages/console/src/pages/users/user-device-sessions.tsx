@@ -5,8 +5,10 @@ import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { absent } from "../../records/absent.tsx";
 import { EndOfDeviceSession, formatSessionEnd, StateOfDeviceSession } from "../../records/device-session-state.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
+import { NotSignedInNote } from "../../records/not-signed-in-note.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RequireSignIn } from "../../records/require-sign-in.tsx";
@@ -64,16 +66,12 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
                   <Table.Td visibleFrom="xs">
                     <EndOfDeviceSession session={session} />
                   </Table.Td>
-                  <Table.Td visibleFrom="sm">{formatSessionEnd(session) ?? "–"}</Table.Td>
+                  <Table.Td visibleFrom="sm">{formatSessionEnd(session) ?? absent}</Table.Td>
                 </Table.Tr>
               ))}
             </Table.Tbody>
           </Table>
-          {data.data.some(({ state }) => state === "not-signed-in") && (
-            <Text size="sm" c="dimmed">
-              {t("deviceSessions.notSignedInNote")}
-            </Text>
-          )}
+          {data.data.some(({ state }) => state === "not-signed-in") && <NotSignedInNote />}
           <RequireSignIn target={{ kind: "user", id: user.id, name: user.email ?? user.id }} />
         </Stack>
       )}

@@ -135,7 +135,7 @@ function Redeliver({ webhookId, id }: { readonly webhookId: string; readonly id:
     done: t("webhooks.deliveries.redelivered"),
   });
   return (
-    <Button size="compact-sm" variant="default" loading={redelivery.isPending} onClick={() => redelivery.mutate()}>
+    <Button size="xs" variant="default" loading={redelivery.isPending} onClick={() => redelivery.mutate()}>
       {t("webhooks.deliveries.redeliver")}
     </Button>
   );

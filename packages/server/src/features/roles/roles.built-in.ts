@@ -9,7 +9,7 @@ const systemRoles: Readonly<Record<RoleType, { readonly name: string; readonly d
   OWNER: { name: "Owner", description: "Owns the organisation. There is exactly one." },
   ADMIN: { name: "Administrator", description: "Administers everything." },
   DEFAULT: { name: "Default", description: "Uses the network and administers nothing." },
-  BASIC: { name: "Basic", description: "Looks at the network's configuration." },
+  BASIC: { name: "Basic", description: "Reads the network's configuration." },
   BILLING: { name: "Billing", description: "Counts users and devices." },
   AUDITOR: { name: "Auditor", description: "Reads everything, the audit record included." },
   SUPPORT: { name: "Support", description: "Helps people with their accounts and devices." },
