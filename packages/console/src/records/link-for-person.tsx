@@ -36,7 +36,7 @@ export function LinkForPerson({ onLink }: LinkForPersonProps) {
     );
   }
   return (
-    <Group align="flex-end" gap="sm">
+    <Group align="flex-end" gap="sm" className="row-fields">
       <RecordSelect path="/tenants/users" label={t("enrolmentLinks.person")} value={person} onChange={setPerson} />
       <Button disabled={person === ""} loading={create.isPending} onClick={() => create.mutate()}>
         {t("enrolmentLinks.createFor")}

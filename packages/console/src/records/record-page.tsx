@@ -124,7 +124,7 @@ interface PanelProps {
 export function Panel({ title, about, actions, children }: PanelProps) {
   return (
     <Paper withBorder p="md" component="section" aria-label={title} className="panel">
-      <Group justify="space-between" mb={8} mih={30} gap="xs" className="panel-head">
+      <Group justify="space-between" gap="xs" className="panel-head">
         <Title order={2}>{title}</Title>
         {about !== undefined && <div className="panel-about">{about}</div>}
         {actions}

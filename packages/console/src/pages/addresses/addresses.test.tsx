@@ -63,6 +63,21 @@ test("a long list is read in parts, and completely only to search it", async () 
   expect(mockApi.received("listAddresses").filter(({ query }) => query.limit === undefined)).toHaveLength(1);
 });
 
+test("a short list is sorted by address", async () => {
+  mockApi.answer("get", "/tenants/addresses", () =>
+    HttpResponse.json(
+      ["10.0.0.10", "10.0.0.9", "a.example.com"].map((address) => sample("Address", { id: newId(), address })),
+      { headers: { "X-Total-Count": "3" } },
+    ),
+  );
+  openConsole("/addresses");
+  await screen.findByRole("link", { name: "10.0.0.9" });
+  const sorted = screen.getByRole("columnheader", { name: t("addresses.fields.address") });
+  expect(sorted.getAttribute("aria-sort")).toBe("ascending");
+  const links = screen.getAllByRole("link", { name: /^10\.|^a\./ });
+  expect(links.map(({ textContent }) => textContent)).toEqual(["10.0.0.9", "10.0.0.10", "a.example.com"]);
+});
+
 test("a page beyond the end of a short list does not look like an empty list", async () => {
   mockApi.answer("get", "/tenants/addresses", ({ query }) =>
     HttpResponse.json([name].slice(Number(query.offset ?? 0)), { headers: { "X-Total-Count": "1" } }),

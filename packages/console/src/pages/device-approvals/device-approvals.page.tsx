@@ -41,7 +41,9 @@ const definition: ListDefinition<Device> = {
         <Kind of="devices">
           <div>
             <RecordLink to={`/devices/${device.id}`}>{device.name}</RecordLink>
-            <Text c="dimmed">{deviceSystemColumn.cell(device)}</Text>
+            <Text size="xs" c="dimmed">
+              {deviceSystemColumn.cell(device)}
+            </Text>
           </div>
         </Kind>
       ),

@@ -129,11 +129,13 @@ interface RecordPartProps {
 /** The name or the value of the TXT record, to enter at the DNS provider. */
 function RecordPart({ label, text, isWhole = false }: RecordPartProps) {
   return (
-    <Group gap="xs" wrap="nowrap" align="flex-start" justify="space-between">
+    <Group gap="xs" wrap="nowrap" align="flex-start">
       <Text span inherit c="dimmed" w={44} flex="none">
         {label}
       </Text>
-      <Code className={isWhole ? "record-name" : "txt-value"}>{text}</Code>
+      <Code me="auto" className={isWhole ? "record-name" : "txt-value"}>
+        {text}
+      </Code>
       <CopyText
         text={text}
         variant="default"

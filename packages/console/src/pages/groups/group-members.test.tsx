@@ -32,3 +32,15 @@ test("adding members requires a user, and adds the group to each user", async ()
     { path: `/tenants/users/${ann.id}/groups`, body: { addedGroups: [group.id], removedGroups: [] } },
   ]);
 });
+
+test("a member is removed after a review", async () => {
+  mockApi.answer("get", "/tenants/groups/{id}", { ...group, users: [{ id: ann.id, email: "ann@example.com" }] });
+  const user = openConsole(`/groups/${group.id}`);
+  await click(user, t("groups.members.removeNamed", { name: "ann@example.com" }));
+  await findDialog(t("groups.members.removeTitle", { name: "ann@example.com", group: "Engineering" }));
+  await click(user, t("common.remove"));
+  await waitForDialogToClose();
+  expect(mockApi.received("updateUserGroups")).toMatchObject([
+    { path: `/tenants/users/${ann.id}/groups`, body: { addedGroups: [], removedGroups: [group.id] } },
+  ]);
+});
