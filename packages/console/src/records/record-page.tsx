@@ -97,7 +97,7 @@ export function RecordPage({
               </Title>
               {status}
             </Group>
-            <Group gap="xs" className="actions">
+            <Group gap="xs" className="actions record-actions">
               {actions}
             </Group>
           </Group>
