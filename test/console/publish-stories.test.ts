@@ -30,7 +30,7 @@ describe.runIf(hasBrowser)("an administrator who publishes a resource", () => {
     await step(page.getByRole("combobox", { name: "Groups" }).click());
     await step(page.getByRole("option", { name: "Engineering", exact: true }).click());
     await page.keyboard.press("Escape");
-    await step(page.getByRole("checkbox", { name: "The device's disk is encrypted" }).check());
+    await step(page.getByRole("checkbox", { name: "The device’s disk is encrypted" }).check());
     await step(page.getByRole("checkbox", { name: /^Only Monday to Friday/ }).check());
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "publish-filled");

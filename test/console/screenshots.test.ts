@@ -197,7 +197,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
       await page.getByRole("combobox", { name: "Groups" }).click();
       await page.getByRole("option", { name: "Engineering", exact: true }).click();
       await page.keyboard.press("Escape");
-      await page.getByRole("checkbox", { name: "The device's disk is encrypted" }).check();
+      await page.getByRole("checkbox", { name: "The device’s disk is encrypted" }).check();
       await page.getByRole("checkbox", { name: /^Only Monday to Friday/ }).check();
       await shoot(visit, "publish-filled");
       await button(visit, "Review").click();

@@ -142,7 +142,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await page.getByRole("combobox", { name: "Groups" }).click();
     await page.getByRole("option", { name: "Engineering", exact: true }).click();
     await page.keyboard.press("Escape");
-    await page.getByRole("checkbox", { name: "The device's disk is encrypted" }).click();
+    await page.getByRole("checkbox", { name: "The device’s disk is encrypted" }).click();
     await page.getByRole("checkbox", { name: /^Only Monday to Friday/ }).click();
     await button(visit, "Review").click();
     await effectOf(visit).getByText(/gain/).first().waitFor();
@@ -172,7 +172,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
       "Engineering",
       page.getByRole("option", { name: "Engineering", exact: true }),
     );
-    await pressOn(visit, page.getByRole("checkbox", { name: "The device's disk is encrypted" }), "Space");
+    await pressOn(visit, page.getByRole("checkbox", { name: "The device’s disk is encrypted" }), "Space");
     await pressOn(visit, page.getByRole("checkbox", { name: /^Only Monday to Friday/ }), "Space");
     await pressOn(visit, button(visit, "Review"), "Enter");
     await effectOf(visit).getByText(/gain/).first().waitFor();

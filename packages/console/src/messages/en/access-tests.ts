@@ -3,7 +3,7 @@ export const accessTests = {
   anyDevice: "any device",
   create: "Create access test",
   delete: {
-    effect: "No one's access will change. If you revert the deletion, the test gets a new ID.",
+    effect: "No one’s access will change. If you revert the deletion, the test gets a new ID.",
     title: "Delete access test {{name}}?",
   },
   deleted: "(deleted)",
@@ -24,7 +24,7 @@ export const accessTests = {
     anyProtocol: "Any protocol",
     country: "Source country",
     device: "Device",
-    deviceAny: "Any of the subject's devices",
+    deviceAny: "Any of the subject’s devices",
     deviceNone: "No device",
     devicePosture: "Device with this posture",
     enforced: "Enforced",

@@ -103,7 +103,7 @@ export const admissionRules = {
   conditions: {
     agent: "the device runs the Gatehouse agent",
     agentNot: "the device runs another WireGuard app",
-    attribute: "the user's attribute “{{name}}” {{comparison}} {{value}}",
+    attribute: "the user’s attribute “{{name}}” {{comparison}} {{value}}",
     country: "the source country is {{countries}}",
     countryNot: "the source country is not {{countries}}",
     dayFrom: "it is {{day}} or later in the week, starting on Sunday, in {{zone}}",
@@ -118,7 +118,7 @@ export const admissionRules = {
     hours: "it is between {{from}} and {{to}} in {{zone}}",
     hoursOvernight: "it is between {{from}} and {{to}} the next day in {{zone}}",
     or: "{{names}} or {{last}}",
-    posture: "the device's posture “{{name}}” {{comparison}} {{value}}",
+    posture: "the device’s posture “{{name}}” {{comparison}} {{value}}",
     postureIs: "{{name}}: {{value}}",
     sessionHours_one: "the user signed in on the device less than {{count}} hour ago",
     sessionHours_other: "the user signed in on the device less than {{count}} hours ago",

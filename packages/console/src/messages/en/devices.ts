@@ -90,14 +90,14 @@ export const devices = {
   token: {
     done: "Token rotated",
     label: "Rotate token",
-    note: "The previous token will be revoked immediately, and the device's link will be closed. The device stays disconnected until its agent has the new token.",
+    note: "The previous token will be revoked immediately, and the device’s link will be closed. The device stays disconnected until its agent has the new token.",
     shown: "New token of {{name}}",
-    text: "The device's agent authenticates with this token.",
+    text: "The device’s agent authenticates with this token.",
     title: "Rotate the token of {{name}}?",
   },
   userDeactivated: {
     label: "Cut off because",
     status: "User deactivated",
-    text: "The device's user is deactivated. Reactivating the user restores the access of the device.",
+    text: "The device’s user is deactivated. Reactivating the user restores the access of the device.",
   },
 } as const;

@@ -27,7 +27,7 @@ export const enrolmentKeys = {
     tags: "Tags",
     tagsHelp: "Each device gets these tags. Admission rules read them as device.tags.",
     user: "User",
-    userHelp: "The devices belong to this user, and count against the user's device limit.",
+    userHelp: "The devices belong to this user, and count against the user’s device limit.",
     uses: "Devices enrolled",
     usesOf: "{{uses, number}} of {{count, number}}",
   },

@@ -2,9 +2,9 @@ export const gateways = {
   create: "Create gateway",
   delete: {
     effect_one:
-      "{{count}} resource will no longer be reachable through this gateway, and the gateway's token will stop working. If you revert the deletion, the gateway gets a new ID.",
+      "{{count}} resource will no longer be reachable through this gateway, and the gateway’s token will stop working. If you revert the deletion, the gateway gets a new ID.",
     effect_other:
-      "{{count}} resources will no longer be reachable through this gateway, and the gateway's token will stop working. If you revert the deletion, the gateway gets a new ID.",
+      "{{count}} resources will no longer be reachable through this gateway, and the gateway’s token will stop working. If you revert the deletion, the gateway gets a new ID.",
     onlyGateway:
       "These policies name no other gateway, and would then allow all gateways: {{names}}. Change or delete them first.",
     title: "Delete gateway {{name}}?",
@@ -23,10 +23,10 @@ export const gateways = {
       container:
         "Run this on a container host with forwarding enabled. First load the image <code>gatehouse-gateway_VERSION_ARCH.image.tar.gz</code> of the release with <code>podman load</code>. With Docker, write <code>docker</code> for <code>podman</code>.",
       debian:
-        "Run this on the gateway's machine, with Debian 12 or newer. The packages come from this server, and <code>apt</code> upgrades them.",
+        "Run this on the gateway’s machine, with Debian 12 or newer. The packages come from this server, and <code>apt</code> upgrades them.",
       debianFile:
-        "On the gateway's machine, with Debian 12 or newer, run this in the folder of the file <code>gatehouse-gateway_VERSION_ARCH.deb</code>, which is part of the release.",
-      helm: "Run this in the folder of the chart <code>gatehouse_VERSION.chart.tgz</code>, which is part of the release. The nodes of the cluster need WireGuard and the release's image of the gateway.",
+        "On the gateway’s machine, with Debian 12 or newer, run this in the folder of the file <code>gatehouse-gateway_VERSION_ARCH.deb</code>, which is part of the release.",
+      helm: "Run this in the folder of the chart <code>gatehouse_VERSION.chart.tgz</code>, which is part of the release. The nodes of the cluster need WireGuard and the release’s image of the gateway.",
     },
     kinds: {
       checkout: "From source",
@@ -38,9 +38,9 @@ export const gateways = {
       helm: "Helm",
     },
     noPermission:
-      "The command contains the gateway's token, which your key cannot view. Ask someone whose key has the permission <code>gateways:token</code>.",
+      "The command contains the gateway’s token, which your key cannot view. Ask someone whose key has the permission <code>gateways:token</code>.",
     loopback:
-      "The public URL of this server is {{url}}. The command works only on the server's own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
+      "The public URL of this server is {{url}}. The command works only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
     noPackages:
       "This server has no agent packages, so gateways cannot install from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
     plainHttp: "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS URL.",
@@ -81,7 +81,7 @@ export const gateways = {
     edit: "Edit settings",
     editTitle: "Settings of {{name}}",
     invalidLine: "“{{line}}” is not a domain with resolvers. Example: corp.example.com = 192.0.2.53",
-    machineResolvers: "Resolvers of the gateway's machine",
+    machineResolvers: "Resolvers of the gateway’s machine",
     networks: "Networks",
     networksHelp: "IP addresses or networks behind the gateway, for traffic between sites.",
     noRelay: "No gateway relays for this gateway",
@@ -90,7 +90,7 @@ export const gateways = {
     relayPortHelp:
       "UDP port on which relays accept packets for this gateway. Leave empty for no relay. Requires an endpoint.",
     resolvers: "Resolvers",
-    resolversHelp: "IP addresses, in the order in which they are queried. Leave empty to use the machine's resolvers.",
+    resolversHelp: "IP addresses, in the order in which they are queried. Leave empty to use the machine’s resolvers.",
     results: {
       ERROR: "The gateway reports an error",
       MAINTENANCE: "In maintenance",

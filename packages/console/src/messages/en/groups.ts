@@ -1,7 +1,7 @@
 export const groups = {
   bulk: {
     deleteNote:
-      "Members of the groups will stay users. Policies will no longer refer to the groups. A group that is a user's only group cannot be deleted here. Delete it on its own page, which offers to move the users. The default groups are skipped.",
+      "Members of the groups will stay users. Policies will no longer refer to the groups. A group that is a user’s only group cannot be deleted here. Delete it on its own page, which offers to move the users. The default groups are skipped.",
   },
   create: "Create group",
   defaultForSso: "Default group for SSO users",
@@ -23,7 +23,7 @@ export const groups = {
   fields: {
     deviceSessionLifetime: "Device session lifetime",
     deviceSessionLifetimeHelp:
-      "How long devices of members are trusted after a sign-in: 15 minutes to a year. The shortest lifetime of the settings and of the user's groups applies. Leave empty if the group sets no limit.",
+      "How long devices of members are trusted after a sign-in: 15 minutes to a year. The shortest lifetime of the settings and of the user’s groups applies. Leave empty if the group sets no limit.",
     idpMapping: "Identity provider groups",
     idpMappingHelp: "Users who sign in with one of these groups become members.",
     maxDevices: "Device limit per member",

@@ -25,10 +25,10 @@ export const identityProviders = {
     firstSignInHelp: "With an account of the provider that belongs to no user yet.",
     groupsClaim: "Groups claim",
     groupsClaimHelp:
-      "The claim with the names of a person's groups. A person joins every group that lists one of these names under “Identity provider groups”.",
+      "The claim with the names of a person’s groups. A person joins every group that lists one of these names under “Identity provider groups”.",
     hasClientSecret: "Client secret stored",
     issuer: "Issuer",
-    issuerHelp: "Exactly as the provider's metadata states it.",
+    issuerHelp: "Exactly as the provider’s metadata states it.",
     issuerPlaceholder: "Replace {{placeholder}} with your own value.",
     linkVerifiedEmail: "Link existing users by verified email address",
     linkVerifiedEmailHelp:

@@ -1,7 +1,7 @@
 export const protocols = {
   create: "Create protocol",
   delete: {
-    effect: "Gatehouse refuses to delete a protocol that an address uses. The deletion never changes anyone's access.",
+    effect: "Gatehouse refuses to delete a protocol that an address uses. The deletion never changes anyone’s access.",
     title: "Delete protocol {{name}}?",
   },
   empty: {

@@ -8,7 +8,7 @@ export const publish = {
     port: "{{address}}, {{protocol}} (TCP {{port}})",
   },
   conditions: {
-    disk: "The device's disk is encrypted",
+    disk: "The device’s disk is encrypted",
     diskHelp:
       "Only devices with the Gatehouse agent report this. Devices with a WireGuard app never meet the condition.",
     hours: "Only Monday to Friday, during these hours",

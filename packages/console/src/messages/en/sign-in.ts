@@ -1,4 +1,4 @@
-/** Signing in, the person's own account, and the sign-in log. */
+/** Signing in, the person’s own account, and the sign-in log. */
 export const signIn = {
   account: {
     endAll: "Sign out everywhere",

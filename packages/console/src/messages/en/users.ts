@@ -34,7 +34,7 @@ export const users = {
   deactivate: {
     done: "User deactivated and devices disconnected",
     label: "Deactivate",
-    note: "The user and all of the user's devices will be disconnected immediately. The user's invitation links will be revoked permanently. All other data will be kept, and you can reactivate the user later.",
+    note: "The user and all of the user’s devices will be disconnected immediately. The user’s invitation links will be revoked permanently. All other data will be kept, and you can reactivate the user later.",
     title: "Deactivate {{name}}?",
   },
   delete: {
@@ -67,7 +67,7 @@ export const users = {
     lastName: "Last name",
     maxDevices: "Device limit",
     maxDevicesByGroups: "Set by groups",
-    maxDevicesHelp: "Leave empty to use the limit of the user's groups.",
+    maxDevicesHelp: "Leave empty to use the limit of the user’s groups.",
     role: "Role",
     roles: "Roles",
     rolesHelp: "Roles that are assigned directly. Groups can give further roles.",
@@ -117,7 +117,7 @@ export const users = {
   reactivate: {
     done: "User reactivated",
     label: "Reactivate",
-    note: "Restores the access of the user and of the user's devices. Earlier invitation links stay revoked. Without a passkey, the user needs a new link, which you can create under Invitation links.",
+    note: "Restores the access of the user and of the user’s devices. Earlier invitation links stay revoked. Without a passkey, the user needs a new link, which you can create under Invitation links.",
     title: "Reactivate {{name}}?",
   },
   title: "Users",

@@ -156,7 +156,7 @@ describe("the page of a gateway", () => {
       mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING" });
       openConsole(`/gateways/${id}`);
       const panel = await findPanel(t("gateways.deploy.title"));
-      await panel.findByText(/works only on the server's own machine/);
+      await panel.findByText(/works only on the server’s own machine/);
       panel.getByText("GATEHOUSE_PUBLIC_URL");
       expect(panel.getByRole("tabpanel").textContent).toContain(`${publicUrl}/install/gateway`);
     },

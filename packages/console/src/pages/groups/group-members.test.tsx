@@ -34,7 +34,10 @@ test("adding members requires a user, and adds the group to each user", async ()
 });
 
 test("a member is removed after a review", async () => {
-  mockApi.answer("get", "/tenants/groups/{id}", { ...group, users: [{ id: ann.id, email: "ann@example.com" }] });
+  mockApi.answer("get", "/tenants/groups/{id}", {
+    ...group,
+    users: [{ id: ann.id, email: "ann@example.com", createdAt: ann.createdAt, updatedAt: ann.updatedAt }],
+  });
   const user = openConsole(`/groups/${group.id}`);
   await click(user, t("groups.members.removeNamed", { name: "ann@example.com" }));
   await findDialog(t("groups.members.removeTitle", { name: "ann@example.com", group: "Engineering" }));

@@ -1,4 +1,4 @@
-import { Button, Table } from "@mantine/core";
+import { Button, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
@@ -37,7 +37,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{t("records.address.address")}</Table.Th>
-              <Table.Th>{t("resources.addresses.protocols")}</Table.Th>
+              <Table.Th visibleFrom="xs">{t("resources.addresses.protocols")}</Table.Th>
               {canWrite && (
                 <Table.Th w={100}>
                   <span className="unseen">{t("common.remove")}</span>
@@ -54,8 +54,11 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
                   ) : (
                     address.address
                   )}
+                  <Text hiddenFrom="xs">
+                    <RecordLinks path="protocols" records={address.protocols} />
+                  </Text>
                 </Table.Td>
-                <Table.Td>
+                <Table.Td visibleFrom="xs">
                   <RecordLinks path="protocols" records={address.protocols} />
                 </Table.Td>
                 {canWrite && (

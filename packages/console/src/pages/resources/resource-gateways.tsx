@@ -1,5 +1,5 @@
 /** The gateways of a resource. With manual load balancing, their order is the priority. */
-import { ActionIcon, Button, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
+import { ActionIcon, Box, Button, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
@@ -136,7 +136,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                   </Table.Th>
                 )}
                 <Table.Th>{t("common.name")}</Table.Th>
-                <Table.Th>{t("common.status")}</Table.Th>
+                <Table.Th visibleFrom="xs">{t("common.status")}</Table.Th>
                 {canWrite && (
                   <Table.Th w={120}>
                     <span className="unseen">{t("resources.gateways.column")}</span>
@@ -155,8 +155,11 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
                   {isByPriority && <Table.Td>{index + 1}</Table.Td>}
                   <Table.Td>
                     <RecordLink to={`/gateways/${id}`}>{name}</RecordLink>
+                    <Box hiddenFrom="xs">
+                      <StatusOf value={statuses.get(id) ?? status} />
+                    </Box>
                   </Table.Td>
-                  <Table.Td>
+                  <Table.Td visibleFrom="xs">
                     <StatusOf value={statuses.get(id) ?? status} />
                   </Table.Td>
                   {canWrite && (
