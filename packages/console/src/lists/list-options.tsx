@@ -107,13 +107,13 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
   );
 }
 
-/** As wide as the marks of the items above, with their distance. */
+/** An icon that is as wide as the marks of the items above, with their distance. */
 const downloadIcon = <Download size={12} aria-hidden style={{ marginInlineEnd: -2 }} />;
 
 const widths = ["xs", "sm", "md", "lg", "xl"] as const;
 
 /**
- * Whether the screen is too narrow for the column. Lines below the name, which the narrowest screens show, need no width.
+ * Whether the screen is too narrow for the column. The narrowest screens show some columns as lines below the name.
  *
  * @param width the number of `widths` that the screen reaches
  */
