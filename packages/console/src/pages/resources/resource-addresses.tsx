@@ -54,7 +54,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
                   ) : (
                     address.address
                   )}
-                  <Text hiddenFrom="xs">
+                  <Text hiddenFrom="xs" mt={6}>
                     <RecordLinks path="protocols" records={address.protocols} />
                   </Text>
                 </Table.Td>
