@@ -105,7 +105,6 @@ export const overview = {
   gateways: {
     all: "All gateways",
     byStatus: "Gateways by status",
-    configuration: "Configuration",
     counts: {
       ERROR: "{{count, number}} with an error",
       MAINTENANCE: "{{count, number}} in maintenance",
@@ -119,6 +118,7 @@ export const overview = {
     generations: "{{applied}} of {{target}}",
     inMaintenance: "In maintenance",
     notDeployed: "Not deployed yet",
+    status: "Status",
     table: "Applied configurations",
     title: "Gateways",
   },

@@ -304,7 +304,7 @@ export const records = {
     deactivated: "Deactivated",
     error: "Error",
     inactive: "Deactivated",
-    maintenance: "Maintenance",
+    maintenance: "In maintenance",
     offline: "Offline",
     online: "Online",
     pending: "Pending",

@@ -199,7 +199,7 @@ function Policies({ decision }: { readonly decision: Decision }) {
                     <RecordLink to={`/policies/${considered.policy.id}`}>{considered.policy.name}</RecordLink>
                   </Table.Td>
                   <Table.Td>
-                    <PolicyAction allows={considered.action} hasIcon={considered.outcome === "decided"} />
+                    <PolicyAction allows={considered.action} isMuted={considered.outcome !== "decided"} />
                   </Table.Td>
                   <Table.Td>
                     <Outcome considered={considered} refusal={refusal} />

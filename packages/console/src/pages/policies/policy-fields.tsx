@@ -73,6 +73,14 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
   ];
 }
 
+/** Selects the same people as the switch for all users, so that only policies that already have it show it. */
+const anyGroup: Field = {
+  kind: "switch",
+  name: "allGroups",
+  label: t("policies.fields.allGroups"),
+  description: t("policies.fields.allGroupsHelp"),
+};
+
 /** Each switch that selects all records follows the field that selects some of them. */
 function sources(policy: Policy | undefined): readonly Field[] {
   return [
@@ -84,12 +92,7 @@ function sources(policy: Policy | undefined): readonly Field[] {
       path: "/tenants/groups",
       format: namesOf(policy?.groups),
     },
-    {
-      kind: "switch",
-      name: "allGroups",
-      label: t("policies.fields.allGroups"),
-      description: t("policies.fields.allGroupsHelp"),
-    },
+    ...(policy?.allGroups === true ? [anyGroup] : []),
     {
       kind: "records",
       name: "users",
