@@ -154,6 +154,23 @@ export class AgentConnection<
 
   /** Sends a goodbye, and closes the connection. @param retryAfterMs when the agent may connect again */
   end(reason: Reason | SharedReason, retryAfterMs = reason === "replaced" ? replacedRetryMs : undefined): void {
+    this.#end(reason, retryAfterMs, () => undefined);
+  }
+
+  /** Like `end`, but does not wait until the agent closes the connection too. */
+  refuse(reason: SharedReason, retryAfterMs: number): void {
+    this.#end(reason, retryAfterMs, () => this.#transport.terminate());
+  }
+
+  /** Closes the connection without a goodbye: the agent is gone, or does not answer. */
+  drop(): void {
+    this.#isClosed = true;
+    this.#queue = [];
+    this.#transport.terminate();
+  }
+
+  /** @param said called when the goodbye was sent, or can no longer be sent */
+  #end(reason: Reason | SharedReason, retryAfterMs: number | undefined, said: () => void): void {
     if (this.#isClosed) return;
     const goodbye = { type: "goodbye", reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     this.#isClosed = true;
@@ -162,15 +179,8 @@ export class AgentConnection<
       this.#transport.terminate();
       return;
     }
-    this.#transport.send(JSON.stringify(goodbye), () => undefined);
+    this.#transport.send(JSON.stringify(goodbye), said);
     this.#transport.close(this.#closeCodes[reason], reason);
-  }
-
-  /** Closes the connection without a goodbye: the agent is gone, or does not answer. */
-  drop(): void {
-    this.#isClosed = true;
-    this.#queue = [];
-    this.#transport.terminate();
   }
 
   #sendNext(): void {

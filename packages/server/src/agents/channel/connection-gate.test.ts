@@ -1,13 +1,15 @@
+import type { DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
 import { expect, test } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
 import { createLog } from "../../platform/log.ts";
+import { DeviceConnection } from "../devices/device-connection.ts";
 import { ConnectionGate, type ConnectionLimits } from "./connection-gate.ts";
 
 const agent = { tenantId: "one" };
 
 function gateFor(limits: Partial<ConnectionLimits>) {
   let joined = 0;
-  const gate = new ConnectionGate(
+  const gate = new ConnectionGate<DeviceMessage, DeviceConnection>(
     { clock: systemClock, log: createLog("silent"), limits },
     {
       joined: () => joined,
@@ -26,6 +28,39 @@ function gateFor(limits: Partial<ConnectionLimits>) {
   };
   return { gate, join };
 }
+
+/** Opens a connection with its own token from the address of all others. Its agent never closes a connection. */
+function openAt(gate: ReturnType<typeof gateFor>["gate"], tokenHash: string) {
+  const sent: string[] = [];
+  const ends = { isTerminated: false };
+  const transport = {
+    bufferedBytes: 0,
+    send: (text: string, done: () => void) => {
+      sent.push(text);
+      done();
+    },
+    close: () => undefined,
+    terminate: () => {
+      ends.isTerminated = true;
+    },
+  };
+  const presented = { tenantId: "one", agentId: tokenHash, tokenHash };
+  const receiver = gate.open(new DeviceConnection(presented, transport, "192.0.2.1", 3, systemClock.now().getTime()));
+  return { receiver, sent, ends };
+}
+
+test("a refused connection is ended at once, and is not counted", () => {
+  const { gate } = gateFor({ pendingPerAddress: 2 });
+  const [first] = [openAt(gate, "one"), openAt(gate, "two")];
+  const refused = ["three", "four", "five"].map((token) => openAt(gate, token));
+  for (const { sent, ends } of refused) {
+    expect(sent).toEqual([expect.stringContaining("overloaded")]);
+    expect(ends.isTerminated).toBe(true);
+  }
+  expect(gate.size).toBe(2);
+  first?.receiver.closed();
+  expect(openAt(gate, "six").sent).toEqual([]);
+});
 
 test("looks up a few tokens at a time, in the order in which they arrive", async () => {
   const { gate } = gateFor({ connections: 10, lookUps: 2, waitingLookUps: 1 });

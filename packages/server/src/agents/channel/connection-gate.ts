@@ -1,4 +1,3 @@
-import { parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { type HelloFrame, type OpenChallenge, stepGreeting } from "@gatehouse/agent-protocol/link/greeting";
 import type { KeyClaim, KeyProof } from "@gatehouse/agent-protocol/link/key-proof";
@@ -8,11 +7,14 @@ import { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import type { LinkReceiver } from "../../platform/link-transport.ts";
 import type { Log } from "../../platform/log.ts";
 import type { AgentConnection, PresentedAgent } from "./agent-connection.ts";
+import { PendingConnections, type PendingLimits } from "./pending-connections.ts";
 
 /** A connection that is not admitted within this time is ended, in milliseconds. */
 const admissionTimeoutMs = 10_000;
+/** How often connections without a hello are logged at most, in milliseconds. */
+const warningIntervalMs = 60_000;
 
-export interface ConnectionLimits {
+export interface ConnectionLimits extends PendingLimits {
   readonly connections: number;
   /** The most connections of one tenant. */
   readonly connectionsPerTenant: number;
@@ -20,10 +22,6 @@ export interface ConnectionLimits {
   readonly lookUps: number;
   /** The most tokens that wait for a look-up. Agents beyond it are sent away. */
   readonly waitingLookUps: number;
-  /** The most connections of one token that have not been admitted. */
-  readonly pendingPerToken: number;
-  /** The most connections from one address that have not been admitted. */
-  readonly pendingPerAddress: number;
 }
 
 /** The limits of each kind of agent. */
@@ -68,16 +66,16 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   readonly #host: ConnectionHost<Message, Connection>;
   readonly #limits: ConnectionLimits;
   /** Open connections whose agents have not been admitted. */
-  readonly #pending = new Set<Connection>();
-  /** The numbers of these connections by token, by address and by tenant. */
-  readonly #pendingCounts = new Map<string, number>();
+  readonly #pending: PendingConnections<Connection>;
   readonly #lookUps: Semaphore;
+  #warnedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   constructor(options: ConnectionGateOptions, host: ConnectionHost<Message, Connection>) {
     this.#options = options;
     this.#host = host;
     this.#limits = { ...defaultLimits, ...options.limits };
+    this.#pending = new PendingConnections(this.#limits);
     this.#lookUps = new Semaphore(this.#limits.lookUps);
   }
 
@@ -109,11 +107,9 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   }
 
   open(connection: Connection): LinkReceiver {
-    const isCrowded = this.#isCrowded(connection) || this.#isShareUsed(connection.agent);
-    this.#pending.add(connection);
-    for (const key of pendingKeys(connection)) this.#pendingCounts.set(key, (this.#pendingCounts.get(key) ?? 0) + 1);
-    if (this.#isClosed) connection.end("shutting_down", this.jitterMs());
-    else if (isCrowded) connection.end("overloaded", this.jitterMs());
+    if (this.#isClosed) connection.refuse("shutting_down", this.jitterMs());
+    else if (this.#isShareUsed(connection.agent)) connection.refuse("overloaded", this.jitterMs());
+    else this.#addPending(connection);
     return {
       get isPending() {
         return connection.isPending;
@@ -127,7 +123,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   /** Ends connections whose admission is overdue. */
   tick(): void {
     const now = this.#now();
-    for (const connection of this.#pending) {
+    for (const connection of [...this.#pending]) {
       if (now - connection.openedAt > admissionTimeoutMs) this.#end(connection);
     }
   }
@@ -145,7 +141,6 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     this.#isClosed = true;
     for (const connection of this.#pending) connection.end("shutting_down", this.jitterMs());
     this.#pending.clear();
-    this.#pendingCounts.clear();
   }
 
   /**
@@ -193,7 +188,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
 
   #join(connection: Connection, hello: Hello<Message>, claim: KeyClaim): void {
     connection.claim = claim;
-    this.#notPending(connection);
+    this.#pending.delete(connection);
     this.#host.join(connection, hello, claim).catch((error: unknown) => {
       this.#options.log.warn({ ...this.#host.logFields(connection), err: error }, "failed to serve an agent");
       connection.end("overloaded", this.jitterMs());
@@ -207,31 +202,34 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   }
 
   #closed(connection: Connection): void {
-    this.#notPending(connection);
+    this.#pending.delete(connection);
     connection.drop();
     this.#host.left(connection);
   }
 
-  #notPending(connection: Connection): void {
-    if (!this.#pending.delete(connection)) return;
-    for (const key of pendingKeys(connection)) {
-      const count = (this.#pendingCounts.get(key) ?? 0) - 1;
-      if (count > 0) this.#pendingCounts.set(key, count);
-      else this.#pendingCounts.delete(key);
+  /** Refused connections are not counted, and end at once. Otherwise they would keep others away. */
+  #addPending(connection: Connection): void {
+    for (;;) {
+      const ended = this.#pending.tooMuchFor(connection);
+      if (ended === undefined) break;
+      this.#pending.delete(ended);
+      this.#warn(ended);
+      ended.refuse("overloaded", this.jitterMs());
+      if (ended === connection) return;
     }
+    this.#pending.add(connection);
   }
 
-  /** Whether the token or the address of the connection has reached its limit of connections without a hello. */
-  #isCrowded(connection: Connection): boolean {
-    const { pendingPerToken, pendingPerAddress } = this.#limits;
-    const [ofToken, ofAddress] = pendingKeys(connection).map((key) => this.#pendingCounts.get(key) ?? 0);
-    return (ofToken ?? 0) >= pendingPerToken || (ofAddress ?? 0) >= pendingPerAddress;
+  #warn(connection: Connection): void {
+    const now = this.#now();
+    if (now - this.#warnedAt < warningIntervalMs) return;
+    this.#warnedAt = now;
+    this.#options.log.warn(this.#host.logFields(connection), "too many connections of agents without a hello");
   }
 
   /** Whether the tenant of an agent has reached its limit of connections. */
   #isShareUsed({ tenantId }: Pick<PresentedAgent, "tenantId">): boolean {
-    const pending = this.#pendingCounts.get(tenantKey(tenantId)) ?? 0;
-    return pending + this.#host.joinedOf(tenantId) >= this.#limits.connectionsPerTenant;
+    return this.#pending.ofTenant(tenantId) + this.#host.joinedOf(tenantId) >= this.#limits.connectionsPerTenant;
   }
 
   get #isFull(): boolean {
@@ -251,19 +249,4 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
 function greetingFrame(message: AgentMessage): HelloFrame | KeyProof | { readonly type: "later" } {
   if (message.type === "hello") return message as HelloFrame; // as its schema says
   return message.type === "proof" ? (message as KeyProof) : { type: "later" }; // as its schema says
-}
-
-/** The keys under which a connection without a hello is counted: its token, its address, and its tenant. */
-function pendingKeys({
-  agent,
-  sourceAddress,
-}: AgentConnection<AgentMessage, never>): readonly [string, string, string] {
-  const address = parseIpAddress(sourceAddress);
-  // The group of an IPv6 address is its /64, the smallest block that is assigned to a customer.
-  const group = address?.version === 6 ? `${(address.bits >> 64n).toString(16)}::/64` : sourceAddress;
-  return [`token ${agent.tokenHash}`, `address ${group}`, tenantKey(agent.tenantId)];
-}
-
-function tenantKey(tenantId: string): string {
-  return `tenant ${tenantId}`;
 }

@@ -1,0 +1,112 @@
+import { parseIpAddress } from "@gatehouse/addresses/ip-address";
+import { groupBy } from "../../platform/group-by.ts";
+import type { PresentedAgent } from "./agent-connection.ts";
+
+export interface PendingLimits {
+  /** The most connections of one token from one address that have not been admitted. */
+  readonly pendingPerToken: number;
+  /** The most connections from one address that have not been admitted. */
+  readonly pendingPerAddress: number;
+}
+
+/** From all addresses together, a token may have the connections of this many addresses. */
+const addressesPerToken = 4;
+
+interface Pending {
+  readonly agent: PresentedAgent;
+  readonly sourceAddress: string;
+}
+
+/**
+ * Open connections whose agents have not been admitted. An agent is admitted within two round trips, so the oldest of
+ * too many is the least likely to be its. Connections of others must not keep it away, whether they have its token or
+ * its address.
+ */
+export class PendingConnections<Connection extends Pending> {
+  readonly #limits: PendingLimits;
+  readonly #all = new Set<Connection>();
+  /** The same connections by token, by address and by tenant, the oldest first. */
+  readonly #groups = new Map<string, Set<Connection>>();
+
+  constructor(limits: PendingLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  [Symbol.iterator](): IterableIterator<Connection> {
+    return this.#all.values();
+  }
+
+  ofTenant(tenantId: string): number {
+    return this.#groups.get(tenantKey(tenantId))?.size ?? 0;
+  }
+
+  /**
+   * Finds a connection that has to end before another one can be added.
+   *
+   * @returns the other one itself if it has to be refused; undefined if there is room
+   */
+  tooMuchFor(connection: Connection): Connection | undefined {
+    const { pendingPerToken, pendingPerAddress } = this.#limits;
+    const ofToken = this.#group(tokenKey(connection));
+    const here = ofToken.filter((other) => addressKey(other) === addressKey(connection));
+    if (here.length >= pendingPerToken) return here[0];
+    if (ofToken.length >= pendingPerToken * addressesPerToken) return ofToken[0];
+    const atAddress = this.#group(addressKey(connection));
+    if (atAddress.length < pendingPerAddress) return undefined;
+    // The token with the most connections loses one. If all have equally many, the address is busy, not attacked.
+    const largest = largestGroup(atAddress, tokenKey);
+    return largest.length > here.length + 1 ? largest[0] : connection;
+  }
+
+  add(connection: Connection): void {
+    this.#all.add(connection);
+    for (const key of keysOf(connection)) {
+      this.#groups.set(key, (this.#groups.get(key) ?? new Set<Connection>()).add(connection));
+    }
+  }
+
+  delete(connection: Connection): void {
+    if (!this.#all.delete(connection)) return;
+    for (const key of keysOf(connection)) {
+      const group = this.#groups.get(key);
+      group?.delete(connection);
+      if (group?.size === 0) this.#groups.delete(key);
+    }
+  }
+
+  clear(): void {
+    this.#all.clear();
+    this.#groups.clear();
+  }
+
+  #group(key: string): readonly Connection[] {
+    return [...(this.#groups.get(key) ?? [])];
+  }
+}
+
+function keysOf(connection: Pending): readonly string[] {
+  return [tokenKey(connection), addressKey(connection), tenantKey(connection.agent.tenantId)];
+}
+
+function tokenKey({ agent }: Pending): string {
+  return `token ${agent.tokenHash}`;
+}
+
+/** The group of an IPv6 address is its /64, the smallest block that is assigned to a customer. */
+function addressKey({ sourceAddress }: Pending): string {
+  const address = parseIpAddress(sourceAddress);
+  return `address ${address?.version === 6 ? `${(address.bits >> 64n).toString(16)}::/64` : sourceAddress}`;
+}
+
+function tenantKey(tenantId: string): string {
+  return `tenant ${tenantId}`;
+}
+
+/** Returns the largest group of items with the same key, in their order. */
+function largestGroup<Item>(items: readonly Item[], keyOf: (item: Item) => string): readonly Item[] {
+  return [...groupBy(items, keyOf).values()].reduce((one, other) => (other.length > one.length ? other : one), []);
+}
