@@ -1,6 +1,7 @@
 /** Rows of links that the API does not show, for tests. */
 import { randomUUID } from "node:crypto";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { tokensOfGateways } from "../agents/gateways/gateway-tokens.queries.ts";
 import { claimLinks, storeReplicaGeneration } from "../agents/gateways/link-state.queries.ts";
 import { unprepared } from "../platform/db/statement.ts";
 import type { TestServer } from "./test-server.ts";
@@ -45,7 +46,9 @@ export async function claimWithoutGreeting(
     applied_expires_at: new Date(name.expiresAt).toISOString(),
   };
   await server.database.transaction({ kind: "tenant", tenantId }, async ({ query }) => {
-    await claimLinks({ tenantId, query }, [claim], new Date());
+    const tokens = await tokensOfGateways({ tenantId, query }, [gatewayId]);
+    const [token = ""] = tokens.get(gatewayId)?.keys() ?? [];
+    await claimLinks({ tenantId, query }, [{ ...claim, token_hash: token }], new Date());
     await storeReplicaGeneration({ tenantId, query }, claim.replica_id, Number.MAX_SAFE_INTEGER, new Date());
   });
 }

@@ -1,46 +1,84 @@
 import type { AgentConnection, SharedReason } from "./agent-connection.ts";
 
-/** The connected agents of a tenant: one connection each, the latest one. `Reason` is a reason to end a connection. */
+/** The most connections of one agent whose tokens and keys are being checked. Only a thief of the token makes more. */
+const mostArriving = 16;
+
+/**
+ * The connected agents of a tenant. Each has one current connection, the latest one. A connection arrives before it is
+ * current: one whose token or key is refused must not replace another. `Reason` is a reason to end a connection.
+ */
 export class ConnectionRegistry<
   Reason extends string,
   Connection extends AgentConnection<{ readonly type: string }, Reason>,
 > {
-  readonly #connections = new Map<string, Connection>();
+  readonly #current = new Map<string, Connection>();
+  /** Connections whose tokens and keys are being checked, by agent. */
+  readonly #arriving = new Map<string, Set<Connection>>();
+  #arrivingCount = 0;
 
+  /** The number of connections, also of those that arrive. */
   get size(): number {
-    return this.#connections.size;
+    return this.#current.size + this.#arrivingCount;
   }
 
   /** The number of agents that have not applied the configuration that they should have. */
   get unsettled(): number {
-    let count = 0;
+    let count = this.#arrivingCount;
     for (const { session } of this) if (session?.isSettled !== true) count += 1;
     return count;
   }
 
+  /** The current connections. */
   [Symbol.iterator](): IterableIterator<Connection> {
-    return this.#connections.values();
+    return this.#current.values();
   }
 
-  get agentIds(): IterableIterator<string> {
-    return this.#connections.keys();
+  get arriving(): readonly Connection[] {
+    return [...this.#arriving.values()].flatMap((connections) => [...connections]);
   }
 
+  /** The agents with a connection, also with one that arrives. */
+  get agentIds(): readonly string[] {
+    return [...new Set([...this.#current.keys(), ...this.#arriving.keys()])];
+  }
+
+  /** The current connection of an agent. */
   of(agentId: string): Connection | undefined {
-    return this.#connections.get(agentId);
+    return this.#current.get(agentId);
   }
 
-  /** Adds a connection, and ends the previous one of its agent. */
+  /** The connections of an agent: the current one, and those that arrive. */
+  allOf(agentId: string): readonly Connection[] {
+    const current = this.#current.get(agentId);
+    return [...(current === undefined ? [] : [current]), ...(this.#arriving.get(agentId) ?? [])];
+  }
+
+  isCurrent(connection: Connection): boolean {
+    return this.#current.get(connection.agent.agentId) === connection;
+  }
+
+  /** Adds a connection whose token and key are to be checked. @returns false if its agent has too many of them */
+  arrive(connection: Connection): boolean {
+    const { agentId } = connection.agent;
+    const arriving = this.#arriving.get(agentId) ?? new Set();
+    if (arriving.size >= mostArriving) return false;
+    this.#arriving.set(agentId, arriving.add(connection));
+    this.#arrivingCount += 1;
+    return true;
+  }
+
+  /** Makes a checked connection the current one of its agent, and ends the previous one. */
   add(connection: Connection): void {
     const { agentId } = connection.agent;
-    this.#connections.get(agentId)?.end("replaced");
-    this.#connections.set(agentId, connection);
+    this.#deleteArriving(connection);
+    this.#current.get(agentId)?.end("replaced");
+    this.#current.set(agentId, connection);
   }
 
-  /** @returns false if the agent has a later connection, or none */
+  /** @returns false if the connection was neither current nor arriving */
   delete(connection: Connection): boolean {
-    const { agentId } = connection.agent;
-    return this.#connections.get(agentId) === connection && this.#connections.delete(agentId);
+    if (this.isCurrent(connection)) return this.#current.delete(connection.agent.agentId);
+    return this.#deleteArriving(connection);
   }
 
   tick(): void {
@@ -50,7 +88,18 @@ export class ConnectionRegistry<
 
   /** Ends and deletes every connection. @param retryAfterMs when an agent may connect again, in milliseconds */
   endAll(reason: Reason | SharedReason, retryAfterMs?: () => number): void {
-    for (const connection of this) connection.end(reason, retryAfterMs?.());
-    this.#connections.clear();
+    for (const connection of [...this, ...this.arriving]) connection.end(reason, retryAfterMs?.());
+    this.#current.clear();
+    this.#arriving.clear();
+    this.#arrivingCount = 0;
+  }
+
+  #deleteArriving(connection: Connection): boolean {
+    const { agentId } = connection.agent;
+    const arriving = this.#arriving.get(agentId);
+    if (arriving?.delete(connection) !== true) return false;
+    if (arriving.size === 0) this.#arriving.delete(agentId);
+    this.#arrivingCount -= 1;
+    return true;
   }
 }

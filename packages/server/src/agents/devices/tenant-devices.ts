@@ -72,7 +72,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   /** The next update answers the hello, together with those of all devices that connect meanwhile. */
   async join(connection: DeviceConnection, hello: DeviceHello): Promise<void> {
     connection.hello = hello;
-    this.connections.add(connection);
+    if (!this.connections.arrive(connection)) return connection.end("overloaded", this.#options.jitterMs());
     this.#newcomers.add(connection);
     this.#updates.request();
   }
@@ -87,6 +87,8 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   }
 
   #answer(connection: DeviceConnection, question: DeviceQuestion): void {
+    // Until its token and its key are checked, an agent gets no answers for the device.
+    if (!this.connections.isCurrent(connection)) return;
     const { agentId: deviceId } = connection.agent;
     const routed = this.#inputs.routeInputs.devices.get(deviceId);
     const { sources, country } = routed ?? { sources: noSources, country: null };
@@ -96,7 +98,9 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
 
   left(connection: DeviceConnection): void {
     this.#newcomers.delete(connection);
-    if (this.connections.delete(connection)) this.#inputs.forget(connection.agent.agentId);
+    if (!this.connections.delete(connection)) return;
+    const { agentId } = connection.agent;
+    if (this.connections.allOf(agentId).length === 0) this.#inputs.forget(agentId);
   }
 
   moved(devices: readonly MovedDevice[]): void {
@@ -159,21 +163,24 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   async #refresh(newcomers: ReadonlySet<DeviceConnection>): Promise<void> {
     const key = await this.#options.signingKey();
     const { concerned, identities } = await this.#inputs.refresh(
-      [...this.connections.agentIds],
+      this.connections.agentIds,
       Array.from(newcomers, ({ agent }) => agent.agentId),
     );
     for (const [deviceId, identity] of identities) {
-      const connection = this.connections.of(deviceId);
-      if (connection === undefined) {
-        this.#inputs.forget(deviceId);
-        continue;
+      const connections = this.connections.allOf(deviceId);
+      if (connections.length === 0) this.#inputs.forget(deviceId);
+      for (const connection of connections) {
+        // It connected after the identity was read: the next update checks it.
+        if (this.#newcomers.has(connection)) continue;
+        const reason = reasonToEnd(connection, identity, this.#now());
+        if (reason !== undefined) this.#end(connection, reason);
       }
-      const reason = reasonToEnd(connection, identity, this.#now());
-      if (reason !== undefined) this.#end(connection, reason);
     }
     const waiting = await this.#storeKeys(newcomers, new Map(identities));
     for (const connection of newcomers) {
       if (connection.isClosed || waiting.has(connection)) continue;
+      // Only now: a connection whose key or token is refused must not end the rightful one.
+      this.connections.add(connection);
       this.#observeSource(connection);
       this.#welcome(connection, key);
     }
@@ -192,7 +199,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   ): Promise<ReadonlySet<DeviceConnection>> {
     const { tenantId, runner, clock } = this.#options;
     const waiting = new Set<DeviceConnection>();
-    const claimed: { deviceId: string; claim: KeyClaim }[] = [];
+    const claimed: { deviceId: string; tokenHash: string; claim: KeyClaim }[] = [];
     for (const connection of newcomers) {
       const { agent, claim } = connection;
       const known = identities.get(agent.agentId)?.key;
@@ -204,7 +211,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
         continue;
       }
       waiting.add(connection);
-      claimed.push({ deviceId: agent.agentId, claim });
+      claimed.push({ deviceId: agent.agentId, tokenHash: agent.tokenHash, claim });
     }
     if (claimed.length === 0) return waiting;
     await storeClaimedKeys(runner, tenantId, claimed, clock.now());

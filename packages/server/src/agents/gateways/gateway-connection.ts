@@ -24,6 +24,7 @@ const kind: ConnectionKind<GatewayReason> = {
 
 /** One open connection of a gateway. */
 export class GatewayConnection extends AgentConnection<AgentMessage, GatewayReason, PresentedGateway, GatewaySession> {
+  #tokenEndsAt: number;
   /** Starts the session, once the content that the gateway should enforce is known. */
   greet: (() => void) | undefined;
   /** Whether the connection became, or becomes, the current one of its gateway. Refused connections do not. */
@@ -43,5 +44,22 @@ export class GatewayConnection extends AgentConnection<AgentMessage, GatewayReas
     now: number,
   ) {
     super({ kind, agent, transport, sourceAddress, version, now });
+    this.#tokenEndsAt = agent.tokenEndsAt ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** When the token expires, in milliseconds since 1970; Infinity for the gateway's current token. */
+  get tokenEndsAt(): number {
+    return this.#tokenEndsAt;
+  }
+
+  /**
+   * Records when the token expires. No rotation makes a token valid for longer.
+   *
+   * @param at milliseconds since 1970
+   * @returns the earliest expiry that is known
+   */
+  tokenEndsBy(at: number): number {
+    this.#tokenEndsAt = Math.min(this.#tokenEndsAt, at);
+    return this.#tokenEndsAt;
   }
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Challenge } from "@gatehouse/agent-protocol/link/key-proof";
 import { expect, test } from "vitest";
+import { storeClaimedKeys } from "../../features/enrolment/enrolment.api.ts";
+import { hashToken } from "../../platform/secrets/tokens.ts";
 import { linkedReplicas } from "../../testing/linked-replicas.ts";
 import { unique } from "../../testing/operations/test-records.ts";
 import { SimulatedKey } from "../../testing/simulated-agent.ts";
@@ -179,7 +181,8 @@ test.each<[string, (gateway: SimulatedGateway) => void]>([
   expect(gateway.goodbyes).toMatchObject([{ reason: "protocol" }]);
 });
 
-test("a device proves its enrolled key, and replaces it with a proof or after a reset", async () => {
+/** Creates a device with an enrolled key. */
+async function newDevice() {
   const { body: user } = await replicas.client.post("/tenants/users", { email: `${randomUUID()}@example.com` });
   const key = new SimulatedKey();
   const { body: made, text } = await replicas.client.post("/tenants/devices", {
@@ -190,7 +193,51 @@ test("a device proves its enrolled key, and replaces it with a proof or after a 
   });
   expect(made.id, text).toBeDefined();
   const { token } = (await replicas.client.post(`/tenants/devices/${made.id}/rotate-token`)).body;
-  const device = new SimulatedDevice({ url: replicas.url, deviceId: made.id, token, publicKey: key.publicKey });
+  const agent = () => {
+    const { publicKey } = key;
+    const device = new SimulatedDevice({ url: replicas.url, deviceId: made.id, token, publicKey });
+    replicas.opened.push(device);
+    return device;
+  };
+  return { made, key, token, agent };
+}
+
+test("a thief of a device's token with its own key does not disconnect the device", async () => {
+  const { key, agent } = await newDevice();
+  const device = agent();
+  device.useKey(key);
+  await device.connect();
+  await until("it is served", () => device.content !== undefined);
+  for (let count = 1; count <= 3; count += 1) {
+    const thief = agent();
+    thief.useKey(new SimulatedKey());
+    await thief.connect();
+    await until("the thief is refused", () => thief.goodbyes.length > 0);
+    expect(thief.goodbyes).toMatchObject([{ reason: "other_key" }]);
+  }
+  device.heartbeat();
+  await until("the device is still served", () => device.answers.length > 0);
+  expect(device.goodbyes).toEqual([]);
+});
+
+test("a device's key is not stored after the token of its link was revoked", async () => {
+  const { made, key, token } = await newDevice();
+  await replicas.client.must.post(`/tenants/devices/${made.id}/reset-key`);
+  const rotated = (await replicas.client.post(`/tenants/devices/${made.id}/rotate-token`)).body.token;
+  const claim = { publicKey: new SimulatedKey().publicKey, proof: "valid", previousKey: undefined } as const;
+  const store = async (presented: string) => {
+    const tokenHash = hashToken(presented).toString("hex");
+    const { runner } = replicas.server;
+    await storeClaimedKeys(runner, replicas.tenant.id, [{ deviceId: made.id, tokenHash, claim }], new Date());
+    return (await replicas.client.get(`/tenants/devices/${made.id}`)).body.publicKey;
+  };
+  expect(await store(token)).toBe(key.publicKey);
+  expect(await store(rotated)).toBe(claim.publicKey);
+});
+
+test("a device proves its enrolled key, and replaces it with a proof or after a reset", async () => {
+  const { made, key, agent } = await newDevice();
+  const device = agent();
   const stored = async () => (await replicas.client.get(`/tenants/devices/${made.id}`)).body;
   const connects = async () => {
     device.welcome = undefined;
@@ -208,7 +255,7 @@ test("a device proves its enrolled key, and replaces it with a proof or after a 
   await connects();
   expect(await stored()).toMatchObject({ publicKey: key.publicKey, publicKeyProved: true });
   // Without a proof of a key that was proved before.
-  const older = new SimulatedDevice({ url: replicas.url, deviceId: made.id, token, publicKey: key.publicKey });
+  const older = agent();
   await older.connect();
   await until("it is refused", () => older.goodbyes.length > 0);
   expect(older.goodbyes).toMatchObject([{ reason: "other_key" }]);

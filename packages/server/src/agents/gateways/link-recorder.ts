@@ -34,22 +34,26 @@ export class LinkRecorder {
   }
 
   /**
-   * Makes a connection the current one of its gateway, and records what the gateway enforces.
+   * Makes a connection the current one of its gateway, and records what the gateway enforces, unless the token of the
+   * connection was revoked.
    *
-   * @returns false if the gateway was deleted
+   * @returns when the token expires, in milliseconds since 1970; 0 if it was revoked; undefined if the gateway was
+   *   deleted
    * @throws AppError database_unavailable
    */
-  claim(connection: GatewayConnection, { enforces }: Hello): Promise<boolean> {
-    const ids = { ...idsOf(connection), replica_id: this.#options.replicaId };
+  claim(connection: GatewayConnection, { enforces }: Hello): Promise<number | undefined> {
+    const { tokenHash } = connection.agent;
+    const ids = { ...idsOf(connection), replica_id: this.#options.replicaId, token_hash: tokenHash };
     return this.#writer.claim({ ...ids, ...(enforces === null ? nothingApplied : appliedColumns(enforces)) });
   }
 
-  connected({ agent: { agentId: gatewayId }, sourceAddress }: GatewayConnection, hello: Hello, key: KeyClaim): void {
+  connected({ agent, sourceAddress }: GatewayConnection, hello: Hello, key: KeyClaim): void {
+    const { agentId: gatewayId, tokenHash } = agent;
     const { endpoint = discoveredAddress(sourceAddress) } = hello;
     const heardAt = this.#options.clock.now();
     const agentVersion = storableText(hello.agentVersion);
     this.#writer.heard(gatewayId, heardAt);
-    this.#writer.report({ gatewayId, agentVersion, key, endpoint, heardAt });
+    this.#writer.report({ gatewayId, tokenHash, agentVersion, key, endpoint, heardAt });
   }
 
   /**

@@ -11,12 +11,22 @@ export interface LinkClaim {
   readonly gateway_id: string;
   readonly connection_id: string;
   readonly replica_id: string;
+  /** SHA-256 of the token that the agent presented, in hexadecimal. */
+  readonly token_hash: string;
   /** Null if the gateway enforces nothing. */
   readonly applied_hash: string | null;
   readonly applied_root: string | null;
   readonly applied_generation: number | null;
   readonly applied_issued_at: number | null;
   readonly applied_expires_at: string | null;
+}
+
+interface ClaimedRow {
+  readonly connection_id: string;
+  /** Whether the agent presented the gateway's current token. */
+  readonly is_current: boolean;
+  /** When a former token expires; null if the token is no former one. */
+  readonly ends_at: string | null;
 }
 
 /** The changed state of a connection. Absent fields do not change. Times are ISO 8601. */
@@ -43,19 +53,27 @@ export interface ConnectionChange {
   readonly warnings?: readonly string[];
 }
 
-const claim = statement<{ gateway_id: string }, [tenantId: string, claims: string, at: Date]>(
+const claim = statement<ClaimedRow, [tenantId: string, claims: string, at: Date]>(
   "gateway_link.claim",
-  // A gateway that was deleted meanwhile is skipped. What was wanted before is not what this replica wants: it is
-  // unknown until the replica has compared it with what the gateway enforces.
-  `INSERT INTO gateway_links AS link (tenant_id, gateway_id, connection_id, replica_id, connected_at, last_heartbeat, is_watched,
+  // A gateway that was deleted meanwhile is skipped, and so are tokens that were revoked since they were presented. If
+  // a gateway has several new connections, the last one counts. What was wanted before is not what this replica wants:
+  // it is unknown until the replica has compared it with what the gateway enforces.
+  `WITH item AS (
+     SELECT batch.*, gateway.token_hash = decode(batch.token_hash, 'hex') AS is_current, former.ends_at
+     FROM json_to_recordset($2) AS batch (position integer, gateway_id uuid, connection_id uuid, replica_id uuid,
+       token_hash text, applied_hash text, applied_root text, applied_generation bigint, applied_issued_at bigint,
+       applied_expires_at timestamptz)
+     JOIN gateways AS gateway ON gateway.tenant_id = $1 AND gateway.id = batch.gateway_id
+     LEFT JOIN former_gateway_tokens AS former ON former.tenant_id = $1 AND former.gateway_id = batch.gateway_id
+       AND former.token_hash = decode(batch.token_hash, 'hex')
+   ), claimed AS (
+   INSERT INTO gateway_links AS link (tenant_id, gateway_id, connection_id, replica_id, connected_at, last_heartbeat, is_watched,
      applied_hash, applied_root, applied_generation, applied_issued_at, applied_expires_at, applied_at)
-   SELECT $1, item.gateway_id, item.connection_id, item.replica_id, $3, $3, true,
-     item.applied_hash, item.applied_root, item.applied_generation, item.applied_issued_at, item.applied_expires_at,
-     CASE WHEN item.applied_hash IS NOT NULL THEN $3::timestamptz END
-   FROM json_to_recordset($2) AS item (gateway_id uuid, connection_id uuid, replica_id uuid, applied_hash text,
-     applied_root text, applied_generation bigint, applied_issued_at bigint, applied_expires_at timestamptz)
-   JOIN gateways AS gateway ON gateway.tenant_id = $1 AND gateway.id = item.gateway_id
-   ORDER BY item.gateway_id
+   SELECT DISTINCT ON (item.gateway_id) $1::uuid, item.gateway_id, item.connection_id, item.replica_id, $3::timestamptz,
+     $3::timestamptz, true, item.applied_hash, item.applied_root, item.applied_generation, item.applied_issued_at,
+     item.applied_expires_at, CASE WHEN item.applied_hash IS NOT NULL THEN $3::timestamptz END
+   FROM item WHERE item.is_current OR item.ends_at > $3
+   ORDER BY item.gateway_id, item.position DESC
    ON CONFLICT (tenant_id, gateway_id) DO UPDATE
      SET connection_id = excluded.connection_id, replica_id = excluded.replica_id, connected_at = excluded.connected_at,
          last_heartbeat = excluded.last_heartbeat, is_watched = true, disconnected_at = NULL,
@@ -63,7 +81,8 @@ const claim = statement<{ gateway_id: string }, [tenantId: string, claims: strin
          applied_root = excluded.applied_root, applied_generation = excluded.applied_generation,
          applied_issued_at = excluded.applied_issued_at, applied_expires_at = excluded.applied_expires_at,
          applied_at = CASE WHEN link.applied_hash = excluded.applied_hash THEN link.applied_at ELSE excluded.applied_at END
-   RETURNING gateway_id`,
+   )
+   SELECT connection_id, is_current, ends_at FROM item`,
 );
 
 const kinds = {
@@ -114,10 +133,23 @@ const clearReplicas = statement<never, [tenantId: string, before: Date]>(
   "DELETE FROM gateway_link_replicas WHERE tenant_id = $1 AND updated_at < $2",
 );
 
-/** Makes connections the current ones of their gateways. @returns the gateways that exist */
-export async function claimLinks(tx: TenantTx, claims: readonly LinkClaim[], at: Date): Promise<ReadonlySet<string>> {
-  const rows = await tx.query(claim, tx.tenantId, JSON.stringify(claims), at);
-  return new Set(rows.map(({ gateway_id: id }) => id));
+/**
+ * Makes the connections whose tokens are valid the current ones of their gateways.
+ *
+ * @param claims in the order in which the connections were opened
+ * @returns when the token of each connection expires, in milliseconds since 1970: Infinity for a current token, 0 for a
+ *   revoked one. Connections of deleted gateways are absent.
+ */
+export async function claimLinks(
+  tx: TenantTx,
+  claims: readonly LinkClaim[],
+  at: Date,
+): Promise<ReadonlyMap<string, number>> {
+  const batch = claims.map((item, position) => ({ ...item, position }));
+  const rows = await tx.query(claim, tx.tenantId, JSON.stringify(batch), at);
+  const endOf = ({ is_current: isCurrent, ends_at: endsAt }: ClaimedRow) =>
+    isCurrent ? Number.POSITIVE_INFINITY : endsAt === null ? 0 : Date.parse(endsAt);
+  return new Map(rows.map((row) => [row.connection_id, endOf(row)]));
 }
 
 /** @returns the gateways whose change was stored; the others have a later connection, or were deleted */

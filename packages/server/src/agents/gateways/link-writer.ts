@@ -36,7 +36,7 @@ export interface LinkWriterOptions {
 }
 
 interface Claim extends queries.LinkClaim {
-  readonly done: (exists: boolean) => void;
+  readonly done: (tokenEndsAt: number | undefined) => void;
   readonly failed: (error: unknown) => void;
 }
 
@@ -74,12 +74,13 @@ export class LinkWriter {
   }
 
   /**
-   * Makes a connection the current one of its gateway.
+   * Makes a connection the current one of its gateway, unless its token was revoked.
    *
-   * @returns false if the gateway was deleted
+   * @returns when the token expires, in milliseconds since 1970; 0 if it was revoked; undefined if the gateway was
+   *   deleted
    * @throws AppError database_unavailable
    */
-  claim(claim: queries.LinkClaim): Promise<boolean> {
+  claim(claim: queries.LinkClaim): Promise<number | undefined> {
     this.#changes.delete(claim.gateway_id);
     return new Promise((done, failed) => {
       this.#claims.push({ ...claim, done, failed });
@@ -172,11 +173,10 @@ export class LinkWriter {
   ): Promise<void> {
     const { replicaId, clock, superseded } = this.#options;
     if (claims.length === 0 && changes.length === 0 && generation === undefined) return;
-    // If a gateway has several new connections, the last one counts.
-    const last = new Map(claims.map(({ done: _done, failed: _failed, ...claim }) => [claim.gateway_id, claim]));
-    const [existing, stored] = await this.#transaction((tx) =>
+    const claimed = claims.map(({ done: _done, failed: _failed, ...claim }) => claim);
+    const [tokens, stored] = await this.#transaction((tx) =>
       Promise.all([
-        last.size === 0 ? new Set<string>() : queries.claimLinks(tx, [...last.values()], clock.now()),
+        claimed.length === 0 ? new Map<string, number>() : queries.claimLinks(tx, claimed, clock.now()),
         changes.length === 0 ? new Set<string>() : queries.storeConnectionChanges(tx, changes),
         generation === undefined
           ? undefined
@@ -185,7 +185,7 @@ export class LinkWriter {
             : queries.storeReplicaGeneration(tx, replicaId, generation, clock.now()),
       ]),
     );
-    for (const { gateway_id: id, done } of claims) done(existing.has(id));
+    for (const { connection_id: id, done } of claims) done(tokens.get(id));
     for (const { gateway_id: id, connection_id: connectionId } of changes) {
       if (!stored.has(id)) superseded(id, connectionId);
     }

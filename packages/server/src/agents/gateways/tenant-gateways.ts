@@ -94,13 +94,9 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   }
 
   async join(connection: GatewayConnection, hello: Hello, claim: KeyClaim): Promise<void> {
-    const { clock, queue, signingKey } = this.#options;
-    // An agent that may not have its key must not disconnect the one that does.
-    const other = this.connections.of(connection.agent.agentId);
-    if (other?.session !== undefined && this.#isLoaded && this.#refuseKey(connection, claim)) return;
-    this.connections.add(connection);
+    const { clock, queue, signingKey, jitterMs } = this.#options;
     this.#usedAt = clock.elapsedMs();
-    this.#tokens.track(connection.agent);
+    if (!this.connections.arrive(connection)) return connection.end("overloaded", jitterMs());
     const [key] = await Promise.all([signingKey(), this.#upToDate()]);
     if (connection.isClosed) return;
     connection.agentGeneration = hello.enforces?.generation ?? 0;
@@ -114,10 +110,15 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     }
     if (this.#refuseKey(connection, claim)) return;
     connection.isClaimed = true;
-    const exists = await this.#recorder.claim(connection, hello);
+    const tokenEndsAt = await this.#recorder.claim(connection, hello);
     if (connection.isClosed) return;
-    if (!exists) return this.#end(connection, "gateway_gone");
     const now = clock.now().getTime();
+    if (connection.tokenEndsBy(tokenEndsAt ?? 0) <= now) {
+      connection.isClaimed = false;
+      return this.#end(connection, tokenEndsAt === undefined ? "gateway_gone" : "token_revoked");
+    }
+    // Only now: a connection whose key or token is refused must not end the rightful one.
+    this.connections.add(connection);
     const handovers = key.handovers.length === 0 ? {} : { handovers: [...key.handovers] };
     connection.send({ type: "welcome", signingKey: key.publicKey, ...handovers, heartbeatIntervalMs, now });
     this.#recorder.connected(connection, hello, claim);
@@ -134,7 +135,6 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
 
   left(connection: GatewayConnection): void {
     if (!this.connections.delete(connection)) return;
-    this.#tokens.forget(connection.agent.agentId);
     this.#usedAt = this.#options.clock.elapsedMs();
     // The end of a refused connection would replace the end of the former one, which may not be stored yet.
     if (connection.isClaimed) this.#recorder.disconnected(connection);
@@ -158,9 +158,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   tick(): void {
     const { clock } = this.#options;
     const now = clock.now().getTime();
-    for (const gatewayId of this.#tokens.expired(now)) {
-      const connection = this.connections.of(gatewayId);
-      if (connection !== undefined) this.#end(connection, "token_revoked");
+    for (const connection of [...this.connections]) {
+      if (connection.tokenEndsAt <= now) this.#end(connection, "token_revoked");
     }
     this.connections.tick();
     if (!this.#isLoaded) return;
@@ -176,7 +175,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
 
   async stop(retryAfterMs: () => number): Promise<void> {
     this.#timer.stop();
-    for (const connection of [...this.connections]) {
+    for (const connection of [...this.connections, ...this.connections.arriving]) {
       connection.end("shutting_down", retryAfterMs());
       this.left(connection);
     }
@@ -216,7 +215,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       const isEverything = this.#isLoaded && changed.size >= this.connections.size;
       this.#isLoaded = true;
       // A gateway whose token was revoked must not receive new content.
-      const checked = isEverything ? [...this.connections.agentIds] : named;
+      const checked = isEverything ? this.connections.agentIds : named;
       await this.#checkTokens(checked);
       this.#endReplacedKeys(checked);
       for (const gatewayId of changed) {
@@ -240,9 +239,10 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   /** Ends links whose gateway has another key now, which another link proved or an administrator allowed. */
   #endReplacedKeys(gatewayIds: Iterable<string>): void {
     for (const gatewayId of gatewayIds) {
-      const connection = this.connections.of(gatewayId);
-      if (connection?.claim === undefined) continue;
-      if (this.#desired.hasOtherKey(gatewayId, connection.claim)) this.#end(connection, "key_refused");
+      for (const connection of this.connections.allOf(gatewayId)) {
+        if (connection.claim === undefined) continue;
+        if (this.#desired.hasOtherKey(gatewayId, connection.claim)) this.#end(connection, "key_refused");
+      }
     }
   }
 
@@ -346,6 +346,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     const { agentId: gatewayId } = connection.agent;
     const now = clock.now();
     connection.sendIfRead({ type: "heartbeat-answer", sequence: heartbeat.sequence });
+    // Until its token and its key are checked, an agent reports nothing about the gateway.
+    if (!this.connections.isCurrent(connection)) return;
     this.#recorder.heartbeat(connection, heartbeat, now);
     const peers = this.#desired.contentOf(gatewayId)?.peers;
     for (const { peer, lastHandshake, address } of heartbeat.peers) {
@@ -364,7 +366,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   }
 
   async #checkTokens(gatewayIds: Iterable<string>): Promise<void> {
-    const connected = [...gatewayIds].filter((id) => this.connections.of(id) !== undefined);
+    const connected = [...gatewayIds].filter((id) => this.connections.allOf(id).length > 0);
     const now = () => this.#options.clock.now().getTime();
     const expired = await this.#tokens.check(connected, this.connections, now);
     for (const { connection, reason } of expired) this.#end(connection, reason);

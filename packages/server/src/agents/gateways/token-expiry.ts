@@ -1,6 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
 import type { ConnectionRegistry } from "../channel/connection-registry.ts";
-import type { GatewayConnection, GatewayReason, PresentedGateway } from "./gateway-connection.ts";
+import type { GatewayConnection, GatewayReason } from "./gateway-connection.ts";
 import { tokensOfGateways } from "./gateway-tokens.queries.ts";
 
 /** A connection whose token is not valid any more. */
@@ -15,25 +15,10 @@ export interface ExpiredConnection {
 export class TokenExpiry {
   readonly #tenantId: string;
   readonly #database: Database;
-  /** Milliseconds since 1970, by gateway. Gateways that connected with their current token are not in it. */
-  readonly #endsAt = new Map<string, number>();
 
   constructor(tenantId: string, database: Database) {
     this.#tenantId = tenantId;
     this.#database = database;
-  }
-
-  track({ agentId, tokenEndsAt }: PresentedGateway): void {
-    this.#set(agentId, tokenEndsAt ?? Number.POSITIVE_INFINITY);
-  }
-
-  forget(gatewayId: string): void {
-    this.#endsAt.delete(gatewayId);
-  }
-
-  /** The gateways whose tokens have expired. */
-  expired(now: number): readonly string[] {
-    return Array.from(this.#endsAt).flatMap(([gatewayId, endsAt]) => (endsAt <= now ? [gatewayId] : []));
   }
 
   /**
@@ -52,21 +37,14 @@ export class TokenExpiry {
     const tokens = await this.#database.snapshot({ kind: "tenant", tenantId }, ({ query }) =>
       tokensOfGateways({ tenantId, query }, gatewayIds),
     );
-    return gatewayIds.flatMap((gatewayId): ExpiredConnection[] => {
-      // Looked up only now: the gateway may have connected again while its tokens were read.
-      const connection = connections.of(gatewayId);
-      if (connection === undefined) return [];
+    return gatewayIds.flatMap((gatewayId) => {
       const own = tokens.get(gatewayId);
-      if (own === undefined) return [{ connection, reason: "gateway_gone" }];
-      const endsAt = own.get(connection.agent.tokenHash) ?? 0;
-      if (endsAt <= now()) return [{ connection, reason: "token_revoked" }];
-      this.#set(gatewayId, endsAt);
-      return [];
+      // Looked up only now: the gateway may have connected again while its tokens were read.
+      return connections.allOf(gatewayId).flatMap((connection): ExpiredConnection[] => {
+        if (own === undefined) return [{ connection, reason: "gateway_gone" }];
+        const endsAt = connection.tokenEndsBy(own.get(connection.agent.tokenHash) ?? 0);
+        return endsAt <= now() ? [{ connection, reason: "token_revoked" }] : [];
+      });
     });
-  }
-
-  #set(gatewayId: string, endsAt: number): void {
-    if (endsAt === Number.POSITIVE_INFINITY) this.#endsAt.delete(gatewayId);
-    else this.#endsAt.set(gatewayId, endsAt);
   }
 }

@@ -10,6 +10,7 @@ import {
   type DeviceKeyRow,
   type DeviceRow,
   deviceView,
+  identitiesOfDevices,
   lockDeviceKeys,
   readDevices,
   storeDeviceKeys,
@@ -19,6 +20,8 @@ import { ownersOfKeys } from "../gateways/gateways.api.ts";
 /** A key that a device reported in `hello`. */
 interface ClaimedKey {
   readonly deviceId: string;
+  /** SHA-256 of the token with which the agent connected, in hexadecimal. */
+  readonly tokenHash: string;
   readonly claim: KeyClaim;
 }
 
@@ -26,7 +29,7 @@ interface ClaimedKey {
 const maxPerCommand = 200;
 
 /**
- * Stores claimed keys. Skips deleted devices, and keys that the device may not have.
+ * Stores claimed keys. Skips deleted devices, tokens that were revoked, and keys that the device may not have.
  *
  * @throws AppError database_unavailable; device_key_taken if another device got a key at the same time
  */
@@ -55,8 +58,14 @@ async function storeSome(
   } as const;
   const scope = { kind: "tenant", tenantId } as const;
   await runCommand(runner, { scope, tenantId, origin, idempotency: undefined, changesAccess: true }, async (tx) => {
-    const claims = new Map(claimed.map(({ deviceId, claim }) => [deviceId, claim]));
-    const rows = await lockDeviceKeys(tx, [...claims.keys()]);
+    const rows = await lockDeviceKeys(tx, [...new Set(claimed.map(({ deviceId }) => deviceId))]);
+    // Read now that no token of these devices can change.
+    const identities = await identitiesOfDevices(
+      tx,
+      Array.from(rows, ({ id }) => id),
+    );
+    const valid = claimed.filter(({ deviceId, tokenHash }) => identities.get(deviceId)?.tokenHash === tokenHash);
+    const claims = new Map(valid.map(({ deviceId, claim }) => [deviceId, claim]));
     const owners = await ownersOfKeys(tx, [...new Set(claimed.map(({ claim }) => claim.publicKey))]);
     const changed = changedKeys(rows, claims, new Map(owners.map(({ id, public_key: key }) => [key, id])), at);
     if (changed.length === 0) return empty();

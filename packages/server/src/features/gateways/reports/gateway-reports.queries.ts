@@ -46,6 +46,36 @@ export async function storeReported(
   await tx.query(store, tx.tenantId, JSON.stringify(rows));
 }
 
+/** A token that an agent presented for a gateway. */
+export interface PresentedToken {
+  readonly gatewayId: string;
+  /** SHA-256, in hexadecimal. */
+  readonly tokenHash: string;
+}
+
+const selectWithoutToken = statement<{ id: string }, [tenantId: string, presented: string, at: Date]>(
+  "gateways.without_token",
+  `SELECT item."gatewayId" AS id FROM json_to_recordset($2) AS item ("gatewayId" uuid, "tokenHash" text)
+   WHERE NOT EXISTS (
+       SELECT FROM gateways AS gateway
+       WHERE gateway.tenant_id = $1 AND gateway.id = item."gatewayId"
+         AND gateway.token_hash = decode(item."tokenHash", 'hex'))
+     AND NOT EXISTS (
+       SELECT FROM former_gateway_tokens AS former
+       WHERE former.tenant_id = $1 AND former.gateway_id = item."gatewayId"
+         AND former.token_hash = decode(item."tokenHash", 'hex') AND former.ends_at > $3)`,
+);
+
+/** Returns the gateways to which the token that was presented for them does not belong any more. */
+export async function gatewaysWithoutToken(
+  tx: TenantTx,
+  presented: readonly PresentedToken[],
+  at: Date,
+): Promise<readonly string[]> {
+  const rows = await tx.query(selectWithoutToken, tx.tenantId, JSON.stringify(presented), at);
+  return rows.map(({ id }) => id);
+}
+
 export interface KeyOwner {
   readonly id: string;
   readonly public_key: string;

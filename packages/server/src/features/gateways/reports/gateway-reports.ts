@@ -24,6 +24,8 @@ export interface GatewayReport {
   readonly appliedAt?: Date;
   /** The reason why the last configuration was not applied. */
   readonly error?: string;
+  /** SHA-256 of the token with which the agent connected, in hexadecimal. */
+  readonly tokenHash?: string;
   /** The key that the agent reports, and what it has proved about it. */
   readonly key?: KeyClaim;
   readonly agentVersion?: string;
@@ -65,6 +67,7 @@ async function storeSome(
   await runCommand(runner, { scope, tenantId, origin, idempotency: undefined, changesAccess: true }, async (tx) => {
     const byId = new Map(reports.map((report) => [report.gatewayId, report]));
     const rows = await queries.lockReported(tx, [...byId.keys()]);
+    await ignoreRevokedTokens(tx, byId, at);
     await refuseTakenKeys(tx, rows, byId);
     refuseUnprovedKeys(rows, byId, at);
     const changed = rows.flatMap((row) => changedRow(row, byId.get(row.id), at) ?? []);
@@ -83,6 +86,25 @@ async function storeSome(
     }
     return empty();
   });
+}
+
+/**
+ * Removes what an agent said in its `hello` from reports if its token was revoked since. Call it when the gateways are
+ * locked, which a rotation waits for.
+ */
+async function ignoreRevokedTokens(tx: TenantTx, reports: Map<string, GatewayReport>, at: Date): Promise<void> {
+  const presented = Array.from(reports.values()).flatMap(({ gatewayId, tokenHash }) =>
+    tokenHash === undefined ? [] : [{ gatewayId, tokenHash }],
+  );
+  if (presented.length === 0) return;
+  for (const id of await queries.gatewaysWithoutToken(tx, presented, at)) {
+    const { appliedAt, error } = reports.get(id) ?? {};
+    reports.set(id, {
+      gatewayId: id,
+      ...(appliedAt === undefined ? {} : { appliedAt }),
+      ...(error === undefined ? {} : { error }),
+    });
+  }
 }
 
 /**
