@@ -13,6 +13,7 @@ import type { GatewayLink, LinkFacts } from "@gatehouse/policy/enforcement/links
 import { TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
 import type { FactChange, PolicyFacts, ResourceFacts } from "@gatehouse/policy/model/facts";
 import { compile, update } from "@gatehouse/policy/model/model";
+import { finish } from "@gatehouse/policy/work";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
 import { EnforcementWorld, type Gateway, listenPort, ports } from "./enforcement-world.ts";
@@ -109,7 +110,8 @@ class Tenant {
         { ...linkOf(south, "192.0.2.2", networks.south), ...changedLinks.south },
       ],
     };
-    this.#enforcement = new TenantEnforcement(this.#model, links, { from: Date.now(), until: Date.now() + 3_600_000 });
+    const validity = { from: Date.now(), until: Date.now() + 3_600_000 };
+    this.#enforcement = finish(TenantEnforcement.composing(this.#model, links, validity));
   }
 
   async enforced(): Promise<this> {
@@ -120,7 +122,7 @@ class Tenant {
   /** Sends configurations only to the gateways that the change concerns, like a control plane. */
   async change(changes: readonly FactChange[]): Promise<void> {
     this.#model = update(this.#model, changes);
-    await this.#tell(this.#enforcement.update(this.#model, changes, Date.now()));
+    await this.#tell(finish(this.#enforcement.updating(this.#model, changes, Date.now())));
   }
 
   async #tell(ids: readonly string[]): Promise<void> {

@@ -1,8 +1,13 @@
 /** Work on all records of a large tenant yields after at most a few hundred of them. */
-import { expect, test } from "vitest";
+import { contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { expect, test, vi } from "vitest";
 import { possibleSubjects } from "./decisions/search.ts";
 import { type AccessExpectation, checkingExpectation } from "./effects/check-expectation.ts";
 import { comparingAccess } from "./effects/compare-access.ts";
+import { noSources } from "./enforcement/device-sources.ts";
+import type { LinkFacts } from "./enforcement/links.ts";
+import { TenantEnforcement } from "./enforcement/tenant-enforcement.ts";
+import { hashing } from "./enforcement/tree-work.ts";
 import { closedAddresses } from "./findings/closed-addresses.ts";
 import { idlePolicies } from "./findings/idle-policies.ts";
 import { PossibleSources } from "./findings/possible-sources.ts";
@@ -12,6 +17,7 @@ import { compile, type Model, update } from "./model/model.ts";
 import { type Records, Table } from "./model/table.ts";
 import { sorting } from "./sorting.ts";
 import { plainPolicy } from "./testing/plain-policy.ts";
+import { finish } from "./work.ts";
 
 const count = 4_000;
 /** The most records that a work may read between two yields. */
@@ -117,6 +123,93 @@ test.each<[string, (model: Model) => Iterator<unknown>]>([
     CountedRecords.reads = 0;
   }
   expect(sum).toBeGreaterThanOrEqual(count);
+});
+
+/** A tenant whose devices are members of a class with a rule, and a second gateway. */
+const conditional = compile({
+  ...facts,
+  users: facts.users.map((one) => ({ ...one, status: "active" as const })),
+  rules: [{ id: "named", name: "Named", type: "CUSTOM", text: "device.name != 'x' && user.email != 'y'" }],
+  policies: [plainPolicy({ id: "p", groups: ["g"], allResources: true, rule: "named" })],
+});
+
+const address = (index: number) => `100.64.${index >> 8}.${index & 255}`;
+const links: LinkFacts = {
+  pools: ["100.64.0.0/10"],
+  devices: many.map((index) => ({
+    deviceId: `d${index}`,
+    ipv4: address(index),
+    ipv6: `fd00::${index}`,
+    publicKey: `key ${index}`,
+    sources: noSources,
+    country: null,
+  })),
+  gateways: [
+    {
+      gatewayId: "gw",
+      ipv4: "100.127.255.254",
+      ipv6: "fd00::1:1",
+      publicKey: null,
+      listenPort: 51820,
+      endpoint: null,
+      relayEnabled: false,
+      relayPort: null,
+      drain: null,
+      dns: { resolvers: [], domains: [] },
+      networks: null,
+    },
+  ],
+};
+const validity = { from: 0, until: 3_600_000 };
+
+/** The most evaluations, hashes and changed entries of a work between two yields, and the number of all of them. */
+function largestStep(work: Iterator<unknown>, calls: () => number): { readonly largest: number; readonly sum: number } {
+  const start = calls();
+  let largest = 0;
+  for (let before = start, step = work.next(); ; step = work.next()) {
+    largest = Math.max(largest, calls() - before);
+    before = calls();
+    if (step.done === true) return { largest, sum: before - start };
+  }
+}
+
+test("the content of gateways is computed in short steps", () => {
+  const rule = conditional.rules.get("named") ?? expect.fail("there is no rule");
+  const evaluate = vi.spyOn(rule, "evaluate");
+  const set = vi.spyOn(Map.prototype, "set");
+  try {
+    const evaluations = () => evaluate.mock.calls.length;
+    const composed = largestStep(TenantEnforcement.composing(conditional, links, validity), evaluations);
+    expect(composed.sum).toBeGreaterThanOrEqual(count);
+    expect(composed.largest).toBeLessThanOrEqual(mostReads);
+    const entries = () => set.mock.calls.length;
+    const again = largestStep(TenantEnforcement.composing(conditional, links, validity), entries);
+    expect(again.largest).toBeLessThanOrEqual(2 * mostReads);
+    const enforcement = finish(TenantEnforcement.composing(conditional, links, validity));
+    const group = { id: "g", name: "Renamed" };
+    const changed = update(conditional, [{ kind: "group", facts: group }]);
+    const updated = largestStep(enforcement.updating(changed, [{ kind: "group", facts: group }], 1), entries);
+    expect(updated.sum).toBeGreaterThanOrEqual(count);
+    expect(updated.largest).toBeLessThanOrEqual(2 * mostReads);
+  } finally {
+    vi.restoreAllMocks();
+  }
+});
+
+test("the content of a gateway is hashed in short steps, and then has its hash", () => {
+  const content = finish(TenantEnforcement.composing(conditional, links, validity)).contentOf("gw");
+  if (content === undefined) throw new Error("The gateway has no content.");
+  let hashes = 0;
+  const sha256 = (text: string) => {
+    hashes += 1;
+    return text.slice(0, 8);
+  };
+  const { largest, sum } = largestStep(hashing(content, sha256), () => hashes);
+  expect(sum).toBeGreaterThanOrEqual(2 * count);
+  expect(largest).toBeLessThanOrEqual(mostReads);
+  contentRoot(content, sha256);
+  // The settings and the whole are hashed each time.
+  expect(hashes).toBe(sum + 2);
 });
 
 function* search(model: Model, kind: "user" | "device") {

@@ -13,6 +13,27 @@ export function finish<Result>(work: Work<Result>): Result {
   }
 }
 
+/**
+ * Calls a function for each entry, as work that can be suspended between some of them.
+ *
+ * @param cost the cost of an entry, or a function that returns it
+ */
+export function* forEach<Entry>(
+  entries: Iterable<Entry>,
+  cost: number | ((entry: Entry) => number),
+  use: (entry: Entry) => void,
+): Work<void> {
+  let unpaid = 0;
+  for (const entry of entries) {
+    use(entry);
+    unpaid += typeof cost === "number" ? cost : cost(entry);
+    if (unpaid < yieldAfter) continue;
+    yield unpaid;
+    unpaid = 0;
+  }
+  if (unpaid > 0) yield unpaid;
+}
+
 /** Work that several callers need. Each of them continues it where another one stopped. */
 export class SharedWork<Result> {
   readonly #work: Work<Result>;

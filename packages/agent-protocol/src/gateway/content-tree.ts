@@ -1,5 +1,5 @@
 import { canonicalJson } from "../link/canonical-json.ts";
-import { type HashText, HashTree, type TreeChanges } from "../link/hash-tree.ts";
+import { type HashText, HashTree, type TreeChanges, type TreeSteps } from "../link/hash-tree.ts";
 import type {
   ConfigurationContent,
   ConfigurationDifference,
@@ -56,6 +56,12 @@ export function contentRoot(tree: ContentTree, sha256: HashText): string {
       destinations: destinations.root(sha256),
     }),
   );
+}
+
+/** Computes the hashes of a content in steps, so that `contentRoot` finds them. */
+export function* hashingContent(tree: ContentTree, sha256: HashText): TreeSteps<void> {
+  const { peers, classes, resources, destinations } = tree;
+  for (const part of [peers, classes, resources, destinations]) yield* part.hashing(sha256);
 }
 
 /** Returns the changes from one content to another. Its size depends on the changes only. */

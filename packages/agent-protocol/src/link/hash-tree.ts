@@ -9,6 +9,13 @@ const mostInBucket = 16;
 /** The bits of a key's position that each level uses, and the deepest level. */
 const bitsOfLevel = 4;
 const deepest = 8;
+/** The most entries that are read, changed or hashed before steps yield. */
+const entriesInStep = 200;
+/** Changes are applied in the order of this many bits of their position, so that the changes of a step share nodes. */
+const bitsOfParts = 8;
+
+/** A computation in steps. It yields the number of entries that were processed since it last yielded. */
+export type TreeSteps<Result> = Generator<number, Result, void>;
 
 /** The hash and the JSON text of an entry that many trees contain. */
 interface SharedEntry {
@@ -46,6 +53,10 @@ class Bucket<Value> {
     this.size = keys.length;
   }
 
+  get isHashed(): boolean {
+    return this.#hash !== undefined;
+  }
+
   hash(sha256: HashText): string {
     this.#hash ??= sha256(`b${this.keys.map((key, index) => this.leaf(key, index, sha256)).join(",")}`);
     return this.#hash;
@@ -64,6 +75,10 @@ class Branch<Value> {
   constructor(children: readonly Node<Value>[]) {
     this.children = children;
     this.size = children.reduce((sum, child) => sum + child.size, 0);
+  }
+
+  get isHashed(): boolean {
+    return this.#hash !== undefined;
   }
 
   hash(sha256: HashText): string {
@@ -123,11 +138,9 @@ export class HashTree<Value> {
     return Object.fromEntries(list);
   }
 
-  /** Returns the texts of the entries for a JSON object, each after a comma. Values must be JSON. */
-  texts(): TextPiece[] {
-    const texts: TextPiece[] = [];
-    collectTexts(this.#node, texts);
-    return texts;
+  /** The texts of the entries for a JSON object, each after a comma. Values must be JSON. */
+  *texts(): IterableIterator<TextPiece> {
+    yield* textsOf(this.#node);
   }
 
   /** @param changes the new values; undefined removes a key. The last change of a key counts */
@@ -142,8 +155,53 @@ export class HashTree<Value> {
     return node === this.#node ? this : new HashTree(node);
   }
 
+  /** Like `with`, in steps. */
+  *changing(changes: ReadonlyMap<string, Value | undefined>): TreeSteps<HashTree<Value>> {
+    if (changes.size <= entriesInStep) {
+      yield changes.size;
+      return this.with(changes);
+    }
+    const parts = Array.from({ length: 1 << bitsOfParts }, (): Positioned<Value>[] => []);
+    let read = 0;
+    for (const [key, value] of changes) {
+      const position = positionOf(key);
+      parts[position >>> (32 - bitsOfParts)]?.push({ key, value, position });
+      read += 1;
+      if (read % entriesInStep === 0) yield 0;
+    }
+    let node = this.#node;
+    let step: Positioned<Value>[] = [];
+    for (const part of parts) {
+      for (let start = 0; start < part.length; start += entriesInStep) {
+        step.push(...part.slice(start, start + entriesInStep));
+        if (step.length < entriesInStep) continue;
+        node = updated(node, step, 0);
+        yield step.length;
+        step = [];
+      }
+    }
+    node = updated(node, step, 0);
+    return node === this.#node ? this : new HashTree(node);
+  }
+
   root(sha256: HashText): string {
     return this.#node.hash(sha256);
+  }
+
+  /** Computes the hashes of all nodes in steps, so that `root` and `changesTo` find them. */
+  *hashing(sha256: HashText): TreeSteps<void> {
+    let unpaid = 0;
+    for (const node of unhashed(this.#node)) {
+      for (const value of node instanceof Bucket ? node.values : []) {
+        if (value instanceof HashTree) yield* value.hashing(sha256);
+      }
+      node.hash(sha256);
+      unpaid += node instanceof Bucket ? node.size : node.children.length;
+      if (unpaid < entriesInStep) continue;
+      yield unpaid;
+      unpaid = 0;
+    }
+    yield unpaid;
   }
 
   /** Returns the changes from this tree to another. The cost depends on the changes only. */
@@ -251,9 +309,16 @@ function collect<Value>(node: Node<Value>, list: (readonly [string, Value])[]): 
   for (const [index, key] of node.keys.entries()) list.push([key, node.values[index] as Value]); // as in entriesOf
 }
 
-function collectTexts<Value>(node: Node<Value>, texts: TextPiece[]): void {
+/** The nodes without a hash, each after its children. */
+function* unhashed<Value>(node: Node<Value>): IterableIterator<Node<Value>> {
+  if (node.isHashed) return;
+  if (node instanceof Branch) for (const child of node.children) yield* unhashed(child);
+  yield node;
+}
+
+function* textsOf<Value>(node: Node<Value>): IterableIterator<TextPiece> {
   if (node instanceof Branch) {
-    for (const child of node.children) collectTexts(child, texts);
+    for (const child of node.children) yield* textsOf(child);
     return;
   }
   for (let index = 0; index < node.size; index += 1) {
@@ -262,7 +327,7 @@ function collectTexts<Value>(node: Node<Value>, texts: TextPiece[]): void {
     const shared = sharedEntry(key, value);
     const text = shared?.text ?? new TextPiece(`,${JSON.stringify(key)}:${JSON.stringify(value)}`);
     if (shared !== undefined) shared.text = text;
-    texts.push(text);
+    yield text;
   }
 }
 

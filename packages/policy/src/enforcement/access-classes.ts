@@ -8,10 +8,11 @@ import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
+import type { Work } from "../work.ts";
 import type { PlanStep } from "./access-plan.ts";
 import { sourceAt } from "./device-sources.ts";
 import type { DeviceLink } from "./links.ts";
-import { dependenciesOf, deviceRuleBudget, type ValidityPeriod, windowsOf } from "./rule-windows.ts";
+import { dependenciesOf, deviceRuleBudget, findingWindows, type ValidityPeriod } from "./rule-windows.ts";
 
 /** A device that may reach something: the device and its user are active, and gateways can identify it. */
 export interface EligibleDevice {
@@ -87,23 +88,34 @@ export function readsSource({ isConditional, policy, rule }: ClassDefinition): b
 export interface FoundMembership {
   readonly membership: Membership | undefined;
   readonly exactUntil: number;
+  /** The cost that the work has not yielded. */
+  readonly unpaid: number;
 }
 
+/** A membership without its rule. */
+const membershipCost = 20;
+/** The variables of a rule for a device. */
+const contextCost = 80;
+
 /**
- * The membership of a device in a class.
+ * Finds the membership of a device in a class.
  *
  * @param gatewayId the gateway whose class it is; absent for gateways that observed no address of their own
  */
-export function membershipIn(
+export function* findingMembership(
   definition: ClassDefinition,
   model: Model,
   device: EligibleDevice,
   validity: ValidityPeriod,
   gatewayId?: string,
-): FoundMembership {
+): Work<FoundMembership> {
   const { policy, group, rule, resource, isConditional, isDenying } = definition;
   const { principal } = device;
-  const fixed = (isMember: boolean) => ({ membership: isMember || undefined, exactUntil: validity.until });
+  const fixed = (isMember: boolean): FoundMembership => ({
+    membership: isMember || undefined,
+    exactUntil: validity.until,
+    unpaid: membershipCost,
+  });
   if (group !== undefined)
     return fixed(group === "" ? principal.groupIds.length > 0 : principal.groupIds.includes(group));
   if (policy === undefined) return fixed(false);
@@ -118,8 +130,9 @@ export function membershipIn(
   if (!policy.appliesTo(principal) || !policy.appliesToSourceIp(sourceIp)) return fixed(false);
   if (rule === undefined) return fixed(true);
   const contextAt = contextsOf(model, device, resource, sourceIp);
-  const { when, exactUntil } = windowsOf(rule, contextAt, validity, deviceRuleBudget, isDenying);
-  return { membership: when === true || when.length > 0 ? when : undefined, exactUntil };
+  const { when, exactUntil, unpaid } = yield* findingWindows(rule, contextAt, validity, deviceRuleBudget, isDenying);
+  const membership = when === true || when.length > 0 ? when : undefined;
+  return { membership, exactUntil, unpaid: unpaid + membershipCost + contextCost };
 }
 
 /** Returns the rule context of a decision for any time. */

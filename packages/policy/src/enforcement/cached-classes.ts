@@ -1,7 +1,9 @@
 import type { Membership } from "@gatehouse/agent-protocol/gateway/configuration";
 import { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
+import { entryCost, forEach, type Work, yieldAfter } from "../work.ts";
 import { type ClassDefinition, type EligibleDevice, type FoundMembership, readsSource } from "./access-classes.ts";
 import { sourcesAtGateways } from "./device-sources.ts";
+import { changingTree } from "./tree-work.ts";
 
 /** The members of a class, by the key of the device's peer. */
 export interface CachedClass {
@@ -29,59 +31,88 @@ export function membersAt(cached: CachedClass | undefined, gatewayId: string): H
 /** Devices by the key of their peer; undefined for a device that may reach nothing any more. */
 export type DevicesByKey = ReadonlyMap<string, EligibleDevice | undefined>;
 
+/** The comparison of two memberships. */
+const comparisonCost = 20;
+
 /**
- * The class with the current memberships of some devices.
+ * Updates a class with the current memberships of some devices.
  *
  * @param membershipOf for a gateway, or for those that observed nothing themselves
  */
-export function updatedClass(
+export function* updatingClass(
   before: CachedClass,
   devices: DevicesByKey,
-  membershipOf: (device: EligibleDevice, gatewayId?: string) => FoundMembership,
-): CachedClass {
+  membershipOf: (device: EligibleDevice, gatewayId?: string) => Work<FoundMembership>,
+): Work<CachedClass> {
   let { exactUntil } = before;
-  const membership = (device: EligibleDevice | undefined, gatewayId?: string) => {
-    if (device === undefined) return undefined;
-    const found = membershipOf(device, gatewayId);
-    exactUntil = Math.min(exactUntil, found.exactUntil);
-    return found.membership;
-  };
-  const general = new Map(Array.from(devices, ([key, device]) => [key, membership(device)]));
-  const members = changed(before.members, general);
-  /** The devices for which another address counts, by gateway. */
-  const observed = new Map<string, Map<string, EligibleDevice>>();
-  for (const [key, device] of readsSource(before.definition) ? devices : []) {
-    if (device === undefined) continue;
-    for (const gatewayId of sourcesAtGateways(device.link.sources).keys()) {
-      const own = observed.get(gatewayId);
-      if (own === undefined) observed.set(gatewayId, new Map([[key, device]]));
-      else own.set(key, device);
+  /** Finds the memberships of devices, and adds them to a map. */
+  function* addingTo(memberships: Map<string, Membership | undefined>, some: DevicesByKey, gatewayId?: string) {
+    let unpaid = 0;
+    for (const [key, device] of some) {
+      if (device === undefined) memberships.set(key, undefined);
+      else {
+        const found = yield* membershipOf(device, gatewayId);
+        exactUntil = Math.min(exactUntil, found.exactUntil);
+        memberships.set(key, found.membership);
+        unpaid += found.unpaid;
+      }
+      unpaid += entryCost;
+      if (unpaid < yieldAfter) continue;
+      yield unpaid;
+      unpaid = 0;
     }
+    yield unpaid;
   }
+  const general = new Map<string, Membership | undefined>();
+  yield* addingTo(general, devices);
+  const members = yield* changing(before.members, general);
+  const observed = yield* observedAtGateways(before.definition, devices);
   const atGateways = new Map<string, MembersAtGateway>();
   for (const gatewayId of new Set([...before.atGateways.keys(), ...observed.keys()])) {
     const cached = before.atGateways.get(gatewayId);
-    const own = Array.from(observed.get(gatewayId) ?? [], ([key, device]): [string, Membership | undefined] => [
-      key,
-      membership(device, gatewayId),
-    ]);
-    const wanted = cached === undefined ? new Map(own) : new Map([...general, ...own]);
-    const tree = changed(cached?.members ?? members, wanted);
+    const wanted = new Map<string, Membership | undefined>();
+    if (cached !== undefined) yield* forEach(general, entryCost, ([key, membership]) => wanted.set(key, membership));
+    yield* addingTo(wanted, observed.get(gatewayId) ?? new Map(), gatewayId);
+    const tree = yield* changing(cached?.members ?? members, wanted);
     let differing = cached?.differing ?? 0;
-    for (const key of wanted.keys()) {
+    yield* forEach(wanted.keys(), 2 * comparisonCost, (key) => {
       if (cached !== undefined && !isSameMembership(cached.members.get(key), before.members.get(key))) differing -= 1;
       if (!isSameMembership(tree.get(key), members.get(key))) differing += 1;
-    }
+    });
     if (differing > 0) atGateways.set(gatewayId, { members: tree, differing });
   }
   return { definition: before.definition, members, atGateways, exactUntil };
 }
 
-function changed(
+/** The devices for which another address counts, by gateway. */
+function* observedAtGateways(
+  definition: ClassDefinition,
+  devices: DevicesByKey,
+): Work<ReadonlyMap<string, ReadonlyMap<string, EligibleDevice>>> {
+  const observed = new Map<string, Map<string, EligibleDevice>>();
+  if (!readsSource(definition)) return observed;
+  const costOf = ([, device]: readonly [string, EligibleDevice | undefined]) =>
+    entryCost * (1 + (device?.link.sources.gateways.size ?? 0));
+  yield* forEach(devices, costOf, ([key, device]) => {
+    if (device === undefined) return;
+    for (const gatewayId of sourcesAtGateways(device.link.sources).keys()) {
+      const own = observed.get(gatewayId);
+      if (own === undefined) observed.set(gatewayId, new Map([[key, device]]));
+      else own.set(key, device);
+    }
+  });
+  return observed;
+}
+
+function* changing(
   tree: HashTree<Membership>,
   wanted: ReadonlyMap<string, Membership | undefined>,
-): HashTree<Membership> {
-  return tree.with([...wanted].filter(([key, membership]) => !isSameMembership(tree.get(key), membership)));
+): Work<HashTree<Membership>> {
+  const changes = new Map<string, Membership | undefined>();
+  yield* forEach(wanted, comparisonCost, ([key, membership]) => {
+    if (!isSameMembership(tree.get(key), membership)) changes.set(key, membership);
+  });
+  return yield* changingTree(tree, changes);
 }
 
 function isSameMembership(one: Membership | undefined, other: Membership | undefined): boolean {

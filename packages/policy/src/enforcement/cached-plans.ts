@@ -1,5 +1,6 @@
 import { type DeviceRule, everyDevice } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { CompiledResource } from "../model/compiled-resource.ts";
+import { entryCost, forEach, type Work } from "../work.ts";
 import type { ClassDefinition } from "./access-classes.ts";
 import { deviceRules, type TimedStep } from "./gateway-rules.ts";
 
@@ -37,17 +38,22 @@ export interface ClassKeys {
   readonly allowsEveryone: boolean;
 }
 
-export function classKeysAt(plans: readonly CachedPlan[], gatewayId: string): ClassKeys {
+/** A plan of a gateway, whose rules and classes are listed. */
+export function costOfPlan({ deviceSteps, siteSteps, definitions }: CachedPlan): number {
+  return entryCost * (4 + deviceSteps.length + siteSteps.length + definitions.length);
+}
+
+export function* findingClassKeys(plans: readonly CachedPlan[], gatewayId: string): Work<ClassKeys> {
   const named = new Set<string>();
   const allowed = new Set<string>();
-  for (const plan of plans) {
+  yield* forEach(plans, costOfPlan, (plan) => {
     for (const { action, classes } of rulesOf(plan, gatewayId)) {
       for (const key of classes) {
         named.add(key);
         if (action === "allow") allowed.add(key);
       }
     }
-  }
+  });
   const allowsEveryone = allowed.delete(everyDevice);
   named.delete(everyDevice);
   return { named: [...named].sort(), allowed: [...allowed].sort(), allowsEveryone };

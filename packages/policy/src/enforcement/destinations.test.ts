@@ -2,7 +2,10 @@ import { type Destination, mostAnswerRanges } from "@gatehouse/agent-protocol/ga
 import { describe, expect, test } from "vitest";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import { compile } from "../model/model.ts";
-import { destinationsOf } from "./destinations.ts";
+import { finish } from "../work.ts";
+import { findingDestinations } from "./destinations.ts";
+
+const destinationsOf = (...inputs: Parameters<typeof findingDestinations>) => finish(findingDestinations(...inputs));
 
 const protocols = [{ protocol: "TCP" as const, port: "443" }];
 const resource = (number: number, type: "PRIVATE" | "SAAS" | "INTERNET", ...addresses: readonly string[]) => ({

@@ -10,6 +10,8 @@ import {
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
+import { sortingBy } from "../sorting.ts";
+import { forEach, type Work } from "../work.ts";
 import { commonRanges } from "./common-ranges.ts";
 
 /** A resource with its services at an address. */
@@ -33,20 +35,27 @@ export interface TenantAddress {
 
 const cachedAddresses = new WeakMap<Table<CompiledResource>, ReadonlyMap<string, TenantAddress>>();
 
-/** The addresses of the tenant's resources, by key. Cached as long as the resources stay the same. */
-export function tenantAddresses({ resources }: Model): ReadonlyMap<string, TenantAddress> {
+/** An address of a resource that is parsed, with the ranges that contain it. */
+const parsedAddressCost = 2_000;
+/** An address whose offers are compared with the resources of a gateway. */
+const addressCost = 25;
+
+/** Finds the addresses of the tenant's resources, by key. Cached as long as the resources stay the same. */
+export function* findingTenantAddresses({ resources }: Model): Work<ReadonlyMap<string, TenantAddress>> {
   let addresses = cachedAddresses.get(resources);
   if (addresses === undefined) {
-    addresses = collectTenantAddresses(resources);
+    addresses = yield* collectingAddresses(resources);
     cachedAddresses.set(resources, addresses);
   }
   return addresses;
 }
 
-function collectTenantAddresses(resources: Table<CompiledResource>): ReadonlyMap<string, TenantAddress> {
+function* collectingAddresses(resources: Table<CompiledResource>): Work<ReadonlyMap<string, TenantAddress>> {
   const addresses = new Map<string, { range: IpRange | undefined; offers: Map<CompiledResource, Offer> }>();
-  const inOrder = [...resources.values()].sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1));
-  for (const resource of inOrder) {
+  const byId = (a: CompiledResource, b: CompiledResource) => (a.facts.id < b.facts.id ? -1 : 1);
+  const inOrder = yield* sortingBy(byId, resources.values());
+  const costOf = ({ facts }: CompiledResource) => parsedAddressCost * (1 + facts.addresses.length);
+  yield* forEach(inOrder, costOf, (resource) => {
     for (const { key, range, services, answersWithin } of addressesOf(resource)) {
       const address = addresses.get(key) ?? { range, offers: new Map() };
       addresses.set(key, address);
@@ -54,17 +63,12 @@ function collectTenantAddresses(resources: Table<CompiledResource>): ReadonlyMap
       const before = address.offers.get(resource)?.services ?? [];
       address.offers.set(resource, { resource, services: [...before, ...services], answersWithin });
     }
-  }
-  const all = Array.from(addresses, ([key, { range, offers }]): [string, TenantAddress] => [
-    key,
-    {
-      key,
-      range,
-      offers: [...offers.values()],
-      enclosing: enclosing(key, range),
-    },
-  ]);
-  return new Map(all);
+  });
+  const all = new Map<string, TenantAddress>();
+  yield* forEach(addresses, parsedAddressCost, ([key, { range, offers }]) => {
+    all.set(key, { key, range, offers: [...offers.values()], enclosing: enclosing(key, range) });
+  });
+  return all;
 }
 
 interface ParsedAddress {
@@ -130,36 +134,40 @@ export interface GatewayScope {
 }
 
 /**
- * The destinations that a gateway needs: the addresses of the resources that it carries, and more specific addresses
- * within them that belong to other resources. DNS may resolve a wildcard to any address. A gateway that carries one
- * also needs the private addresses of all resources, because they precede the wildcard's.
+ * Finds the destinations that a gateway needs: the addresses of the resources that it carries, and more specific
+ * addresses within them that belong to other resources. DNS may resolve a wildcard to any address. A gateway that
+ * carries one also needs the private addresses of all resources, because they precede the wildcard's.
  *
  * @param carried whether the gateway carries a resource
  */
-export function destinationsOf(
+export function* findingDestinations(
   model: Model,
   carried: (resource: CompiledResource) => boolean,
   gateway: GatewayScope,
-): Map<string, Destination> {
+): Work<Map<string, Destination>> {
   const { internet } = gateway;
-  const addresses = tenantAddresses(model);
+  const addresses = yield* findingTenantAddresses(model);
   const own = new Set<string>();
   let hasRoom = false;
   let hasWildcard = false;
-  for (const address of addresses.values()) {
-    if (!address.offers.some(({ resource }) => carried(resource))) continue;
+  yield* forEach(addresses.values(), costOfAddress, (address) => {
+    if (!address.offers.some(({ resource }) => carried(resource))) return;
     own.add(address.key);
     hasWildcard ||= address.range === undefined && address.key.startsWith("*.");
     hasRoom ||= address.range === undefined ? address.key.startsWith("*.") : !isFull(address.range);
-  }
+  });
   const destinations = new Map<string, Destination>();
-  for (const address of addresses.values()) {
+  yield* forEach(addresses.values(), costOfAddress, (address) => {
     const isMeant = internet || own.has(address.key) || (hasRoom && address.enclosing.some((key) => own.has(key)));
     const isPrivate =
       address.range !== undefined && address.offers.some(({ resource }) => resource.type !== "INTERNET");
     if (isMeant || (hasWildcard && isPrivate)) destinations.set(address.key, destinationAt(address, carried, gateway));
-  }
+  });
   return destinations;
+}
+
+function costOfAddress({ offers, enclosing }: TenantAddress): number {
+  return addressCost * (1 + offers.length) + enclosing.length;
 }
 
 function isFull({ version, prefixLength }: IpRange): boolean {

@@ -4,9 +4,14 @@ import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
 import { hasEnded } from "../decisions/decide.ts";
 import type { CompiledDevice } from "../model/compiled-device.ts";
 import type { Model } from "../model/model.ts";
+import { entryCost, forEach, recordCost, type Work } from "../work.ts";
 import type { EligibleDevice } from "./access-classes.ts";
 import type { DevicesByKey } from "./cached-classes.ts";
 import type { DeviceLink } from "./links.ts";
+import { changingTree } from "./tree-work.ts";
+
+/** The device and the user of a large tenant, which are decoded when they are read. */
+const readRecordCost = 150;
 
 /** The eligible devices of a tenant as peers, and indexes by user, group and key. */
 export class EligibleDevices {
@@ -89,16 +94,18 @@ export class EligibleDevices {
     return this.#eligible.values();
   }
 
-  ofGroup(id: string): readonly EligibleDevice[] {
+  *findingOfGroup(id: string): Work<readonly EligibleDevice[]> {
     if (this.#byGroup === undefined) {
-      this.#byGroup = new Map();
-      for (const device of this.#eligible.values()) {
+      const byGroup = new Map<string, EligibleDevice[]>();
+      const costOf = ({ principal }: EligibleDevice) => entryCost * (1 + principal.groupIds.length);
+      yield* forEach(this.#eligible.values(), costOf, (device) => {
         for (const group of device.principal.groupIds) {
-          const devices = this.#byGroup.get(group);
-          if (devices === undefined) this.#byGroup.set(group, [device]);
+          const devices = byGroup.get(group);
+          if (devices === undefined) byGroup.set(group, [device]);
           else devices.push(device);
         }
-      }
+      });
+      this.#byGroup = byGroup;
     }
     return this.#byGroup.get(id) ?? [];
   }
@@ -108,27 +115,27 @@ export class EligibleDevices {
    *
    * @returns by key, the current state of the devices; undefined for devices that are no longer eligible
    */
-  refresh(ids: Iterable<string>, model: Model, now: number): DevicesByKey {
+  *refreshing(ids: Iterable<string>, model: Model, now: number): Work<DevicesByKey> {
     const touched = new Map<string, EligibleDevice | undefined>();
-    this.#byGroup = undefined;
-    this.#nextSessionEnd = undefined;
-    for (const id of ids) {
+    yield* forEach(ids, recordCost + readRecordCost, (id) => {
       const before = this.#eligible.get(id);
       const device = this.#eligibleDevice(id, model, now);
       if (before !== undefined && before.link.ipv4 !== device?.link.ipv4) touched.set(before.link.ipv4, undefined);
       if (device !== undefined) touched.set(device.link.ipv4, device);
       if (device === undefined) this.#eligible.delete(id);
       else this.#eligible.set(id, device);
-    }
-    this.#peers = this.#peers.with(
-      Array.from(touched, ([key, device]): [string, Peer | undefined] => {
-        const peer = device === undefined ? undefined : devicePeer(device);
-        const shared = reusePeer(this.#peers.get(key), peer);
-        // Most gateways have many devices in common.
-        if (shared !== undefined) shareEntry(key, shared);
-        return [key, shared];
-      }),
-    );
+    });
+    this.#byGroup = undefined;
+    this.#nextSessionEnd = undefined;
+    const peers = new Map<string, Peer | undefined>();
+    yield* forEach(touched, recordCost, ([key, device]) => {
+      const peer = device === undefined ? undefined : devicePeer(device);
+      const shared = reusePeer(this.#peers.get(key), peer);
+      // Most gateways have many devices in common.
+      if (shared !== undefined) shareEntry(key, shared);
+      peers.set(key, shared);
+    });
+    this.#peers = yield* changingTree(this.#peers, peers);
     return touched;
   }
 

@@ -14,6 +14,7 @@ import { changesIn, randomHappenings } from "../testing/random-changes.ts";
 import { randomLinks } from "../testing/random-links.ts";
 import { moment, randomRequest } from "../testing/random-request.ts";
 import { ids, randomTenantWithSessions } from "../testing/random-tenant.ts";
+import { finish } from "../work.ts";
 import { sourceAt } from "./device-sources.ts";
 import type { LinkFacts } from "./links.ts";
 import { TenantEnforcement } from "./tenant-enforcement.ts";
@@ -80,7 +81,7 @@ test(
         fc.array(fc.integer({ min: 0, max: 6 * hourMs - 1 }), { minLength: 2, maxLength: 2 }),
         (facts, links, from, requests, offsets) => {
           const model = compile(facts);
-          const enforcement = new TenantEnforcement(model, links, { from, until: from + 6 * hourMs });
+          const enforcement = finish(TenantEnforcement.composing(model, links, { from, until: from + 6 * hourMs }));
           const exactUntil = enforcement.exactUntil;
           for (const { gatewayId } of links.gateways) {
             const tree = enforcement.contentOf(gatewayId);
@@ -158,7 +159,7 @@ test(
           let facts = start;
           let current = links;
           let model = compile(facts);
-          const enforcement = new TenantEnforcement(model, current, validity);
+          const enforcement = finish(TenantEnforcement.composing(model, current, validity));
           for (const [index, batch] of batches.entries()) {
             const before = new Map(enforcement.contents());
             const changes = changesIn(facts, batch);
@@ -167,8 +168,8 @@ test(
             current = next;
             facts = changedFacts(facts, changes);
             model = update(model, changes);
-            const told = enforcement.update(model, [...changes, ...linkChanges], from);
-            const anew = new TenantEnforcement(compile(facts), current, validity);
+            const told = finish(enforcement.updating(model, [...changes, ...linkChanges], from));
+            const anew = finish(TenantEnforcement.composing(compile(facts), current, validity));
             expect(new Set(Array.from(enforcement.contents(), ([id]) => id))).toEqual(
               new Set(Array.from(anew.contents(), ([id]) => id)),
             );

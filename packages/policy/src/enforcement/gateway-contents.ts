@@ -9,14 +9,15 @@ import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree
 import type { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
+import { entryCost, forEach, type Work, yieldAfter } from "../work.ts";
 import { type CachedClass, type DevicesByKey, membersAt } from "./cached-classes.ts";
-import { type CachedPlan, type ClassKeys, classKeysAt, rulesOf } from "./cached-plans.ts";
-import { destinationsOf } from "./destinations.ts";
+import { type CachedPlan, type ClassKeys, costOfPlan, findingClassKeys, rulesOf } from "./cached-plans.ts";
+import { findingDestinations } from "./destinations.ts";
 import type { EligibleDevices } from "./eligible-devices.ts";
 import { hasNetworks, settingsOf, siteRules } from "./gateway-rules.ts";
 import type { GatewayLink } from "./links.ts";
-import { isSameList, reuseContent, reuseTree } from "./reuse-trees.ts";
-import { sitePeersOf } from "./site-peers.ts";
+import { isSameList, reuseContent, reusingTree } from "./reuse-trees.ts";
+import { findingNetworks, findingSitePeers, type Sites } from "./site-peers.ts";
 import { withUsableKeys } from "./usable-keys.ts";
 
 /** The state of a tenant from which the contents are computed. */
@@ -45,6 +46,22 @@ interface GatewayParts {
   readonly keys: ClassKeys;
 }
 
+/** The results that gateways share during a refresh. */
+interface SharedParts {
+  /** Trees of devices by the names of their classes. */
+  readonly unions: Map<string, HashTree<Peer>>;
+  /** Undefined if no policy allows traffic between sites. */
+  readonly sites: Sites | undefined;
+}
+
+/** Work on a content before it replaces the former one. */
+export type PrepareContent = (gatewayId: string, content: ContentTree) => Work<void>;
+
+/** A gateway whose inputs are compared. */
+const gatewayCost = 100;
+/** An entry of a tree that is looked up. */
+const lookUpCost = 15;
+
 /** The content of each gateway of a tenant. A gateway whose inputs did not change retains its content. */
 export class GatewayContents {
   readonly #pools: readonly string[];
@@ -54,8 +71,6 @@ export class GatewayContents {
   #linksGeneration = 0;
   /** Gateways for which other gateways relay traffic. The list is replaced only if it changes. */
   #relayed: readonly GatewayLink[] = [];
-  /** Computed on first use during a refresh. */
-  readonly #siteRules = new Map<string, readonly SiteRule[]>();
   #gateways = new Map<string, CachedGateway>();
 
   /** @param pools the tenant's address blocks in the tunnel */
@@ -81,46 +96,51 @@ export class GatewayContents {
   }
 
   /**
-   * Recomputes the contents whose inputs changed.
+   * Recomputes the contents whose inputs changed. They replace the former ones at the end.
    *
    * @param touched by key, the devices that changed since the last call
+   * @param prepare work on each new content before it replaces the former one
    */
-  refresh(inputs: ContentInputs, touched: DevicesByKey): void {
+  *refreshing(inputs: ContentInputs, touched: DevicesByKey, prepare: PrepareContent): Work<void> {
     const { model, plans: allPlans, classes: allClasses, devices } = inputs;
     const carried = new Map<string, CachedPlan[]>();
-    for (const plan of allPlans) {
+    const costOfGateways = ({ gateways }: CachedPlan) => entryCost * (1 + gateways.size);
+    yield* forEach(allPlans, costOfGateways, (plan) => {
       for (const id of plan.gateways) {
         const plans = carried.get(id);
         if (plans === undefined) carried.set(id, [plan]);
         else plans.push(plan);
       }
-    }
+    });
     this.#refreshKnownLinks(model, devices);
     const { resources, rules, policies } = model;
     // Traffic between sites depends on the links and the rules of both gateways.
     const hasSites = policies.SITETOSITE.policies.length > 0;
     const sites = hasSites ? [policies.SITETOSITE.generation, rules.generation, this.#linksGeneration] : [];
     const everywhere = [resources.generation, ...sites];
-    const touchedKeys = [...touched.keys()];
-    this.#siteRules.clear();
+    const shared: SharedParts = {
+      unions: new Map(),
+      sites: hasSites ? yield* this.#findingSites(inputs) : undefined,
+    };
     const gateways = new Map<string, CachedGateway>();
-    const unions = new Map<string, HashTree<Peer>>();
     for (const [id, link] of this.#knownLinks) {
       const plans = carried.get(id) ?? [];
+      yield gatewayCost + plans.length;
       const cached = this.#gateways.get(id);
-      const keys = cached !== undefined && isSameList(cached.plans, plans) ? cached.keys : classKeysAt(plans, id);
+      const keys =
+        cached !== undefined && isSameList(cached.plans, plans) ? cached.keys : yield* findingClassKeys(plans, id);
       const classes = keys.named.map((key) => membersAt(allClasses.get(key), id));
       const everyone = keys.allowsEveryone ? devices.peers : undefined;
-      const isPeerChanged =
-        cached !== undefined && touchedKeys.some((key) => cached.content.peers.get(key) !== undefined);
+      const isPeerChanged = cached !== undefined && (yield* hasAnyOf(cached.content.peers, touched));
       const relayed = link.relayEnabled ? this.#relayed : undefined;
       const madeFrom = [...everywhere, link, relayed, everyone, ...plans, ...classes];
       if (cached !== undefined && !isPeerChanged && isSameList(cached.madeFrom, madeFrom)) {
         gateways.set(id, cached);
         continue;
       }
-      const parts = { id, link, plans, keys };
-      gateways.set(id, { madeFrom, plans, keys, ...this.#content(inputs, parts, cached, unions) });
+      const computed = yield* this.#computing(inputs, { id, link, plans, keys }, cached, shared);
+      yield* prepare(id, computed.content);
+      gateways.set(id, { madeFrom, plans, keys, ...computed });
     }
     this.#gateways = gateways;
   }
@@ -137,17 +157,17 @@ export class GatewayContents {
     if (!isSameList(relayed, this.#relayed)) this.#relayed = relayed;
   }
 
-  #content(
+  *#computing(
     inputs: ContentInputs,
     { id, link, plans, keys }: GatewayParts,
     cached: CachedGateway | undefined,
-    unions: Map<string, HashTree<Peer>>,
-  ): Pick<CachedGateway, "content" | "destinationsMadeFrom"> {
+    shared: SharedParts,
+  ): Work<Pick<CachedGateway, "content" | "destinationsMadeFrom">> {
     const { model } = inputs;
     const before = cached?.content;
     const resources = new Map<string, ResourceRules>();
     let internet: Settings["internet"];
-    for (const plan of plans) {
+    yield* forEach(plans, costOfPlan, (plan) => {
       const { resource, siteSteps } = plan;
       const devices = [...rulesOf(plan, id)];
       if (resource === undefined) internet = devices.length === 0 ? undefined : { devices };
@@ -155,7 +175,7 @@ export class GatewayContents {
         const sites = siteRules(siteSteps, id);
         if (devices.length + sites.length > 0) resources.set(resource.facts.id, { devices, sites });
       }
-    }
+    });
     const isCarried = (resource: CompiledResource) => resources.has(resource.facts.id);
     const ids = [...resources.keys()].sort();
     const scope = { internet: internet !== undefined, hasNetworks: hasNetworks(link) };
@@ -163,42 +183,49 @@ export class GatewayContents {
     const destinations =
       before !== undefined && cached?.destinationsMadeFrom === destinationsMadeFrom
         ? before.destinations
-        : reuseTree(before?.destinations, destinationsOf(model, isCarried, scope));
-    const sites = sitePeersOf(model, this.#knownLinks, id, (gatewayId) => this.#siteRulesAt(inputs, gatewayId));
-    const devicePeers = this.#devicePeers(inputs, id, keys, before?.peers, unions);
-    const classes = keys.named.flatMap((key): [string, HashTree<Membership>][] => {
+        : yield* reusingTree(before?.destinations, yield* findingDestinations(model, isCarried, scope));
+    const sites = shared.sites === undefined ? [] : yield* findingSitePeers(shared.sites, id);
+    const devicePeers = yield* this.#findingDevicePeers(inputs, id, keys, before?.peers, shared);
+    const classes = new Map<string, HashTree<Membership>>();
+    for (const key of keys.named) {
       const members = membersAt(inputs.classes.get(key), id);
-      return members === undefined || members.size === 0 ? [] : [[key, members]];
-    });
+      if (members !== undefined && members.size > 0) classes.set(key, members);
+    }
     const content = {
       settings: settingsOf(link, this.#pools, internet, this.#relayed),
-      peers: sites.length === 0 ? devicePeers : reuseTree(before?.peers, [...devicePeers.entries(), ...sites]),
-      classes: reuseTree(before?.classes, classes),
-      resources: reuseTree(before?.resources, resources),
+      peers: sites.length === 0 ? devicePeers : yield* reusingPeers(before?.peers, devicePeers, sites),
+      classes: yield* reusingTree(before?.classes, classes),
+      resources: yield* reusingTree(before?.resources, resources),
       destinations,
     };
     return { content: reuseContent(before, content), destinationsMadeFrom };
   }
 
-  #siteRulesAt({ plans }: ContentInputs, gatewayId: string): readonly SiteRule[] {
-    let rules = this.#siteRules.get(gatewayId);
-    if (rules === undefined) {
-      rules = plans.flatMap(({ siteSteps, gateways }) =>
-        gateways.has(gatewayId) ? siteRules(siteSteps, gatewayId) : [],
-      );
-      this.#siteRules.set(gatewayId, rules);
-    }
-    return rules;
+  *#findingSites({ model, plans }: ContentInputs): Work<Sites> {
+    const rules = new Map<string, SiteRule[]>();
+    const costOf = ({ siteSteps, gateways }: CachedPlan) => entryCost * (1 + gateways.size * (1 + siteSteps.length));
+    yield* forEach(plans, costOf, ({ siteSteps, gateways }) => {
+      for (const id of siteSteps.length === 0 ? [] : gateways) {
+        const own = rules.get(id);
+        if (own === undefined) rules.set(id, siteRules(siteSteps, id));
+        else own.push(...siteRules(siteSteps, id));
+      }
+    });
+    return {
+      links: [...this.#knownLinks.values()].sort(byGateway),
+      networks: yield* findingNetworks(model, this.#knownLinks),
+      rulesAt: (gatewayId) => rules.get(gatewayId) ?? [],
+    };
   }
 
   /** The devices in classes that some rule allows. Gateways with the same classes share the result. */
-  #devicePeers(
+  *#findingDevicePeers(
     { devices, classes }: ContentInputs,
     gatewayId: string,
     keys: ClassKeys,
     before: HashTree<Peer> | undefined,
-    unions: Map<string, HashTree<Peer>>,
-  ): HashTree<Peer> {
+    { unions }: SharedParts,
+  ): Work<HashTree<Peer>> {
     if (keys.allowsEveryone) return devices.peers;
     const isOwn = keys.allowed.some((key) => classes.get(key)?.atGateways.has(gatewayId) === true);
     const name = [...keys.allowed, ...(isOwn ? [gatewayId] : [])].join(" ");
@@ -206,15 +233,40 @@ export class GatewayContents {
     if (known !== undefined) return known;
     const wanted = new Map<string, Peer>();
     for (const key of keys.allowed) {
-      for (const [peerKey] of membersAt(classes.get(key), gatewayId)?.entries() ?? []) {
+      yield* forEach(membersAt(classes.get(key), gatewayId)?.entries() ?? [], lookUpCost, ([peerKey]) => {
         const peer = wanted.has(peerKey) ? undefined : devices.peers.get(peerKey);
         if (peer !== undefined) wanted.set(peerKey, peer);
-      }
+      });
     }
-    const peers = reuseTree(before, wanted);
+    const peers = yield* reusingTree(before, wanted);
     unions.set(name, peers);
     return peers;
   }
+}
+
+/** The devices and the sites as one tree of peers. */
+function* reusingPeers(
+  before: HashTree<Peer> | undefined,
+  devices: HashTree<Peer>,
+  sites: readonly (readonly [key: string, peer: Peer])[],
+): Work<HashTree<Peer>> {
+  const peers = new Map<string, Peer>();
+  yield* forEach(devices.entries(), entryCost, ([key, peer]) => peers.set(key, peer));
+  for (const [key, peer] of sites) peers.set(key, peer);
+  return yield* reusingTree(before, peers);
+}
+
+/** Whether a tree has any of these keys. */
+function* hasAnyOf(tree: HashTree<Peer>, keys: DevicesByKey): Work<boolean> {
+  let unpaid = 0;
+  for (const key of keys.keys()) {
+    if (tree.get(key) !== undefined) return true;
+    unpaid += lookUpCost;
+    if (unpaid < yieldAfter) continue;
+    yield unpaid;
+    unpaid = 0;
+  }
+  return false;
 }
 
 function byGateway(one: GatewayLink, other: GatewayLink): number {

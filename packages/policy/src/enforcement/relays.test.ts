@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { compile } from "../model/model.ts";
 import { plainPolicy } from "../testing/plain-policy.ts";
+import { finish } from "../work.ts";
 import { deviceConfiguration } from "./device-routes.ts";
 import { noSources } from "./device-sources.ts";
 import { settingsOf } from "./gateway-rules.ts";
@@ -118,13 +119,10 @@ test("a relay, and no other gateway, gets the new endpoint of a gateway for whic
   const statuses = { [target]: "ONLINE", [relay]: "ONLINE", [other]: "ONLINE" } as const;
   const three = compile({ ...facts, gateways: gatewaysOf(statuses) });
   const gateways = [link(target, relayed), link(relay, relaying), link(other, {})];
-  const enforcement = new TenantEnforcement(
-    three,
-    { pools: ["100.64.0.0/10"], devices: [], gateways },
-    { from: 0, until: 3_600_000 },
-  );
+  const links = { pools: ["100.64.0.0/10"], devices: [], gateways };
+  const enforcement = finish(TenantEnforcement.composing(three, links, { from: 0, until: 3_600_000 }));
   const endpoint = "[2001:db8::2]:51820";
   const change = { kind: "gateway-link", link: link(target, { ...relayed, endpoint }) } as const;
-  expect(enforcement.update(three, [change], 0)).toEqual([relay]);
+  expect(finish(enforcement.updating(three, [change], 0))).toEqual([relay]);
   expect(enforcement.contentOf(relay)?.settings.relay).toEqual([{ listenPort: relayed.relayPort, endpoint }]);
 });

@@ -1,18 +1,25 @@
 import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
+import { entryCost, forEach, type Work } from "../work.ts";
+import { changingTree } from "./tree-work.ts";
+
+/** An entry of a tree that is compared with the former one. */
+const comparisonCost = 30;
 
 /** A tree with these entries that shares as much as possible with the previous tree. */
-export function reuseTree<Value>(
+export function* reusingTree<Value>(
   before: HashTree<Value> | undefined,
-  entries: Iterable<readonly [string, Value]>,
-): HashTree<Value> {
-  const wanted = new Map(entries);
+  wanted: ReadonlyMap<string, Value>,
+): Work<HashTree<Value>> {
   const tree: HashTree<Value> = before ?? HashTree.empty;
-  const gone = Array.from(tree.entries()).flatMap(([key]): [string, undefined][] =>
-    wanted.has(key) ? [] : [[key, undefined]],
-  );
-  const put = [...wanted].filter(([key, value]) => !isSameValue(tree.get(key), value));
-  return tree.with([...gone, ...put]);
+  const changes = new Map<string, Value | undefined>();
+  yield* forEach(tree.entries(), entryCost, ([key]) => {
+    if (!wanted.has(key)) changes.set(key, undefined);
+  });
+  yield* forEach(wanted, comparisonCost, ([key, value]) => {
+    if (!isSameValue(tree.get(key), value)) changes.set(key, value);
+  });
+  return yield* changingTree(tree, changes);
 }
 
 function isSameValue(one: unknown, other: unknown): boolean {

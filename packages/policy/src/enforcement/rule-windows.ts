@@ -3,6 +3,8 @@ import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { SESSION_VARIABLE, TIME_VARIABLE } from "../admission-rules/rule-language.ts";
 import { asFreeVariable, clockUse, walkRule } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
+import { estimatedCost } from "../model/evaluation-cost.ts";
+import { type Work, yieldAfter } from "../work.ts";
 
 /** A period from `from` up to, but not including, `until`, in milliseconds since 1970. */
 export interface ValidityPeriod {
@@ -15,6 +17,8 @@ export interface RuleWindows {
   readonly when: true | TimeWindows;
   /** Windows are exact up to this time; after it they hold the fail-safe value. */
   readonly exactUntil: number;
+  /** The cost that the work has not yielded. Most rules are evaluated only once. */
+  readonly unpaid: number;
 }
 
 /** The maximum number of evaluations of a rule for one validity period. */
@@ -36,17 +40,18 @@ const maxWindows = 500;
  *
  * @param afterwards fail-safe result once the evaluation budget is spent: false for allow rules, true for deny rules
  */
-export function windowsOf(
+export function* findingWindows(
   rule: CompiledRule,
   contextAt: (now: number) => RuleContext,
   { from, until }: ValidityPeriod,
   { steps }: EvaluationBudget,
   afterwards: boolean,
-): RuleWindows {
+): Work<RuleWindows> {
   const windows: [number | null, number | null][] = [];
   let open: number | null | undefined;
   let now = from;
   let left = steps;
+  let unpaid = 0;
   while (now < until && left > 0 && windows.length < maxWindows) {
     const context = contextAt(now);
     const isMet = rule.evaluate(context) === true;
@@ -57,6 +62,11 @@ export function windowsOf(
     }
     now = rule.horizon(context) ?? Number.POSITIVE_INFINITY;
     left -= 1;
+    // The horizon evaluates parts of the rule.
+    unpaid += (rule.readsNow ? 2 : 1) * estimatedCost(rule, context);
+    if (unpaid < yieldAfter) continue;
+    yield unpaid;
+    unpaid = 0;
   }
   const exactUntil = Math.min(now, until);
   const isToTheEnd = exactUntil === until || afterwards;
@@ -64,7 +74,7 @@ export function windowsOf(
   if (open !== undefined) windows.push([open, isToTheEnd ? null : exactUntil]);
   const [first] = windows;
   const isAlways = windows.length === 1 && first?.[0] === null && first[1] === null;
-  return { when: isAlways || windows, exactUntil };
+  return { when: isAlways || windows, exactUntil, unpaid };
 }
 
 /** The variables that a rule reads. */

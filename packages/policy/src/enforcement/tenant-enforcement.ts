@@ -4,23 +4,24 @@ import type { HashTree } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { FactChange } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
+import { entryCost, forEach, recordCost, type Work } from "../work.ts";
 import {
   type ClassDefinition,
   classesOf,
   classKeysOf,
   type EligibleDevice,
+  findingMembership,
   isSameDefinition,
-  membershipIn,
 } from "./access-classes.ts";
 import { devicePlan, type PlanStep, sitePlan } from "./access-plan.ts";
-import { type CachedClass, type DevicesByKey, emptyClass, updatedClass } from "./cached-classes.ts";
+import { type CachedClass, type DevicesByKey, emptyClass, updatingClass } from "./cached-classes.ts";
 import type { CachedPlan } from "./cached-plans.ts";
 import { EligibleDevices } from "./eligible-devices.ts";
-import { GatewayContents } from "./gateway-contents.ts";
+import { GatewayContents, type PrepareContent } from "./gateway-contents.ts";
 import type { ActionScope, TimedStep } from "./gateway-rules.ts";
 import type { DeviceLink, GatewayLink, LinkChange, LinkFacts } from "./links.ts";
 import { isSameList } from "./reuse-trees.ts";
-import { sharedRuleBudget, type ValidityPeriod, windowsOf } from "./rule-windows.ts";
+import { findingWindows, sharedRuleBudget, type ValidityPeriod } from "./rule-windows.ts";
 
 /** The key of the internet outside any resource. */
 const internetKey = "";
@@ -28,9 +29,21 @@ const internetKey = "";
 /** A change of facts or of links. */
 export type EnforcementChange = FactChange | LinkChange;
 
+/** A link that is indexed. */
+const linkCost = 25;
+/** A policy that may decide about a resource, as a step of its plan. */
+const stepCost = 100;
+/** A class whose definition is compared. */
+const classCost = 25;
+
+function* notPrepared(): Work<void> {}
+
 /**
  * The content that every gateway of a tenant enforces. It is a function of the model, the links and the validity
  * period. Intermediate results are cached with their inputs, so that an update only recomputes what a change affects.
+ *
+ * Both the first computation and updates are work that can be suspended: they take seconds for a large tenant. Until
+ * an update ends, the contents are those before it.
  */
 export class TenantEnforcement {
   /** The period for which the contents are computed. Configurations expire at its end. */
@@ -41,14 +54,26 @@ export class TenantEnforcement {
   #plans = new Map<string, CachedPlan>();
   #classes = new Map<string, CachedClass>();
 
-  constructor(model: Model, links: LinkFacts, validity: ValidityPeriod) {
+  private constructor(model: Model, pools: readonly string[], validity: ValidityPeriod) {
     this.validity = validity;
     this.#model = model;
-    this.#gateways = new GatewayContents(links.pools);
-    for (const link of links.devices) this.#devices.setLink(link.deviceId, link);
-    for (const link of links.gateways) this.#gateways.setLink(link.gatewayId, link);
-    for (const device of model.devices.values()) this.#devices.setOwner(device.facts.id, device);
-    this.#refresh(this.#devices.links.keys(), validity);
+    this.#gateways = new GatewayContents(pools);
+  }
+
+  /** @param prepare work on each content before it can be read */
+  static *composing(
+    model: Model,
+    { pools, devices, gateways }: LinkFacts,
+    validity: ValidityPeriod,
+    prepare: PrepareContent = notPrepared,
+  ): Work<TenantEnforcement> {
+    const enforcement = new TenantEnforcement(model, pools, validity);
+    const own = enforcement.#devices;
+    yield* forEach(devices, linkCost, (link) => own.setLink(link.deviceId, link));
+    yield* forEach(gateways, linkCost, (link) => enforcement.#gateways.setLink(link.gatewayId, link));
+    yield* forEach(model.devices.values(), recordCost, (device) => own.setOwner(device.facts.id, device));
+    yield* enforcement.#refreshing(own.links.keys(), validity, prepare);
+    return enforcement;
   }
 
   /**
@@ -60,18 +85,26 @@ export class TenantEnforcement {
   }
 
   /**
-   * Applies changes. Contents that were returned before stay unchanged.
+   * Applies changes. Contents that were returned before stay unchanged. Updates must not overlap. An update that was
+   * not finished leaves the enforcement unusable.
    *
    * @param model the model after the changes
    * @param now milliseconds since 1970; recomputed windows start here
+   * @param prepare work on each new content before it replaces the former one
    * @returns the ids of the gateways whose content changed
    */
-  update(model: Model, changes: readonly EnforcementChange[], now: number): readonly string[] {
+  *updating(
+    model: Model,
+    changes: readonly EnforcementChange[],
+    now: number,
+    prepare: PrepareContent = notPrepared,
+  ): Work<readonly string[]> {
     const before = new Map(this.contents());
     this.#model = model;
     const from = Math.max(now, this.validity.from);
-    const touched = new Set([...this.#touchedBy(changes), ...this.#devices.endedAt(from)]);
-    this.#refresh(touched, { from, until: this.validity.until });
+    const touched = yield* this.#findingTouched(changes);
+    for (const id of this.#devices.endedAt(from)) touched.add(id);
+    yield* this.#refreshing(touched, { from, until: this.validity.until }, prepare);
     return Array.from(this.contents()).flatMap(([id, content]) => (before.get(id) === content ? [] : [id]));
   }
 
@@ -100,13 +133,14 @@ export class TenantEnforcement {
     return { devices: this.#devices.links, gateways: this.#gateways.links };
   }
 
-  /** The devices whose memberships may differ after the changes, apart from changed policies. */
-  #touchedBy(changes: readonly EnforcementChange[]): ReadonlySet<string> {
+  /** Finds the devices whose memberships may differ after the changes, apart from changed policies. */
+  *#findingTouched(changes: readonly EnforcementChange[]): Work<Set<string>> {
     const touched = new Set<string>();
     const addDevicesOf = (userId: string) => {
       for (const device of this.#devices.idsOfUser(userId)) touched.add(device);
     };
     for (const change of changes) {
+      yield linkCost;
       switch (change.kind) {
         case "device-link": {
           const [id, link] = "link" in change ? [change.link.deviceId, change.link] : [change.gone, undefined];
@@ -130,7 +164,9 @@ export class TenantEnforcement {
         case "group": {
           const id = idOf(change);
           // Rules read the names of a user's groups.
-          for (const { facts } of this.#model.users.values()) if (facts.groups.includes(id)) addDevicesOf(facts.id);
+          yield* forEach(this.#model.users.values(), recordCost, ({ facts }) => {
+            if (facts.groups.includes(id)) addDevicesOf(facts.id);
+          });
           break;
         }
         default:
@@ -140,24 +176,25 @@ export class TenantEnforcement {
     return touched;
   }
 
-  #refresh(devices: Iterable<string>, validity: ValidityPeriod): void {
-    const touched = this.#devices.refresh(devices, this.#model, validity.from);
-    this.#refreshPlans(validity);
-    this.#refreshClasses(touched, validity);
+  *#refreshing(devices: Iterable<string>, validity: ValidityPeriod, prepare: PrepareContent): Work<void> {
+    const touched = yield* this.#devices.refreshing(devices, this.#model, validity.from);
+    yield* this.#refreshingPlans(validity);
+    yield* this.#refreshingClasses(touched, validity);
     const plans = [...this.#plans.values()];
-    this.#gateways.refresh({ model: this.#model, plans, classes: this.#classes, devices: this.#devices }, touched);
+    const inputs = { model: this.#model, plans, classes: this.#classes, devices: this.#devices };
+    yield* this.#gateways.refreshing(inputs, touched, prepare);
   }
 
-  #refreshPlans(validity: ValidityPeriod): void {
+  *#refreshingPlans(validity: ValidityPeriod): Work<void> {
     const plans = new Map<string, CachedPlan>();
     for (const resource of this.#model.resources.values()) {
-      plans.set(resource.facts.id, this.#plan(resource, validity));
+      plans.set(resource.facts.id, yield* this.#findingPlan(resource, validity));
     }
-    plans.set(internetKey, this.#plan(undefined, validity));
+    plans.set(internetKey, yield* this.#findingPlan(undefined, validity));
     this.#plans = plans;
   }
 
-  #plan(resource: CompiledResource | undefined, validity: ValidityPeriod): CachedPlan {
+  *#findingPlan(resource: CompiledResource | undefined, validity: ValidityPeriod): Work<CachedPlan> {
     const { policies, rules } = this.#model;
     const lists = resource === undefined ? [policies.INTERNET] : [policies[resource.type], policies.SITETOSITE];
     const madeFrom = [
@@ -169,24 +206,31 @@ export class TenantEnforcement {
         list.fallback,
       ]),
     ];
+    yield recordCost;
     const cached = this.#plans.get(resource?.facts.id ?? internetKey);
     if (cached !== undefined && isSameList(cached.madeFrom, madeFrom)) return cached;
     let exactUntil = validity.until;
-    const whenOf = ({ sharedRule, isUnpredictable }: PlanStep, action: "allow" | "deny") => {
-      if (isUnpredictable) return action === "deny" || [];
-      if (sharedRule === undefined) return true;
-      const contextAt = (now: number) => ({ source: {}, resource: resource?.forRules, now: new Date(now) });
-      const windows = windowsOf(sharedRule, contextAt, validity, sharedRuleBudget, action === "deny");
+    const contextAt = (now: number) => ({ source: {}, resource: resource?.forRules, now: new Date(now) });
+    function* findingScope(step: PlanStep, action: "allow" | "deny"): Work<ActionScope> {
+      const keys = classKeysOf(step, action);
+      const { sharedRule, isUnpredictable } = step;
+      if (isUnpredictable) return { keys, when: action === "deny" || [] };
+      if (sharedRule === undefined) return { keys, when: true };
+      const windows = yield* findingWindows(sharedRule, contextAt, validity, sharedRuleBudget, action === "deny");
+      yield windows.unpaid;
       exactUntil = Math.min(exactUntil, windows.exactUntil);
-      return windows.when;
-    };
-    const scopeOf = (step: PlanStep, action: "allow" | "deny"): ActionScope => ({
-      keys: classKeysOf(step, action),
-      when: whenOf(step, action),
-    });
-    const timed = (step: PlanStep): TimedStep => ({ step, allow: scopeOf(step, "allow"), deny: scopeOf(step, "deny") });
-    const deviceSteps = devicePlan(this.#model, resource).map(timed);
-    const siteSteps = resource === undefined ? [] : sitePlan(this.#model, resource).map(timed);
+      return { keys, when: windows.when };
+    }
+    function* timing(steps: readonly PlanStep[]): Work<readonly TimedStep[]> {
+      const timed: TimedStep[] = [];
+      for (const step of steps) {
+        yield stepCost;
+        timed.push({ step, allow: yield* findingScope(step, "allow"), deny: yield* findingScope(step, "deny") });
+      }
+      return timed;
+    }
+    const deviceSteps = yield* timing(devicePlan(this.#model, resource));
+    const siteSteps = resource === undefined ? [] : yield* timing(sitePlan(this.#model, resource));
     const gateways = new Set([...deviceSteps, ...siteSteps].flatMap(({ step }) => step.gateways));
     // A resource without gateways needs no classes.
     const steps = gateways.size === 0 ? [] : deviceSteps.map(({ step }) => step);
@@ -194,49 +238,52 @@ export class TenantEnforcement {
     return { madeFrom, resource, deviceSteps, siteSteps, gateways, definitions, rulesAt: new Map(), exactUntil };
   }
 
-  #refreshClasses(touched: DevicesByKey, validity: ValidityPeriod): void {
+  *#refreshingClasses(touched: DevicesByKey, validity: ValidityPeriod): Work<void> {
     const classes = new Map<string, CachedClass>();
     for (const { definitions } of this.#plans.values()) {
       for (const definition of definitions) {
-        if (!classes.has(definition.key)) classes.set(definition.key, this.#class(definition, touched, validity));
+        yield classCost;
+        if (classes.has(definition.key)) continue;
+        classes.set(definition.key, yield* this.#updatingClass(definition, touched, validity));
       }
     }
     this.#classes = classes;
   }
 
-  #class(definition: ClassDefinition, touched: DevicesByKey, validity: ValidityPeriod): CachedClass {
+  *#updatingClass(definition: ClassDefinition, touched: DevicesByKey, validity: ValidityPeriod): Work<CachedClass> {
     const cached = this.#classes.get(definition.key);
     const membershipOf = (device: EligibleDevice, gatewayId?: string) =>
-      membershipIn(definition, this.#model, device, validity, gatewayId);
+      findingMembership(definition, this.#model, device, validity, gatewayId);
     if (cached !== undefined && isSameDefinition(cached.definition, definition)) {
       return touched.size === 0
         ? { ...cached, definition }
-        : updatedClass({ ...cached, definition }, touched, membershipOf);
+        : yield* updatingClass({ ...cached, definition }, touched, membershipOf);
     }
     const empty = emptyClass(definition, validity.until);
     const members = cached?.members ?? empty.members;
-    return updatedClass({ ...empty, members }, this.#candidates(definition, members), membershipOf);
+    const candidates = yield* this.#findingCandidates(definition, members);
+    return yield* updatingClass({ ...empty, members }, candidates, membershipOf);
   }
 
-  /** The devices that may be members of a class, and its former members, by key. */
-  #candidates({ policy, group }: ClassDefinition, members: HashTree<Membership>): DevicesByKey {
+  /** Finds the devices that may be members of a class, and its former members, by key. */
+  *#findingCandidates({ policy, group }: ClassDefinition, members: HashTree<Membership>): Work<DevicesByKey> {
     const candidates = new Map<string, EligibleDevice | undefined>();
-    for (const [key] of members.entries()) candidates.set(key, undefined);
+    yield* forEach(members.entries(), entryCost, ([key]) => candidates.set(key, undefined));
     const add = (device: EligibleDevice | undefined) => {
       if (device !== undefined) candidates.set(device.link.ipv4, device);
     };
     const isForMany =
       policy?.forAnyone === true || policy?.facts.allGroups === true || policy?.facts.allDevices === true;
     if (group === "" || isForMany) {
-      for (const device of this.#devices.values()) add(device);
+      yield* forEach(this.#devices.values(), entryCost, add);
       return candidates;
     }
     const groups = group === undefined ? (policy?.groups ?? []) : [group];
-    for (const id of groups) for (const device of this.#devices.ofGroup(id)) add(device);
-    for (const user of policy?.users ?? []) {
+    for (const id of groups) yield* forEach(yield* this.#devices.findingOfGroup(id), entryCost, add);
+    yield* forEach(policy?.users ?? [], linkCost, (user) => {
       for (const device of this.#devices.idsOfUser(user)) add(this.#devices.get(device));
-    }
-    for (const device of policy?.devices ?? []) add(this.#devices.get(device));
+    });
+    yield* forEach(policy?.devices ?? [], entryCost, (device) => add(this.#devices.get(device)));
     return candidates;
   }
 }

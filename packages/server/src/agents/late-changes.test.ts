@@ -48,7 +48,10 @@ function deactivatePolicyMeanwhile(follower: { changed(entry: OutboxEntry): void
 
 test("gateways enforce a policy that was deactivated while the model was read", async () => {
   const { database } = server;
-  const newState = () => new DesiredState({ tenantId: tenant.id, database, models, clock: systemClock });
+  const { evaluator } = server.runner;
+  const links = { sha256: () => "", versionOf: () => undefined };
+  const newState = () =>
+    new DesiredState({ tenantId: tenant.id, database, models, clock: systemClock, evaluator, ...links });
   const contentsOf = (state: DesiredState) =>
     network.gateways.map(({ id }) => contentOf(state.contentOf(id) ?? expect.fail("the gateway has no content")));
   const desired = newState();

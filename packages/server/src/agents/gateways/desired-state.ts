@@ -1,4 +1,7 @@
 import type { ContentTree } from "@gatehouse/agent-protocol/gateway/content-tree";
+import { contentForVersion } from "@gatehouse/agent-protocol/gateway/earlier-versions";
+import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
+import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import {
   type KeyClaim,
   type KeyClaimFault,
@@ -8,11 +11,14 @@ import {
 import { sourceAt, withObservation } from "@gatehouse/policy/enforcement/device-sources";
 import type { DeviceLink, LinkChange } from "@gatehouse/policy/enforcement/links";
 import { type EnforcementChange, TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
+import { hashing } from "@gatehouse/policy/enforcement/tree-work";
 import { type KeyFault, keyFault } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
+import type { Work } from "@gatehouse/policy/work";
 import { readConfigurationLifeMs } from "../../features/tenant-settings/tenant-settings.api.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { Evaluator } from "../../platform/evaluation/evaluator.ts";
 import { knownKeyOf } from "../../platform/known-keys.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
@@ -20,7 +26,7 @@ import { TenantProjection } from "../../platform/projection/tenant-projection.ts
 import type { TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "../tunnels/link-facts.queries.ts";
-import { defaultDrainMs, deviceLinkOf, gatewayLinkOf, linkFactsOf } from "../tunnels/link-facts.ts";
+import { convertingLinks, defaultDrainMs, deviceLinkOf, gatewayLinkOf } from "../tunnels/link-facts.ts";
 
 /** After this share of its validity period, all content is computed for a new period. */
 const renewedAfter = 1 / 2;
@@ -30,6 +36,10 @@ export interface DesiredStateOptions {
   readonly database: Database;
   readonly models: TenantModels;
   readonly clock: Clock;
+  readonly evaluator: Pick<Evaluator, "decide">;
+  readonly sha256: HashText;
+  /** The version of a gateway's link; undefined if the gateway is not connected. */
+  readonly versionOf: (gatewayId: string) => LinkVersion | undefined;
   /** How long a configuration is valid without the control plane, in milliseconds; the tenant's setting if absent. */
   readonly lifeMs?: number | undefined;
   /** How long open connections may last once their gateway is in maintenance, in milliseconds. */
@@ -90,6 +100,12 @@ export class DesiredState {
 
   contentOf(gatewayId: string): ContentTree | undefined {
     return this.#enforcement?.contentOf(gatewayId);
+  }
+
+  /** Prepares the present content of a gateway that has just connected. */
+  async prepare(gatewayId: string): Promise<void> {
+    const content = this.contentOf(gatewayId);
+    if (content !== undefined) await this.#perform(this.#preparing(gatewayId, content));
   }
 
   /** @param ipv4 an address in the tunnel */
@@ -175,11 +191,16 @@ export class DesiredState {
     const now = this.#options.clock.now().getTime();
     const hasChanged = changes.length + changed.size > 0 || now >= (this.#enforcement?.nextSessionEnd ?? now + 1);
     if (!hasChanged || this.#enforcement === undefined) return { changed: [], named: [] };
-    this.#idsByAddress = undefined;
-    return {
-      changed: this.#enforcement.update(model, changes, now),
-      named: [...changed.idsOf("gateway")],
-    };
+    try {
+      const updating = this.#enforcement.updating(model, changes, now, (...content) => this.#preparing(...content));
+      return { changed: await this.#perform(updating), named: [...changed.idsOf("gateway")] };
+    } catch (error) {
+      // The enforcement has a part of the changes.
+      this.#projection.missed();
+      throw error;
+    } finally {
+      this.#idsByAddress = undefined;
+    }
   }
 
   async #reload(model: Model, changed: ChangedRecords): Promise<Refreshed> {
@@ -187,12 +208,32 @@ export class DesiredState {
     const lifeMs = this.#options.lifeMs ?? (await this.#read(readConfigurationLifeMs));
     const rows = await this.#readAll(model);
     const from = clock.now().getTime();
-    const enforcement = new TenantEnforcement(model, linkFactsOf(rows, drainMs), { from, until: from + lifeMs });
+    const links = await this.#perform(convertingLinks(rows, drainMs));
+    const enforcement = await this.#perform(
+      TenantEnforcement.composing(model, links, { from, until: from + lifeMs }, (...content) =>
+        this.#preparing(...content),
+      ),
+    );
     this.#prefix = rows.prefix;
     this.#idsByAddress = undefined;
     this.#enforcement = enforcement;
     this.#keys = new Map(rows.gateways.map((row) => [row.id, knownKeyOf(row)]));
     return { changed: Array.from(enforcement.contents(), ([id]) => id), named: [...changed.idsOf("gateway")] };
+  }
+
+  /**
+   * Computes the hashes of a gateway's content if the gateway is connected, so that its configuration is made in a
+   * short time.
+   */
+  *#preparing(gatewayId: string, content: ContentTree): Work<void> {
+    const version = this.#options.versionOf(gatewayId);
+    if (version === undefined) return;
+    yield* hashing(contentForVersion(content, version), this.#options.sha256);
+  }
+
+  /** Performs work in slices. Requests and the work of other tenants run in between. */
+  #perform<Result>(work: Work<Result>): Promise<Result> {
+    return this.#options.evaluator.decide(this.#options.tenantId, work);
   }
 
   async #readAll(model: Model): Promise<LinkRows> {

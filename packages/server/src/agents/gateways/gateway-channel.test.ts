@@ -1,5 +1,6 @@
 import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
-import { describe, expect, test } from "vitest";
+import { TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
+import { describe, expect, test, vi } from "vitest";
 import { linkedReplicas } from "../../testing/linked-replicas.ts";
 import { make, unique } from "../../testing/operations/test-records.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
@@ -111,6 +112,22 @@ describe("a gateway that comes back", () => {
     await gateway.connect({ enforces: unknown(1) });
     await until("the configuration arrives", () => gateway.content !== undefined);
     expect(gateway.seen).toMatchObject({ wholes: 1, differences: 0 });
+  });
+
+  test("with a later generation than the tenant's causes no reload", async () => {
+    const { id, gateway } = await newGateway();
+    await gateway.connect();
+    await until("the tenant is loaded", () => gateway.content !== undefined);
+    const composing = vi.spyOn(TenantEnforcement, "composing");
+    try {
+      const received = gateway.seen.wholes;
+      await cut(id, gateway);
+      await gateway.connect({ enforces: unknown(Number.MAX_SAFE_INTEGER - 1_000) });
+      await until("it is served", () => gateway.seen.wholes > received);
+      expect(composing).not.toHaveBeenCalled();
+    } finally {
+      composing.mockRestore();
+    }
   });
 
   test("with a later generation than the tenant's receives a configuration that is later still", async () => {

@@ -13,6 +13,7 @@ import { ConnectionRegistry } from "../channel/connection-registry.ts";
 import type { SigningKey } from "../channel/signing-keys.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
+import { AwaitedGenerations } from "./awaited-generations.ts";
 import { DesiredState } from "./desired-state.ts";
 import type { GatewayConnection, GatewayReason } from "./gateway-connection.ts";
 import { GatewaySession, type GatewaySessionListener, type WantedContent } from "./gateway-session.ts";
@@ -49,6 +50,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   readonly #tokens: TokenExpiry;
   readonly #updates: CoalescedTask;
   readonly #timer: ClockTimer;
+  readonly #generations = new AwaitedGenerations();
   /** The content that each gateway enforces, also of gateways that are disconnected for a moment. */
   readonly #enforced = new Map<string, ContentTree>();
   /** The gateways whose content changed and was not offered yet, and those whose records changed. */
@@ -69,7 +71,17 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     const { database, models } = runner;
     this.#options = options;
     this.#usedAt = clock.elapsedMs();
-    this.#desired = new DesiredState({ tenantId, database, models, clock, lifeMs, drainMs });
+    this.#desired = new DesiredState({
+      tenantId,
+      database,
+      models,
+      clock,
+      evaluator: runner.evaluator,
+      sha256: options.sha256,
+      versionOf: (gatewayId) => this.connections.of(gatewayId)?.version,
+      lifeMs,
+      drainMs,
+    });
     this.#tokens = new TokenExpiry(tenantId, database);
     this.#timer = new ClockTimer(clock, () => this.tick());
     this.#recorder = new LinkRecorder({
@@ -100,14 +112,9 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     const [key] = await Promise.all([signingKey(), this.#upToDate()]);
     if (connection.isClosed) return;
     connection.agentGeneration = hello.enforces?.generation ?? 0;
-    // The agent has seen later changes than this replica, or the database was restored from a backup. Only a reload
-    // can tell.
-    if (connection.agentGeneration > this.#desired.generation) {
-      this.#desired.missed();
-      this.#isStale = true;
-      await this.#upToDate();
-      if (connection.isClosed) return;
-    }
+    if (connection.agentGeneration > this.#desired.generation) await this.#catchUp();
+    await this.#desired.prepare(connection.agent.agentId);
+    if (connection.isClosed) return;
     if (this.#refuseKey(connection, claim)) return;
     connection.isClaimed = true;
     const tokenEndsAt = await this.#recorder.claim(connection, hello);
@@ -147,6 +154,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
 
   changed(entry: OutboxEntry): void {
     this.#desired.changed(entry);
+    this.#generations.reached(entry.generation);
     this.#requestUpdate();
   }
 
@@ -200,6 +208,26 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   async #upToDate(): Promise<void> {
     if (this.#isStale) this.#updates.request();
     if (this.#isStale || !this.#isLoaded) await this.#updates.settled();
+  }
+
+  /**
+   * Reflects the tenant's generation. An agent that claims a later one than this replica knows may have seen later
+   * changes, or the database was restored from a backup. Agents can claim any number, so the claim alone causes no
+   * reload.
+   */
+  async #catchUp(): Promise<void> {
+    const { tenantId, runner } = this.#options;
+    const before = this.#desired.generation;
+    const generation = await runner.generations.current(tenantId);
+    if (generation === undefined || generation === before) return;
+    if (generation > before) {
+      await this.#generations.wait(generation);
+      await this.#updates.settled();
+      if (this.#desired.generation >= generation) return;
+    }
+    this.#desired.missed();
+    this.#isStale = true;
+    await this.#upToDate();
   }
 
   async #update(): Promise<void> {

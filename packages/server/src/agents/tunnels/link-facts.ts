@@ -4,6 +4,7 @@ import { PublicKey } from "@gatehouse/contract/network-values";
 import type { RoutedDevice, RouteInputs } from "@gatehouse/policy/enforcement/device-routes";
 import { type DeviceSources, noSources } from "@gatehouse/policy/enforcement/device-sources";
 import type { DeviceLink, GatewayLink, LinkFacts } from "@gatehouse/policy/enforcement/links";
+import { forEach, recordCost, type Work } from "@gatehouse/policy/work";
 import type { DeviceLinkRow, GatewayLinkRow, LinkRows } from "./link-facts.queries.ts";
 import { tunnelAddresses, tunnelPools } from "./tunnel-addresses.ts";
 
@@ -12,15 +13,21 @@ export const defaultDrainMs = 5 * 60_000;
 
 const wireGuardKey = new RegExp((PublicKey as unknown as { readonly pattern: string }).pattern); // a schema of strings with a pattern
 
-/** @param drainMs how long open connections may last once their gateway is in maintenance, in milliseconds */
-export function linkFactsOf({ prefix, devices, gateways }: LinkRows, drainMs: number): LinkFacts {
+/**
+ * Converts all rows of a tenant, as work that can be suspended.
+ *
+ * @param drainMs how long open connections may last once their gateway is in maintenance, in milliseconds
+ */
+export function* convertingLinks({ prefix, devices, gateways }: LinkRows, drainMs: number): Work<LinkFacts> {
   // Without a prefix, no address has been assigned.
   if (prefix === undefined) return { pools: tunnelPools("0"), devices: [], gateways: [] };
-  return {
-    pools: tunnelPools(prefix),
-    devices: devices.flatMap((row) => deviceLinkOf(row, prefix) ?? []),
-    gateways: gateways.map((row) => gatewayLinkOf(row, prefix, drainMs)),
-  };
+  const links = { pools: tunnelPools(prefix), devices: [] as DeviceLink[], gateways: [] as GatewayLink[] };
+  yield* forEach(devices, recordCost, (row) => {
+    const link = deviceLinkOf(row, prefix);
+    if (link !== undefined) links.devices.push(link);
+  });
+  yield* forEach(gateways, recordCost, (row) => links.gateways.push(gatewayLinkOf(row, prefix, drainMs)));
+  return links;
 }
 
 /** The facts that routes of devices are computed from. */
