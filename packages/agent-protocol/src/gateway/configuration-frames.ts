@@ -7,56 +7,77 @@ import type { OfferedConfiguration } from "./server-link.ts";
 
 /** The length of a piece with members of a class, in characters. Shorter pieces would have to be joined again. */
 const membersLength = 8 * 1024;
-/** The texts of the members of classes. Many gateways have the same classes. */
-const memberTexts = new WeakMap<HashTree<Membership>, readonly TextPiece[]>();
+
+/** The texts of the members of a class: those that some frame has needed, and the rest. */
+interface MemberTexts {
+  readonly pieces: TextPiece[];
+  readonly rest: Iterator<TextPiece>;
+}
+
+/** Many gateways have the same classes. */
+const memberTexts = new WeakMap<HashTree<Membership>, MemberTexts>();
 
 /** Returns the frames of a configuration. The texts of devices and classes that many gateways have are encoded once. */
 export function configurationFrames(message: OfferedConfiguration): Iterable<string> {
   return message.type === "difference" ? framesOf(message) : framesOfPieces(wholePieces(message));
 }
 
-function wholePieces({ envelope, content }: OfferedConfiguration & { type: "whole" }): TextPiece[] {
+function* wholePieces({ envelope, content }: OfferedConfiguration & { type: "whole" }): Iterable<TextPiece> {
   const { settings, peers, classes, resources, destinations } = content;
-  const pieces: TextPiece[] = [];
-  const add = (text: string) => pieces.push(new TextPiece(text));
-  add(`{"type":"whole","envelope":${JSON.stringify(envelope)},"content":{"settings":${JSON.stringify(settings)}`);
-  add(`,"peers":{`);
-  addEntries(peers, pieces);
-  add(`},"classes":{`);
+  const piece = (text: string) => new TextPiece(text);
+  yield piece(
+    `{"type":"whole","envelope":${JSON.stringify(envelope)},"content":{"settings":${JSON.stringify(settings)}`,
+  );
+  yield piece(`,"peers":{`);
+  yield* entriesOf(peers);
+  yield piece(`},"classes":{`);
   let before = "";
   for (const [key, members] of classes.entries()) {
-    add(`${before}${JSON.stringify(key)}:{`);
-    for (const piece of membersOf(members)) pieces.push(piece);
+    yield piece(`${before}${JSON.stringify(key)}:{`);
+    yield* membersOf(members);
     before = "},";
   }
-  add(`${before === "" ? "" : "}"}},"resources":{`);
-  addEntries(resources, pieces);
-  add(`},"destinations":{`);
-  addEntries(destinations, pieces);
-  add("}}}");
-  return pieces;
+  yield piece(`${before === "" ? "" : "}"}},"resources":{`);
+  yield* entriesOf(resources);
+  yield piece(`},"destinations":{`);
+  yield* entriesOf(destinations);
+  yield piece("}}}");
 }
 
-function addEntries(tree: ContentTree["peers" | "resources" | "destinations"], pieces: TextPiece[]): void {
+function* entriesOf(tree: ContentTree["peers" | "resources" | "destinations"]): Iterable<TextPiece> {
   let isFirst = true;
   for (const piece of tree.texts()) {
-    pieces.push(isFirst ? new TextPiece(piece.text.slice(1)) : piece);
+    yield isFirst ? new TextPiece(piece.text.slice(1)) : piece;
     isFirst = false;
   }
 }
 
-function membersOf(members: HashTree<Membership>): readonly TextPiece[] {
-  const known = memberTexts.get(members);
-  if (known !== undefined) return known;
-  const pieces: TextPiece[] = [];
+function* membersOf(members: HashTree<Membership>): Iterable<TextPiece> {
+  let texts = memberTexts.get(members);
+  if (texts === undefined) {
+    texts = { pieces: [], rest: joinedTexts(members) };
+    memberTexts.set(members, texts);
+  }
+  const { pieces, rest } = texts;
+  for (let index = 0; ; index += 1) {
+    if (index === pieces.length) {
+      const next = rest.next();
+      if (next.done === true) return;
+      pieces.push(next.value);
+    }
+    yield pieces[index] as TextPiece; // it exists, or was added
+  }
+}
+
+function* joinedTexts(members: HashTree<Membership>): Iterator<TextPiece> {
   let text = "";
+  let isFirst = true;
   for (const entry of members.texts()) {
-    text += text === "" && pieces.length === 0 ? entry.text.slice(1) : entry.text;
+    text += isFirst ? entry.text.slice(1) : entry.text;
+    isFirst = false;
     if (text.length < membersLength) continue;
-    pieces.push(new TextPiece(text));
+    yield new TextPiece(text);
     text = "";
   }
-  if (text !== "") pieces.push(new TextPiece(text));
-  memberTexts.set(members, pieces);
-  return pieces;
+  if (text !== "") yield new TextPiece(text);
 }

@@ -15,40 +15,42 @@ export function* framesOf(message: object): Iterable<string> {
   }
 }
 
-/** Returns the frames of a message whose text consists of pieces. Pieces that messages share are encoded once. */
-export function* framesOfPieces(pieces: readonly TextPiece[]): Iterable<string> {
-  let length = 0;
-  for (const { text } of pieces) length += text.length;
-  if (length <= longestPart) {
-    yield pieces.map(({ text }) => text).join("");
-    return;
-  }
+/**
+ * Returns the frames of a message whose text consists of pieces. Pieces that messages share are encoded once. Pieces
+ * are read when a frame needs them, so that a link whose agent does not read holds little data.
+ */
+export function* framesOfPieces(pieces: Iterable<TextPiece>): Iterable<string> {
   let index = 0;
-  let room = longestPart;
-  let texts: string[] = [];
-  const frame = (isLast: boolean) => `{"type":"part","index":${index},"isLast":${isLast},"text":"${texts.join("")}"}`;
-  for (const piece of pieces.flatMap(limited)) {
-    if (piece.text.length > room) {
+  let length = 0;
+  let part: TextPiece[] = [];
+  const frame = (isLast: boolean) => {
+    const text = part.map(({ escaped }) => escaped).join("");
+    return `{"type":"part","index":${index},"isLast":${isLast},"text":"${text}"}`;
+  };
+  for (const piece of limited(pieces)) {
+    if (length + piece.text.length > longestPart) {
       yield frame(false);
       index += 1;
-      texts = [];
-      room = longestPart;
+      length = 0;
+      part = [];
     }
-    texts.push(piece.escaped);
-    room -= piece.text.length;
+    part.push(piece);
+    length += piece.text.length;
   }
-  yield frame(true);
+  yield index === 0 ? part.map(({ text }) => text).join("") : frame(true);
 }
 
-/** The piece, or slices of it that fit into a part. */
-function limited(piece: TextPiece): TextPiece | TextPiece[] {
-  const { text } = piece;
-  if (text.length <= longestPart) return piece;
-  const count = Math.ceil(text.length / longestPart);
-  return Array.from({ length: count }, (_, index) => {
-    const start = index * longestPart;
-    return new TextPiece(text.slice(start, start + longestPart));
-  });
+/** The pieces, and slices of those that do not fit into a part. */
+function* limited(pieces: Iterable<TextPiece>): Iterable<TextPiece> {
+  for (const piece of pieces) {
+    const { text } = piece;
+    if (text.length <= longestPart) yield piece;
+    else {
+      for (let start = 0; start < text.length; start += longestPart) {
+        yield new TextPiece(text.slice(start, start + longestPart));
+      }
+    }
+  }
 }
 
 /** Reassembles messages from parts. */

@@ -5,6 +5,7 @@ import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
+import { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import { TimeSlicedQueue } from "../../platform/concurrency/time-sliced-queue.ts";
 import type { LinkListener, LinkReceiver, LinkTransport } from "../../platform/link-transport.ts";
 import type { Log } from "../../platform/log.ts";
@@ -72,6 +73,12 @@ export interface AgentKind {
   readonly invalidToken: "invalid_gateway_token" | "invalid_device_token";
 }
 
+/**
+ * The most frames of a tenant's agents that are sent and not read, of 256 KiB each. The frames of other agents of the
+ * tenant wait.
+ */
+const mostUnreadFrames = 128;
+
 const sha256: HashText = (text) => createHash("sha256").update(text).digest("hex");
 
 /** The connections of one kind of agent to this replica, and the tenants that they belong to. */
@@ -89,6 +96,8 @@ export abstract class AgentChannel<
   protected readonly tenants = new Map<string, Tenant>();
   /** The signing keys that the tenants use, as functions that read them once. */
   readonly #signingKeys = new Map<string, () => Promise<SigningKey>>();
+  /** The frames that each tenant's agents may leave unread. */
+  readonly #unread = new Map<string, Semaphore>();
 
   constructor(kind: AgentKind, options: AgentChannelOptions) {
     this.#kind = kind;
@@ -169,6 +178,7 @@ export abstract class AgentChannel<
     this.#gate.tick();
     for (const [id, tenant] of this.tenants) {
       this.#gate.dropSilent(tenant.connections);
+      this.#gate.dropUnread(tenant.connections, this.#unreadOf(id));
       tenant.tick();
       if (tenant.isIdle) this.#abandon(id, tenant);
     }
@@ -191,13 +201,24 @@ export abstract class AgentChannel<
         return joined;
       },
       joinedOf: (tenantId) => this.tenants.get(tenantId)?.connections.size ?? 0,
-      join: (connection, hello, claim) =>
-        (tenantOf(connection) ?? this.#addTenant(connection)).join(connection, hello, claim),
+      join: (connection, hello, claim) => {
+        connection.unread = this.#unreadOf(connection.agent.tenantId);
+        return (tenantOf(connection) ?? this.#addTenant(connection)).join(connection, hello, claim);
+      },
       newChallenge: ({ agent }) => newChallenge(this.#kind.name, agent.tenantId, agent.agentId),
       received: (connection, message) => tenantOf(connection)?.received(connection, message),
       left: (connection) => tenantOf(connection)?.left(connection),
       logFields: ({ agent: { tenantId, agentId } }) => ({ tenantId, [`${this.#kind.name}Id`]: agentId }),
     };
+  }
+
+  #unreadOf(tenantId: string): Semaphore {
+    let unread = this.#unread.get(tenantId);
+    if (unread === undefined) {
+      unread = new Semaphore(mostUnreadFrames);
+      this.#unread.set(tenantId, unread);
+    }
+    return unread;
   }
 
   #addTenant({ agent: { tenantId } }: Connection): Tenant {
@@ -248,6 +269,7 @@ export abstract class AgentChannel<
   #abandon(tenantId: string, tenant: Tenant): void {
     this.tenants.delete(tenantId);
     this.#signingKeys.delete(tenantId);
+    this.#unread.delete(tenantId);
     void tenant.abandon();
   }
 }

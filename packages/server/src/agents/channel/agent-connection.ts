@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Greeting, HelloFrame, LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
 import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
 import { framesOf } from "@gatehouse/agent-protocol/link/message-parts";
+import type { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import { type FrameChecks, FrameReader } from "./frame-reader.ts";
 
@@ -83,8 +84,15 @@ export class AgentConnection<
   readonly reader: FrameReader<Message>;
   readonly #transport: LinkTransport;
   readonly #closeCodes: ConnectionKind<Reason>["closeCodes"];
-  #queue: string[] = [];
+  /** Messages whose frames were not all sent. */
+  #queue: Iterator<string>[] = [];
   #isSending = false;
+  /** The permit of a frame that the agent has not read. */
+  #permit: Semaphore | undefined;
+  /** When a check first found that frame, in milliseconds since 1970. */
+  #unreadSince: number | undefined;
+  /** The frames of the tenant that may be unread. Undefined before the agent is admitted, when messages are short. */
+  unread: Semaphore | undefined;
   #frameCredit = frameBurst;
   #characterCredit = characterBurst;
   #creditedAt: number;
@@ -134,16 +142,11 @@ export class AgentConnection<
     this.sendFrames(framesOf(message));
   }
 
-  /** Sends a message whose frames the caller has made. */
+  /** Sends the frames of a message. Each frame is requested when the previous one was sent. */
   sendFrames(frames: Iterable<string>): void {
     if (this.#isClosed) return;
-    const [first = "", ...rest] = frames;
-    if (rest.length === 0 && !this.#isSending) {
-      this.#transport.send(first, () => undefined);
-      return;
-    }
-    this.#queue.push(first, ...rest);
-    this.#sendNext();
+    this.#queue.push(frames[Symbol.iterator]());
+    if (!this.#isSending) this.#sendNext();
   }
 
   /** Sends a message that may be lost, ahead of the queue. An agent that does not read does not receive it. */
@@ -167,6 +170,7 @@ export class AgentConnection<
     this.#isClosed = true;
     this.#queue = [];
     this.#transport.terminate();
+    this.#release();
   }
 
   /** @param said called when the goodbye was sent, or can no longer be sent */
@@ -183,14 +187,45 @@ export class AgentConnection<
     this.#transport.close(this.#closeCodes[reason], reason);
   }
 
+  /** Whether the agent has not read a frame for so long. Counted from the first call for that frame. */
+  hasUnread(now: number, forMs: number): boolean {
+    if (this.#permit === undefined) return false;
+    this.#unreadSince ??= now;
+    return now - this.#unreadSince > forMs;
+  }
+
   #sendNext(): void {
-    if (this.#isSending || this.#isClosed) return;
-    const text = this.#queue.shift();
-    if (text === undefined) return;
-    this.#isSending = true;
-    this.#transport.send(text, () => {
-      this.#isSending = false;
+    this.#isSending = this.#queue.length > 0 && !this.#isClosed;
+    if (!this.#isSending) return;
+    const { unread } = this;
+    const permit = unread?.acquire();
+    if (permit === undefined) this.#sendFrame(unread);
+    else void permit.then(() => this.#sendFrame(unread));
+  }
+
+  #sendFrame(permit: Semaphore | undefined): void {
+    this.#permit = permit;
+    const sent = () => {
+      this.#release();
       this.#sendNext();
-    });
+    };
+    const text = this.#isClosed ? undefined : this.#nextFrame();
+    if (text === undefined) sent();
+    else this.#transport.send(text, sent);
+  }
+
+  #release(): void {
+    this.#permit?.release();
+    this.#permit = undefined;
+    this.#unreadSince = undefined;
+  }
+
+  #nextFrame(): string | undefined {
+    for (let frames = this.#queue[0]; frames !== undefined; frames = this.#queue[0]) {
+      const next = frames.next();
+      if (next.done !== true) return next.value;
+      this.#queue.shift();
+    }
+    return undefined;
   }
 }

@@ -1,6 +1,8 @@
 import type { DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
-import { expect, test } from "vitest";
+import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
+import { describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
+import { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import { createLog } from "../../platform/log.ts";
 import { DeviceConnection } from "../devices/device-connection.ts";
 import { ConnectionGate, type ConnectionLimits } from "./connection-gate.ts";
@@ -110,4 +112,74 @@ test("a tenant with all its connections is refused, and others are not", async (
   await expect(gate.admit(async () => agent)).rejects.toMatchObject({ code: "too_many_links" });
   const other = { tenantId: "another" };
   await expect(gate.admit(async () => other)).resolves.toBe(other);
+});
+
+describe("connections that are checked after the replica stood still", () => {
+  const transport = () => {
+    const frames: { readonly text: string; readonly sent: () => void }[] = [];
+    const terminate = vi.fn();
+    return {
+      frames,
+      terminate,
+      bufferedBytes: 0,
+      send: (text: string, sent: () => void) => void frames.push({ text, sent }),
+      close: () => undefined,
+    };
+  };
+  const connect = () => {
+    const link = transport();
+    const presented = { tenantId: "one", agentId: "a", tokenHash: "hash" };
+    return { link, connection: new DeviceConnection(presented, link, "192.0.2.1", 3, Date.now()) };
+  };
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const longAgo = () => Date.now() - heartbeatTimeoutMs - 1;
+
+  test("are dropped only if nothing arrived from the agent meanwhile", async () => {
+    const { gate } = gateFor({});
+    const [silent, heard] = [connect(), connect()];
+    for (const { connection } of [silent, heard]) connection.heardAt = longAgo();
+    gate.dropSilent([silent.connection, heard.connection]);
+    // A frame that waited in the socket.
+    heard.connection.heardAt = Date.now();
+    await turn();
+    expect(silent.link.terminate).toHaveBeenCalledOnce();
+    expect(heard.link.terminate).not.toHaveBeenCalled();
+  });
+
+  test("are dropped if a frame stays unread while others wait", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      const { gate } = gateFor({});
+      const unread = new Semaphore(2);
+      const all = [connect(), connect(), connect()];
+      for (const { connection } of all) {
+        connection.unread = unread;
+        connection.sendFrames(["first", "second"]);
+      }
+      const [reading, stuck, waiting] = all.map(({ link }) => link);
+      const connections = all.map(({ connection }) => connection);
+      // Frames are made when they can be sent.
+      expect(all.map(({ link }) => link.frames.length)).toEqual([1, 1, 0]);
+      gate.dropUnread(connections, unread);
+      vi.advanceTimersByTime(10_001);
+      gate.dropUnread(connections, unread);
+      reading?.frames[0]?.sent();
+      await turn();
+      expect(all.map(({ link }) => link.terminate.mock.calls.length)).toEqual([0, 1, 0]);
+      expect(waiting?.frames.map(({ text }) => text)).toEqual(["first"]);
+      expect(reading?.frames.map(({ text }) => text)).toEqual(["first", "second"]);
+      stuck?.frames[0]?.sent();
+      waiting?.frames[0]?.sent();
+      await turn();
+      expect(waiting?.frames).toHaveLength(2);
+      gate.dropUnread(connections, unread);
+      vi.advanceTimersByTime(60_000);
+      gate.dropUnread(connections, unread);
+      await turn();
+      // Nobody waits.
+      expect(reading?.terminate).not.toHaveBeenCalled();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });

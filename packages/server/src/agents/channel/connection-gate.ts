@@ -13,6 +13,8 @@ import { PendingConnections, type PendingLimits } from "./pending-connections.ts
 const admissionTimeoutMs = 10_000;
 /** How often connections without a hello are logged at most, in milliseconds. */
 const warningIntervalMs = 60_000;
+/** How long a frame can be unread while other agents of the tenant wait to send theirs, in milliseconds. */
+const unreadTimeoutMs = 10_000;
 
 export interface ConnectionLimits extends PendingLimits {
   readonly connections: number;
@@ -130,10 +132,25 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
 
   /** Drops connections that missed their heartbeats: a network may lose a connection without notice. */
   dropSilent(connections: Iterable<Connection>): void {
-    const now = this.#now();
-    for (const connection of [...connections]) {
-      if (now - connection.heardAt > heartbeatTimeoutMs) this.#closed(connection);
-    }
+    this.#dropAfterTurn(connections, ({ heardAt }) => this.#now() - heardAt > heartbeatTimeoutMs);
+  }
+
+  /** Drops connections whose agents have not read a frame for a long time, while others of the tenant wait. */
+  dropUnread(connections: Iterable<Connection>, unread: Semaphore): void {
+    if (unread.waiting === 0) return;
+    this.#dropAfterTurn(connections, (connection) => connection.hasUnread(this.#now(), unreadTimeoutMs));
+  }
+
+  /**
+   * Drops connections after the other events that are due. If the replica itself stood still, they include what agents
+   * sent and read meanwhile.
+   */
+  #dropAfterTurn(connections: Iterable<Connection>, isToDrop: (connection: Connection) => boolean): void {
+    const suspects = [...connections].filter(isToDrop);
+    if (suspects.length === 0) return;
+    setImmediate(() => {
+      for (const connection of suspects) if (!connection.isClosed && isToDrop(connection)) this.#closed(connection);
+    });
   }
 
   /** Admits no further connection, and ends those whose agents have not been admitted. */
