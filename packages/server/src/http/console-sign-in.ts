@@ -4,6 +4,7 @@
  * take them.
  */
 import { createHash } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { type AuthenticationOptions, authenticate } from "./authentication.ts";
@@ -32,6 +33,11 @@ export interface ConsoleSignInOptions extends AuthenticationOptions {
 /** Longer than the response of any authenticator. */
 const bodyLimit = 32_768;
 const maxNameLength = 120;
+/**
+ * A refused enrolment link or code takes at least this long, which is longer than counting and recording a wrong guess.
+ * The time of the answer then does not tell whether the first half of a code exists.
+ */
+const refusedEnrolmentMs = 200;
 
 /** These routes belong to the console and are not part of the contract. */
 export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInOptions): void {
@@ -54,15 +60,23 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
     const { response } = bodyOf(request, { response: "object" });
     return signedIn(request, reply, await people.signIn(contextOf(request), response));
   });
-  anonymous("/console/enrolment/options", async (request, reply) => {
-    const { token } = bodyOf(request, { token: "text" });
-    const { person, ...begun } = await people.beginEnrolment(contextOf(request), token);
-    return ceremony(reply, begun, { person });
-  });
-  anonymous("/console/enrolment", async (request, reply) => {
-    const body = bodyOf(request, { token: "text", name: "text", response: "object" });
-    return signedIn(request, reply, await people.enrol(contextOf(request), body));
-  });
+  anonymous(
+    "/console/enrolment/options",
+    async (request, reply) => {
+      const { token } = bodyOf(request, { token: "text" });
+      const { person, ...begun } = await people.beginEnrolment(contextOf(request), token);
+      return ceremony(reply, begun, { person });
+    },
+    refusedEnrolmentMs,
+  );
+  anonymous(
+    "/console/enrolment",
+    async (request, reply) => {
+      const body = bodyOf(request, { token: "text", name: "text", response: "object" });
+      return signedIn(request, reply, await people.enrol(contextOf(request), body));
+    },
+    refusedEnrolmentMs,
+  );
   anonymous("/console/recovery", async (request, reply) => {
     const { code } = bodyOf(request, { code: "text" });
     const { recoveryCode, ...rest } = await people.recover(contextOf(request), code);
@@ -89,10 +103,15 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
     reply.status(201).send({ recoveryCode: await people.renewRecoveryCode(caller, contextOf(request)) }),
   );
 
-  /** A step without a session. Failures count for the address, as those of keys do. */
+  /**
+   * A step without a session. Failures count for the address, as those of keys do.
+   *
+   * @param refusedMs how long a failure takes at least
+   */
   function anonymous(
     path: string,
     step: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+    refusedMs = 0,
   ): void {
     app.post(path, {
       bodyLimit,
@@ -105,7 +124,11 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
           try {
             return await step(request, reply);
           } catch (error) {
-            if (error instanceof AppError && error.status === 401) limits.countFailure(request, credential);
+            if (error instanceof AppError && error.status === 401) {
+              // Counted before the pause, so that requests at the same time cannot exceed the limit.
+              limits.countFailure(request, credential);
+              if (refusedMs > 0) await pause(Math.max(0, refusedMs - reply.elapsedTime));
+            }
             throw error;
           }
         }),

@@ -159,6 +159,19 @@ describe("a code", () => {
     expect(answers[0]).toMatchObject({ status: 401, code: "sign_in_failed" });
   });
 
+  test("of no link takes as long as a wrong one, whose guess is counted and recorded", async () => {
+    const { body: link } = await tenant.client.must.post(pathOf(await makeId("user", tenant.client)));
+    const refused = async (token: string) => {
+      const startedAt = performance.now();
+      expect(await tryCode(token)).toBe(401);
+      return performance.now() - startedAt;
+    };
+    // Timers may be a millisecond early.
+    for (const took of await Promise.all([wrong(link.code), "0000-0000-0000"].map(refused))) {
+      expect(took).toBeGreaterThan(198);
+    }
+  });
+
   test("does not work for a link that was revoked", async () => {
     const id = await makeId("user", tenant.client);
     const { body: link } = await tenant.client.must.post(pathOf(id));
