@@ -10,6 +10,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 /** An agent without a kernel. */
 export class HoldingAgent implements LinkedAgent {
+  readonly isLimited = false;
   held: SignedConfiguration | undefined;
   signingKey: string | undefined;
   refusal: string | undefined;

@@ -240,10 +240,10 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toEqual([]);
   });
 
-  test("keeps the previous configuration completely if the kernel refuses a part of the new one", async () => {
-    const value = content({ [ann.ipv4]: true });
-    await enforce(value);
-    await ann.prober.ask("open", { stream: "atomic", host: app.ipv4, port: ports.web });
+  test("takes access away although the machine refuses the tunnel, and keeps the previous tunnel", async () => {
+    await enforce(content({ [ann.ipv4]: true, [bob.ipv4]: true }));
+    for (const device of [ann, bob])
+      await device.prober.ask("open", { stream: "limited", host: app.ipv4, port: ports.web });
     const squatter = new Prober(gateway.namespace);
     await squatter.ready;
     await squatter.ask("echo", { port: 51999, hosts: ["::"] });
@@ -253,10 +253,29 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
       settings: { ...other.settings, interface: { ...other.settings.interface, listenPort: 51999 } },
     };
     expect(await gateway.apply(world.signed(taken, gateway))).toMatchObject({ state: "failed", reason: "not_applied" });
-    expect(await says(ann, "atomic")).toBe(true);
-    expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toEqual([]);
+    expect(await says(ann, "limited")).toBe(false);
+    expect(await says(bob, "limited")).toBe(true);
+    expect((await gateway.report()).enforces).toBeNull();
     await enforce(other);
-    expect(await answered(bob, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
+    expect(await says(bob, "limited")).toBe(true);
+  });
+
+  test("cuts a removed peer although the machine has IPv6 switched off", async () => {
+    await enforce(content({ [ann.ipv4]: true, [bob.ipv4]: true }));
+    for (const device of [ann, bob])
+      await device.prober.ask("open", { stream: "no-ipv6", host: app.ipv4, port: ports.web });
+    const setIpv6 = (off: 0 | 1) =>
+      gateway.namespace.run("sysctl", ["-w", `net.ipv6.conf.${gateway.interfaceName}.disable_ipv6=${off}`]);
+    setIpv6(1);
+    const both = content({ [bob.ipv4]: true });
+    const { [ann.ipv4]: _gone, ...peers } = both.peers;
+    const refused = await gateway.apply(world.signed({ ...both, peers }, gateway));
+    expect(refused).toMatchObject({ state: "failed", reason: "not_applied" });
+    expect(await says(ann, "no-ipv6")).toBe(false);
+    expect(await says(bob, "no-ipv6")).toBe(true);
+    setIpv6(0);
+    await enforce(both);
+    ann.reconnect();
   });
 
   test("enforces without a control plane, dead or alive, and over its restarts", async () => {

@@ -51,6 +51,7 @@ export interface NetworkGateway {
   readonly site: typeof app;
   readonly namespace: Namespace;
   readonly agent: ManagedProgram;
+  readonly interfaceName: string;
   readonly stateFolder: string;
 }
 
@@ -165,9 +166,13 @@ export class NetworkWorld {
   agentArguments(number: number, url = replicaUrl(number)): readonly string[] {
     return [
       ...["--url", url, "--token-file", path.join(this.folder, `token-${number}`)],
-      ...["--interface", `gh${number}${this.namespaces.id}`],
+      ...["--interface", this.#interfaceOf(number)],
       ...["--state-folder", path.join(this.folder, `gateway-${number}`)],
     ];
+  }
+
+  #interfaceOf(number: number): string {
+    return `gh${number}${this.namespaces.id}`;
   }
 
   /** The output of all programs, for a test that fails. */
@@ -231,6 +236,7 @@ export class NetworkWorld {
         id,
         site: { ipv4: `10.80.0.${number}`, ipv6: `fd80::${number}` },
         namespace,
+        interfaceName: this.#interfaceOf(number),
         stateFolder: path.join(this.folder, `gateway-${number}`),
         agent: new ManagedProgram({
           namespace,

@@ -111,6 +111,39 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     );
   });
 
+  test("ends the access of a deactivated user although the gateways' machines refuse a part of the tunnel", async () => {
+    const setIpv6 = (off: 0 | 1) => {
+      for (const { namespace, interfaceName } of world.gateways)
+        namespace.run("sysctl", ["-w", `net.ipv6.conf.${interfaceName}.disable_ipv6=${off}`]);
+    };
+    const areAll = async (status: string) => {
+      const found = await Promise.all(world.gateways.map(async ({ id }) => (await administrator.gateway(id)).status));
+      return found.every((is) => is === status);
+    };
+    const refused = async (method: string, action: string) => {
+      const { headers } = await administrator.change(method, `/tenants/users/${userOfAnn}/${action}?wait=applied`);
+      expect(headers["gatehouse-enforced"]).toMatch(/^incomplete/);
+      await until("both gateways report the failure", () => areAll("ERROR"), 40_000);
+    };
+    const reach = async (device: NetworkDevice) => (await via(device, app.ipv4)) !== null;
+    await until("both devices reach the app", async () => (await reach(ann)) && (await reach(bob)), 40_000);
+    // Her agent is hostile: it leaves the tunnel as it is. His would leave gateways whose status is ERROR.
+    for (const { agent } of [ann, bob]) agent.pause();
+    try {
+      setIpv6(1);
+      await refused("PATCH", "deactivate");
+      expect([await reach(ann), await reach(bob)]).toEqual([false, true]);
+      // The content is the one before again, but the gateways do not enforce it completely.
+      await refused("POST", "reactivate");
+      setIpv6(0);
+      await until("both gateways apply it", () => areAll("ONLINE"), 90_000);
+    } finally {
+      setIpv6(0);
+      for (const { agent } of [ann, bob]) agent.resume();
+    }
+    await until("both are let in again", async () => (await reach(ann)) && (await reach(bob)), 40_000);
+  }, 240_000);
+
   test("cuts the running connections of a device that is deactivated", async () => {
     await expectCutOfAnn(
       app.ipv4,

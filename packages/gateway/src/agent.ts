@@ -13,6 +13,7 @@ import type { ConfigurationContent, SignedConfiguration } from "@gatehouse/agent
 import type { FailureReason, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { leadsTo, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
+import { limitedContent } from "./configuration/limited-content.ts";
 import type { StateFolder } from "./configuration/state-folder.ts";
 import { contentAt, endedDevices, nextChangeAt } from "./configuration/time-windows.ts";
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
@@ -26,14 +27,17 @@ import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { LearnedNames } from "./names/learned-names.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 
-/** The result of applying a configuration. After `failed`, the previous configuration is still enforced. */
+/**
+ * The result of applying a configuration. After `failed`, the previous configuration is still enforced, without the
+ * access that the failed one takes away.
+ */
 export type Outcome =
   | { readonly state: "applied"; readonly configuration: ConfigurationName }
   | { readonly state: "failed"; readonly reason: FailureReason; readonly message: string };
 
 /** The state that heartbeats report. */
 export interface Report {
-  /** The enforced configuration; null: none. */
+  /** The configuration that is enforced completely; null: none. */
   readonly enforces: ConfigurationName | null;
   /** The share of the processors in use, 0 to 1. */
   readonly load: number;
@@ -43,7 +47,14 @@ export interface Report {
 }
 
 interface Enforced {
+  /** The latest configuration that the machine accepted. */
   readonly configuration: SignedConfiguration;
+  /** The content that the kernel has. */
+  readonly content: ConfigurationContent;
+  /** Whether the machine refused a later configuration, so that the content is what both allow. */
+  readonly isLimited: boolean;
+  /** When all traffic is dropped, in milliseconds since 1970. */
+  readonly expiresAt: number;
   readonly policy: PolicyPart;
   /** The time that the policy is for, in milliseconds since 1970. Later changes are still to be applied. */
   readonly policyAt: number;
@@ -158,7 +169,7 @@ export class Agent {
   }
 
   async report(): Promise<Report> {
-    const content = this.#enforced?.configuration.content;
+    const { content } = this;
     const live = content === undefined ? new Map() : await this.#parts.wireGuard.livePeers();
     return {
       enforces: this.enforces ?? null,
@@ -168,13 +179,20 @@ export class Agent {
     };
   }
 
-  /** The enforced configuration; undefined: everything is dropped. */
+  /** The configuration that is enforced completely; undefined: none. */
   get enforces(): ConfigurationName | undefined {
-    return this.#enforced === undefined ? undefined : nameOf(this.#enforced.configuration.envelope.header);
+    const enforced = this.#enforced;
+    return enforced === undefined || enforced.isLimited ? undefined : nameOf(enforced.configuration.envelope.header);
   }
 
+  /** Whether the machine refused a configuration, so that the previous one is no longer enforced completely. */
+  get isLimited(): boolean {
+    return this.#enforced?.isLimited === true;
+  }
+
+  /** The content that the kernel has; undefined: everything is dropped. */
   get content(): ConfigurationContent | undefined {
-    return this.#enforced?.configuration.content;
+    return this.#enforced?.content;
   }
 
   /** Applies newly resolved addresses to the filters. Resolves when the kernel has them. */
@@ -198,7 +216,7 @@ export class Agent {
     return kernel.tunnel(contentAt(content, clock.now()));
   }
 
-  /** Adds a listener. It receives each new configuration, and undefined when the configuration expires. */
+  /** Adds a listener. It receives the content after each change, and undefined when the configuration expires. */
   onChange(listener: (content: ConfigurationContent | undefined) => Promise<void> | void): void {
     this.#holder.onChange(listener);
   }
@@ -258,7 +276,7 @@ export class Agent {
     try {
       await this.#enforce(configuration, previous);
     } catch (error) {
-      await this.#restore(previous);
+      await this.#limitOrRestore(configuration, previous);
       return failed("not_applied", errorMessage(error));
     }
     const former = isLatest ? trust : withoutSigner;
@@ -273,8 +291,9 @@ export class Agent {
   async #enforce(configuration: SignedConfiguration, previous: Enforced | undefined): Promise<void> {
     const { kernel, clock, forwarding } = this.#parts;
     const { content, envelope } = configuration;
+    const { expiresAt } = envelope.header;
     const policyAt = clock.now();
-    const policy = policyPart(forwarding, content, policyAt, envelope.header.expiresAt);
+    const policy = policyPart(forwarding, content, policyAt, expiresAt);
     const state = this.#table(policy, content);
     await kernel.checkFilters(state);
     await kernel.forward();
@@ -282,7 +301,7 @@ export class Agent {
     if (previous === undefined) await kernel.filter(state);
     await this.#tunnel(content);
     await kernel.filter(state);
-    this.#enforced = { configuration, policy, policyAt };
+    this.#enforced = { configuration, content, isLimited: false, expiresAt, policy, policyAt };
     this.#mustRetry = false;
     this.#setTimer();
   }
@@ -301,7 +320,11 @@ export class Agent {
     ];
   }
 
-  async #restore(previous: Enforced | undefined): Promise<void> {
+  /**
+   * Takes away the access that a refused configuration does not allow, and restores the previous tunnel. If the kernel
+   * also refuses the filters, the previous configuration is restored as a whole.
+   */
+  async #limitOrRestore(refused: SignedConfiguration, previous: Enforced | undefined): Promise<void> {
     const { kernel, wireGuard, log } = this.#parts;
     this.#enforced = previous;
     this.#mustRetry = true;
@@ -309,15 +332,33 @@ export class Agent {
       if (previous === undefined) {
         await kernel.filter(closedTable(wireGuard.name));
       } else {
-        const { content } = previous.configuration;
-        await kernel.filter(this.#table(previous.policy, content));
-        await this.#tunnel(content);
+        const limited = this.#limited(refused, previous);
+        const isLimited = await this.#filtersOf(limited).then(
+          () => true,
+          () => false,
+        );
+        if (isLimited) this.#enforced = limited;
+        else await this.#filtersOf(previous);
+        await this.#tunnel(isLimited ? limited.content : previous.content);
       }
       this.#mustRetry = false;
     } catch (err) {
-      log("failed to restore the previous configuration; will retry", { err, retryMs });
+      log("failed to restore the previous tunnel; will retry", { err, retryMs });
     }
     this.#setTimer();
+    if (this.#enforced !== previous) await this.#holder.notify(this.content);
+  }
+
+  #limited({ content: refused, envelope }: SignedConfiguration, previous: Enforced): Enforced {
+    const policyAt = this.#parts.clock.now();
+    const content = limitedContent(refused, previous.content, policyAt);
+    const expiresAt = Math.min(previous.expiresAt, envelope.header.expiresAt);
+    const policy = policyPart(this.#parts.forwarding, content, policyAt, expiresAt);
+    return { configuration: previous.configuration, content, isLimited: true, expiresAt, policy, policyAt };
+  }
+
+  async #filtersOf({ policy, content }: Enforced): Promise<void> {
+    await this.#parts.kernel.filter(this.#table(policy, content));
   }
 
   /** Applies the passage of time and new addresses of names to the filters. */
@@ -325,15 +366,15 @@ export class Agent {
     const { kernel, clock, wireGuard, log } = this.#parts;
     const enforced = this.#enforced;
     if (enforced === undefined) return;
-    const { content, envelope } = enforced.configuration;
-    if (envelope.header.expiresAt <= clock.now()) {
-      log("configuration expired; dropping all traffic", { generation: envelope.header.generation });
+    if (enforced.expiresAt <= clock.now()) {
+      const { generation } = enforced.configuration.envelope.header;
+      log("configuration expired; dropping all traffic", { generation });
       await kernel.filter(closedTable(wireGuard.name));
       this.#enforced = undefined;
       await this.#holder.notify(undefined);
       return;
     }
-    await kernel.filter(this.#table(enforced.policy, content));
+    await this.#filtersOf(enforced);
   }
 
   /** Returns the wanted table for the addresses that names and hosts have now. */
@@ -379,10 +420,10 @@ export class Agent {
   }
 
   /** The filters end the access. The peers of ended sessions are removed afterwards. */
-  async #enforceAt({ configuration, policyAt }: Enforced, now: number): Promise<void> {
-    const { content, envelope } = configuration;
-    const policy = policyPart(this.#parts.forwarding, content, now, envelope.header.expiresAt);
-    this.#enforced = { configuration, policy, policyAt: now };
+  async #enforceAt(enforced: Enforced, now: number): Promise<void> {
+    const { content, expiresAt, policyAt } = enforced;
+    const policy = policyPart(this.#parts.forwarding, content, now, expiresAt);
+    this.#enforced = { ...enforced, policy, policyAt: now };
     await this.#refreshFilters();
     if (this.#enforced === undefined) return;
     const isTunnelDue = endedDevices(content, policyAt).length !== endedDevices(content, now).length;
@@ -427,7 +468,7 @@ export class Agent {
     if (this.#isOpen || !(await kernel.hasFilters())) {
       await this.#restoreFilters();
       this.#repairedAt = this.#parts.clock.now();
-      if (this.#isOpen && this.#enforced !== undefined) await this.#holder.notify(this.#enforced.configuration.content);
+      if (this.#isOpen && this.#enforced !== undefined) await this.#holder.notify(this.#enforced.content);
       this.#isOpen = false;
       log("restored the filters, which another program changed, for example with nft flush ruleset");
     }
@@ -443,18 +484,17 @@ export class Agent {
     this.#mustResume = false;
     if (this.#checks * checkMs < repairMs && (await wireGuard.exists())) return;
     this.#checks = 0;
-    const { configuration } = enforced;
+    const { configuration, content } = enforced;
     if (this.#holder.failure !== undefined && this.#trust !== undefined) {
       await this.#holder.persist(configuration, this.#trust);
     }
-    if (await kernel.repairTunnel(contentAt(configuration.content, this.#parts.clock.now()))) {
+    if (await kernel.repairTunnel(contentAt(content, this.#parts.clock.now()))) {
       log("restored the interface, which another program removed", { interface: wireGuard.name });
     }
   }
 }
 
 /** Returns when the enforced policy is no longer current. */
-function changesAt({ configuration, policyAt }: Enforced): number {
-  const { expiresAt } = configuration.envelope.header;
-  return nextChangeAt(configuration.content, expiresAt, policyAt) ?? expiresAt;
+function changesAt({ content, expiresAt, policyAt }: Enforced): number {
+  return nextChangeAt(content, expiresAt, policyAt) ?? expiresAt;
 }

@@ -96,7 +96,7 @@ async function serve({
   await composed.agent.start(signingKey);
   if (configuration !== undefined) {
     const outcome = await composed.agent.applyConfiguration(await readJson(configuration));
-    if (outcome.state === "failed" && composed.agent.enforces === undefined) throw new Error(outcome.message);
+    if (outcome.state === "failed" && composed.agent.content === undefined) throw new Error(outcome.message);
   }
   const service = new ServiceManager({
     environment: process.env,
@@ -117,7 +117,7 @@ async function serve({
 /** Opens the link. Enforcement does not depend on it. */
 async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile: string): Promise<GatewayLink> {
   const trust = await folder.trust();
-  const stored = agent.enforces === undefined ? undefined : await folder.configuration();
+  const stored = agent.content === undefined ? undefined : await folder.configuration();
   const configuration = stored !== undefined && "configuration" in stored ? stored.configuration : undefined;
   const link = new GatewayLink({
     url,
@@ -129,8 +129,13 @@ async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile
     clock: systemClock,
     log: standardErrorLog,
   });
+  let { isLimited } = agent;
   agent.onChange((content) => {
+    const wasLimited = isLimited;
+    isLimited = agent.isLimited;
     if (content === undefined) link.expired();
+    // Before the failure is reported: the server must not rely on a configuration that is not enforced completely.
+    else if (isLimited && !wasLimited) link.reconnect();
   });
   link.start();
   return link;

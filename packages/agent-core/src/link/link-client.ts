@@ -152,6 +152,11 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     if (this.isOpen) this.#socket.say(message);
   }
 
+  /** Reconnects, so that `hello` reports the present state. */
+  reconnect(): void {
+    this.#step({ type: "overdue" });
+  }
+
   /** The enforced configuration has expired. */
   expired(): void {
     this.#step({ type: "expired" });

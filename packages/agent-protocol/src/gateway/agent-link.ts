@@ -51,13 +51,21 @@ export function gatewayAgentLink(sha256: HashText, verify: VerifyText): StepGate
   return agentLink(kind);
 }
 
-/** Returns the `enforces` field of `hello`. */
+/** The root that no content has: the server then sends the whole configuration, and does not wait for it to expire. */
+const incompleteRoot = "0".repeat(64);
+
+/**
+ * Returns the `enforces` field of `hello`.
+ *
+ * @param isLimited whether the configuration is not enforced completely
+ */
 export function enforcedConfiguration(
   enforced: VerifiedConfiguration<GatewayConfiguration> | undefined,
+  isLimited = false,
 ): EnforcedConfiguration | null {
   if (enforced === undefined) return null;
   const { root, expiresAt } = enforced.configuration.envelope.header;
-  return { ...enforced.name, root, expiresAt };
+  return { ...enforced.name, root: isLimited ? incompleteRoot : root, expiresAt };
 }
 
 function contentAfter(

@@ -44,7 +44,7 @@ export const failureReasons = [
   "wrong_root",
   /** The content does not match the schema. */
   "malformed",
-  /** The kernel or a program refused a change. The previous configuration is still enforced. */
+  /** The kernel or a program refused a change. What the configuration does not allow is closed if that was possible. */
   "not_applied",
 ] as const;
 export type FailureReason = (typeof failureReasons)[number];

@@ -78,11 +78,11 @@ export type AgentLinkEvent<Message> =
   | { readonly type: "goodbye"; readonly message: { readonly retryAfterMs?: number } }
   /** The configuration that was being applied is now enforced. */
   | { readonly type: "applied" }
-  /** Applying failed. The previous configuration is still enforced. */
+  /** Applying failed. The previous configuration is still enforced, except for what the failed one takes away. */
   | { readonly type: "failed"; readonly message: string }
   /** The enforced configuration has expired. */
   | { readonly type: "expired" }
-  /** The server has not answered for too long. */
+  /** The server has not answered for too long, or `hello` is no longer accurate. */
   | { readonly type: "overdue" };
 
 /** Why the server is not the one that the agent first connected to. A person has to intervene. */

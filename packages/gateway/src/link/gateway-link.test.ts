@@ -37,6 +37,7 @@ beforeEach(async () => {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // of a server that listens on TCP
     token: () => Promise.resolve("token"),
     agent: {
+      isLimited: false,
       applyConfiguration: () => Promise.reject(new Error("none was sent")),
       trustSigningKey: () => Promise.resolve(),
       report: () => Promise.resolve({ enforces: null, load: 0, peers: [], warnings: [] }),

@@ -29,6 +29,8 @@ import type { Trust } from "../configuration/verify-configuration.ts";
 
 /** The agent's methods that the link calls. */
 export interface LinkedAgent {
+  /** Whether the enforced configuration is not enforced completely. */
+  readonly isLimited: boolean;
   applyConfiguration(given: unknown): Promise<Outcome>;
   trustSigningKey(signingKey: string, handovers: readonly SigningKeyHandover[]): Promise<void>;
   report(): Promise<Report>;
@@ -101,7 +103,7 @@ function gatewayKind({
     step: gatewayAgentLink(sha256, isSignedBy),
     messageIn: (frame) => frame,
     hello: (enforced) => {
-      const enforces = enforcedConfiguration(enforced);
+      const enforces = enforcedConfiguration(enforced, agent.isLimited);
       return { type: "hello", agentVersion, publicKey: keys.publicKey, enforces, format: configurationFormat };
     },
     prove: (challenge) => keys.prove("gateway", challenge),
