@@ -2,7 +2,7 @@
 import type { GatehouseError } from "@gatehouse/client/errors";
 import { ConfigError } from "@gatehouse/server/config";
 import { CommanderError } from "commander";
-import { writeError } from "./output.ts";
+import { writeErrorLines } from "./output.ts";
 
 /**
  * 0: success. 1: failure. 2: invalid command line or setting; nothing was attempted. 3: a plan has changes. 4: applied,
@@ -57,8 +57,7 @@ export function writeFailure(error: unknown, json: boolean): void {
   // Requested help is not a failure. Without `json`, commander has already written the error.
   if (error instanceof CommanderError && (error.exitCode === 0 || !json)) return;
   const lines = linesOf(error);
-  const text = json ? JSON.stringify(bodyOf(error, lines)) : lines.join("\n");
-  writeError(`${text}\n`);
+  writeErrorLines(json ? [JSON.stringify(bodyOf(error, lines))] : lines);
 }
 
 function bodyOf(error: unknown, lines: readonly string[]): object {

@@ -18,13 +18,30 @@ export function isReaderGone(error: unknown): boolean {
 }
 
 /**
+ * Escapes the control characters that a terminal would interpret. Records, agents and servers can contain any
+ * characters. JSON and YAML with these escapes have the same meaning: both allow the raw characters only in quotes.
+ */
+export function escapeControls(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\t\n]/gu, escapeOf);
+}
+
+/** Escapes a line, which cannot contain another one. */
+function escapeLine(line: string): string {
+  return escapeControls(line).replaceAll("\n", escapeOf);
+}
+
+function escapeOf(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/**
  * Resolves when the text is written.
  *
  * @throws OutputError if writing fails
  */
 export function writeText(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => {
+    process.stdout.write(escapeControls(text), (error) => {
       // null as well as undefined, contrary to the types
       if (error) reject(new OutputError(error));
       else resolve();
@@ -34,7 +51,11 @@ export function writeText(text: string): Promise<void> {
 
 /** Writes the lines. See writeText. */
 export function writeLines(lines: readonly string[]): Promise<void> {
-  return writeText(lines.map((line) => `${line}\n`).join(""));
+  return writeText(textOf(lines));
+}
+
+function textOf(lines: readonly string[]): string {
+  return lines.map((line) => `${escapeLine(line)}\n`).join("");
 }
 
 /** Writes the value as JSON. See writeText. */
@@ -49,7 +70,12 @@ export async function writeJsonLine(value: object | undefined): Promise<void> {
 
 /** Writes to standard error. A failure to do so cannot be reported anywhere. */
 export function writeError(text: string): void {
-  process.stderr.write(text, () => {});
+  process.stderr.write(escapeControls(text), () => {});
+}
+
+/** Writes lines to standard error. See writeError. */
+export function writeErrorLines(lines: readonly string[]): void {
+  writeError(textOf(lines));
 }
 
 /** Returns a table with aligned columns, separated by two spaces. */

@@ -22,7 +22,7 @@ export function summaryText({ summary }: ConfigurationPlan, verbs: readonly [str
 function recordLine({ action, kind, name, policyType, implied }: ConfigurationChange): string {
   const type = policyType === undefined ? "" : ` (${policyType})`;
   const why = implied === true ? ", loses references to deleted records" : "";
-  return `${signs[action]} ${kind.replace("-", " ")} ${plain(name)}${type}${why}`;
+  return `${signs[action]} ${kind.replace("-", " ")} ${name}${type}${why}`;
 }
 
 function fieldLines({ field, before, after, added, removed }: FieldChange): readonly string[] {
@@ -42,7 +42,7 @@ function valueText(value: unknown): string {
   if (value === null || value === undefined) return "none";
   if (Array.isArray(value)) return value.length === 0 ? "none" : `[${itemsText(value)}]`;
   if (typeof value === "object" && "address" in value) return addressText(value);
-  const text = plain(JSON.stringify(value));
+  const text = JSON.stringify(value);
   return text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text;
 }
 
@@ -55,10 +55,5 @@ function addressText(address: object): string {
   const { address: text, protocols, answersWithin } = given;
   const by = Array.isArray(protocols) && protocols.length > 0 ? ` (${protocols.join(", ")})` : "";
   const within = Array.isArray(answersWithin) ? ` within ${answersWithin.join(" or ")}` : "";
-  return plain(`${String(text)}${by}${within}`);
-}
-
-/** Escapes control characters, which a terminal would interpret. */
-function plain(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return `${String(text)}${by}${within}`;
 }

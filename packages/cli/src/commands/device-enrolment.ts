@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { DeviceFolder, Enrolment } from "@gatehouse/device/configuration/device-folder";
 import type { ApiClient } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
-import { writeError } from "../output.ts";
+import { writeErrorLines } from "../output.ts";
 import { isListedUser, isNewDevice, isNewDeviceToken } from "../response-checks.ts";
 import type { EnrollingMachine } from "../sign-in/authorization-client.ts";
 
@@ -53,10 +53,15 @@ export async function enrolBySignIn(
   await folder.make();
   const { AuthorizationClient } = await import("../sign-in/authorization-client.ts");
   const client = await AuthorizationClient.connect(url, "gatehouse-device");
-  const show = (lines: readonly string[]) => writeError(lines.map((line) => `${line}\n`).join(""));
-  const { isPending, ...enrolled } = await client.enrol({ ...machine, publicKey: await folder.publicKey() }, show);
+  const { isPending, ...enrolled } = await client.enrol(
+    { ...machine, publicKey: await folder.publicKey() },
+    writeErrorLines,
+  );
   if (isPending)
-    show(["The device is waiting for the approval of an administrator. Until then, it reaches nothing.", ""]);
+    writeErrorLines([
+      "The device is waiting for the approval of an administrator. Until then, it reaches nothing.",
+      "",
+    ]);
   const enrolment = { url: client.url, ...enrolled };
   await folder.storeEnrolment(enrolment);
   return enrolment;
@@ -97,8 +102,7 @@ export async function signInOnDevice(
 ): Promise<string | undefined> {
   const { AuthorizationClient } = await import("../sign-in/authorization-client.ts");
   const client = await AuthorizationClient.connect(url, "gatehouse-device");
-  const show = (lines: readonly string[]) => writeError(lines.map((line) => `${line}\n`).join(""));
-  return (await client.signInOnDevice({ name, token, publicKey: await folder.publicKey() }, show)).endsAt;
+  return (await client.signInOnDevice({ name, token, publicKey: await folder.publicKey() }, writeErrorLines)).endsAt;
 }
 
 async function register(

@@ -61,6 +61,23 @@ test("gateways with an agent of another version are named", async () => {
   );
 });
 
+test("control characters of an agent's version do not reach the terminal", async () => {
+  const server = await sharedTestServer();
+  const url = await server.listen();
+  const tenant = await server.newTenant();
+  const { body } = await tenant.client.must.post("/tenants/gateways", { name: "North", wireguardPort: "51820" });
+  const gateway = new SimulatedGateway({ url, gatewayId: body.id, token: body.token });
+  onTestFinished(() => gateway.cut());
+  await gateway.connect({ agentVersion: "1\u001b]0;x\u0007\u009b2J\nok  fine" });
+  const isOnline = async () => (await tenant.client.get(`/tenants/gateways/${body.id}`)).body.status === "ONLINE";
+  await until("the gateway has applied its configuration", isOnline);
+  const api = ["--url", url, "--api-key", tenant.key];
+  expect((await doctor(...api)).output).toContain("North (1\\u001b]0;x\\u0007\\u009b2J\\u000aok  fine)");
+  const { output } = await doctor(...api, "--json");
+  expect(output).not.toMatch(/[^\P{Cc}\n]/u);
+  expect(JSON.stringify(JSON.parse(output))).toContain("\u009b2J\\nok");
+});
+
 test("a wrong key is a problem", async () => {
   const server = await sharedTestServer();
   const { code, output } = await doctor("--url", await server.listen(), "--api-key", "gatehouse_key_wrong");

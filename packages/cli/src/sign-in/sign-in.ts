@@ -1,6 +1,6 @@
 /** Signs the command line in, and keeps its tokens current. */
 import { CommandFailure } from "../failure.ts";
-import { writeError } from "../output.ts";
+import { writeError, writeErrorLines } from "../output.ts";
 import type { AuthorizationClient } from "./authorization-client.ts";
 import { type Context, changeCredentials, readCredentials, requireContext } from "./credential-file.ts";
 import { hasBrowser, openBrowser } from "./open-browser.ts";
@@ -34,12 +34,11 @@ export interface SignedInContext {
 /** Signs in, and makes the context current. The session that the context had before is ended. */
 export async function signIn({ url, name, browser, fresh }: SignInOptions): Promise<SignedInContext> {
   const client = await connectTo(url);
-  const show = (lines: readonly string[]) => writeError(lines.map((line) => `${line}\n`).join(""));
   const request = { maxAge: fresh === true ? freshSeconds : undefined };
   const context =
     (browser ?? hasBrowser())
-      ? await client.signInWithBrowser((address) => openBrowser(address), show, request)
-      : await client.signInWithCode(show, request);
+      ? await client.signInWithBrowser((address) => openBrowser(address), writeErrorLines, request)
+      : await client.signInWithCode(writeErrorLines, request);
   const stored = name ?? new URL(client.url).host;
   let previous: Context | undefined;
   await changeCredentials((before) => {
