@@ -19,6 +19,7 @@ import type { AuthorizationServer } from "./authorization-server.ts";
 import { readBodies } from "./bodies.ts";
 import { BodyMemory } from "./body-memory.ts";
 import type { Sessions } from "./caller.ts";
+import { trustedProxyCheck } from "./client-address.ts";
 import { mountConsole } from "./console.ts";
 import { mountConsoleAuthorization } from "./console-authorization.ts";
 import { mountConsoleOidc } from "./console-oidc.ts";
@@ -104,7 +105,7 @@ export function createApp(options: AppOptions): FastifyInstance {
             }),
         }),
     return503OnClosing: false,
-    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
+    trustProxy: options.trustedProxies.length === 0 ? false : trustedProxyCheck(options.trustedProxies),
     // Longer than any header. The parameter checks decide whether a parameter is an id.
     routerOptions: { maxParamLength: 65_536 },
     clientErrorHandler: respondToClientError,

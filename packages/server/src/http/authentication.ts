@@ -8,6 +8,7 @@ import { requirePerson, requireRecentAuthentication } from "../platform/authoriz
 import type { Clock } from "../platform/clock.ts";
 import { tokenPrefixes } from "../platform/secrets/tokens.ts";
 import { type Authenticator, type Caller, type Credential, presentedCredential, presentedKey } from "./caller.ts";
+import { clientAddress } from "./client-address.ts";
 import { within } from "./observation.ts";
 import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
 import type { RateLimits } from "./rate-limits.ts";
@@ -89,7 +90,7 @@ function admit(
   credential: Credential,
 ): void {
   request.caller = caller;
-  limits.noteAccepted(caller, credential.text, request.ip);
+  limits.noteAccepted(caller, credential.text, clientAddress(request));
   const exceeded = limits.countRequest(caller, reply);
   // Rejected requests count too. A missing permission is reported before an exceeded limit.
   if (isPermission(access)) authorize(caller.permissions, access);
@@ -143,10 +144,10 @@ function identify(
   if (kind === "key" && access !== "sign-in" && text.startsWith(tokenPrefixes.access)) {
     return authenticator.accessToken(text);
   }
-  if (kind === "key") return authenticator.tenantKey(text, request.ip);
+  if (kind === "key") return authenticator.tenantKey(text, clientAddress(request));
   requireOwnOrigin(request);
   // A separate object, so that the addresses of the session and of its key are tracked separately.
-  return authenticator.session(text, request.ip).then((caller) => ({ ...caller }));
+  return authenticator.session(text, clientAddress(request)).then((caller) => ({ ...caller }));
 }
 
 /**

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { isUuid } from "../platform/ids.ts";
 import type { Sessions } from "./caller.ts";
+import { clientAddress } from "./client-address.ts";
 import { within } from "./observation.ts";
 import { busy, confirmed, notThere, refused, sendPage, unreachable } from "./oidc-pages.ts";
 import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
@@ -86,7 +87,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     // A session that the browser had, perhaps set by somebody else, does not survive.
     const before = sessionTokenOf(request.headers.cookie, overTls);
     if (before !== undefined) await sessions.end(before);
-    limits.noteSignedIn([returned.token], request.ip);
+    limits.noteSignedIn([returned.token], clientAddress(request));
     const idToken = idTokenCookie(returned.idToken ?? "", overTls);
     reply.header("Set-Cookie", [sessionCookie(returned.token, overTls), idToken, ...cookies]);
     // A redirect would still be a request from the provider's site, which gets no strict cookie.
@@ -155,7 +156,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
   async function sessionToConfirm(request: FastifyRequest, tenantId: string) {
     const token = sessionTokenOf(request.headers.cookie, isOverTls(request));
     if (token === undefined) return undefined;
-    const info = await sessions.describe(token, request.ip).catch((error: unknown) => {
+    const info = await sessions.describe(token, clientAddress(request)).catch((error: unknown) => {
       if (error instanceof AppError && error.status === 401) return undefined;
       throw error;
     });
@@ -190,8 +191,8 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
         tenantId: tenantId.toLowerCase(),
         providerId: providerId.toLowerCase(),
         requestId: request.id,
-        address: request.ip,
-        addressGroup: addressGroup(request.ip),
+        address: clientAddress(request),
+        addressGroup: addressGroup(clientAddress(request)),
         userAgent: request.headers["user-agent"],
       });
     });

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { type AuthenticationOptions, authenticate } from "./authentication.ts";
 import { presentedKey, type Sessions } from "./caller.ts";
+import { clientAddress } from "./client-address.ts";
 import { within } from "./observation.ts";
 import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
 import { operationHeaders } from "./response-headers.ts";
@@ -58,7 +59,7 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
         // No session is a regular response, not a failed authentication: the console checks at its start.
         if (token === undefined) return withoutCaching(reply).status(204).send();
         try {
-          return withoutCaching(reply).send(await sessions.describe(token, request.ip));
+          return withoutCaching(reply).send(await sessions.describe(token, clientAddress(request)));
         } catch (error) {
           if (!(error instanceof AppError) || error.code !== "session_ended") throw error;
           limits.countFailure(request, token);

@@ -9,6 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { type AuthenticationOptions, authenticate } from "./authentication.ts";
 import type { Caller, Sessions } from "./caller.ts";
+import { clientAddress } from "./client-address.ts";
 import { within } from "./observation.ts";
 import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
 import type { BegunCeremony, DemoSignIn, PeopleSignIn, SignedIn, SignInContext } from "./people.ts";
@@ -170,7 +171,7 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
     const before = sessionTokenOf(request.headers.cookie, overTls);
     if (before !== undefined) await sessions.end(before);
     const credential = credentialOf(request.body);
-    limits.noteSignedIn([token, ...(credential === undefined ? [] : [credential])], request.ip);
+    limits.noteSignedIn([token, ...(credential === undefined ? [] : [credential])], clientAddress(request));
     return reply
       .status(201)
       .header("Set-Cookie", [sessionCookie(token, overTls), ...forgottenCeremonyCookies()])
@@ -190,7 +191,7 @@ function withoutCeremony(reply: FastifyReply): FastifyReply {
 function contextOf(request: FastifyRequest): SignInContext {
   return {
     requestId: request.id,
-    address: request.ip,
+    address: clientAddress(request),
     userAgent: request.headers["user-agent"],
     ceremony: ceremonyOf(request.headers.cookie, isOverTls(request)),
   };

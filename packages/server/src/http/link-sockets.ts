@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type WebSocket, WebSocketServer } from "ws";
 import { AppError } from "../platform/app-error.ts";
 import type { LinkListener, LinkReceiver, LinkTransport } from "../platform/link-transport.ts";
+import { clientAddress } from "./client-address.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { serveConnection } from "./tls-server.ts";
 
@@ -126,14 +127,16 @@ function mountLink(
         const detail = `Agents of ${whose} open a WebSocket here, with the subprotocol ${subprotocols[0]}.`;
         throw new AppError("upgrade_required", { detail });
       }
-      const { ip } = request;
+      const address = clientAddress(request);
       reply.hijack();
       reply.raw.detachSocket(upgrade.socket as never); // the stream of `upgrade` is a socket
       webSockets.handleUpgrade(request.raw, upgrade.socket, upgrade.head, (webSocket) => {
         reply.raw.statusCode = 101;
         reply.raw.emit("upgraded");
         const presented = authenticated.get(request);
-        const receiver = serve(webSocket, (transport) => listener.open(presented, transport, ip, webSocket.protocol));
+        const receiver = serve(webSocket, (transport) =>
+          listener.open(presented, transport, address, webSocket.protocol),
+        );
         limitBeforeHello(upgrade.socket, receiver, webSocket);
       });
     },

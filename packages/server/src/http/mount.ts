@@ -39,6 +39,7 @@ import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./
 import { type LargeBody, noTenant } from "./bodies.ts";
 import { type BodyMemory, bodyLengthOf } from "./body-memory.ts";
 import type { Caller } from "./caller.ts";
+import { clientAddress } from "./client-address.ts";
 import { disconnectSignal, onceClosed } from "./client-disconnect.ts";
 import { within } from "./observation.ts";
 import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from "./path-parameters.ts";
@@ -145,7 +146,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
           requireRecentAuthentication: () => requireRecentAuthentication(caller, options.clock.now()),
           tenantId: caller.tenantId,
           requestId: request.id,
-          sourceAddress: request.ip,
+          sourceAddress: clientAddress(request),
           ifMatch: request.headers["if-match"],
           overrideReason,
           idempotency,

@@ -9,6 +9,7 @@ import Type, { type TObject } from "typebox";
 import { AppError } from "../platform/app-error.ts";
 import { OAuthError } from "../platform/oauth-error.ts";
 import type { AuthorizationContext, AuthorizationServer, TokenRequest } from "./authorization-server.ts";
+import { clientAddress } from "./client-address.ts";
 import { within } from "./observation.ts";
 import { addressGroup, type RateLimits } from "./rate-limits.ts";
 import { operationHeaders } from "./response-headers.ts";
@@ -77,7 +78,8 @@ export function mountOAuth(app: FastifyInstance, { authorizations, limits }: OAu
     endpoint(scope, "/oauth/token", async (request, form) => {
       const asked = tokenRequestOf(form);
       const tokens = await authorizations.issue(contextOf(request), asked);
-      if ("refresh_token" in tokens) limits.noteSignedIn([tokens.access_token, tokens.refresh_token], request.ip);
+      if ("refresh_token" in tokens)
+        limits.noteSignedIn([tokens.access_token, tokens.refresh_token], clientAddress(request));
       return tokens;
     });
     endpoint(scope, "/oauth/device_authorization", async (request, form) => {
@@ -231,8 +233,8 @@ function replyWithError(reply: FastifyReply, { code, message }: OAuthError): Fas
 export function contextOf(request: FastifyRequest): AuthorizationContext {
   return {
     requestId: request.id,
-    address: request.ip,
-    addressGroup: addressGroup(request.ip),
+    address: clientAddress(request),
+    addressGroup: addressGroup(clientAddress(request)),
     userAgent: request.headers["user-agent"],
   };
 }

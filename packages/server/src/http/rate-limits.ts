@@ -8,6 +8,7 @@ import { AppError } from "../platform/app-error.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Counted, WindowCounts } from "../platform/rate-limits/window-counts.ts";
 import type { Caller } from "./caller.ts";
+import { clientAddress } from "./client-address.ts";
 import { RecentKeyAddresses } from "./recent-key-addresses.ts";
 
 /** A limit and its counts, whose window is the limit's. */
@@ -51,7 +52,7 @@ export class RateLimits {
     if (failures === undefined || failures.counts.size === 0) return;
     const counted = failures.counts.read(addressNameOf(request));
     if (counted.count < failures.max) return;
-    if (credential !== undefined && this.#recentAddresses.knows(credential, addressGroup(request.ip))) return;
+    if (credential !== undefined && this.#recentAddresses.knows(credential, groupOf(request))) return;
     describe(reply, failures, counted);
     throw new AppError("too_many_failed_authentications", { retryAfterSeconds: secondsOf(counted) });
   }
@@ -62,7 +63,7 @@ export class RateLimits {
     if (failures === undefined) return;
     const { count } = failures.counts.add(addressNameOf(request));
     if (count <= failures.max || credential === undefined) return;
-    this.#recentAddresses.forget(credential, addressGroup(request.ip));
+    this.#recentAddresses.forget(credential, groupOf(request));
   }
 
   /**
@@ -139,7 +140,11 @@ function keyNameOf(caller: Caller): string {
 }
 
 function addressNameOf(request: FastifyRequest): string {
-  return `address:${addressGroup(request.ip)}`;
+  return `address:${groupOf(request)}`;
+}
+
+function groupOf(request: FastifyRequest): string {
+  return addressGroup(clientAddress(request));
 }
 
 const hostBits = 64n;
