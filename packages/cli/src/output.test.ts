@@ -5,7 +5,7 @@ import { writeError, writeErrorLines, writeJson, writeLines, writeText } from ".
 const hostile = "a\u001b[2J\u0007\r\u007f\u0090\u009b1m b\nc";
 const shown = "a\\u001b[2J\\u0007\\u000d\\u007f\\u0090\\u009b1m b";
 
-/** What the work writes to a stream. */
+/** Returns the text that the work writes to a stream. */
 async function written(stream: NodeJS.WriteStream, work: () => unknown): Promise<string> {
   let text = "";
   const spy = vi.spyOn(stream, "write").mockImplementation((chunk, ...rest: unknown[]) => {

@@ -69,7 +69,7 @@ const compared: readonly ComparedRecords[] = [
   {
     type: "webhook",
     noun: "webhook",
-    observed: ["failingSince"],
+    observed: ["failingSince", "behindSince"],
     list: async (...page) => (await listWebhookRows(...page)).map(webhookView),
   },
 ];

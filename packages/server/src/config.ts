@@ -155,7 +155,7 @@ export const settings = {
   webhookDisableAfterDays: setting(
     wholeNumber("days", 1, 365),
     "3",
-    "Days of failed attempts after which a webhook is disabled.",
+    "Days of failed attempts, or of being behind, after which a webhook is disabled.",
   ),
   providerAllowedNetworks: optional(
     addressRanges,

@@ -2221,7 +2221,7 @@ export interface paths {
         };
         /**
          * List a webhook's deliveries
-         * @description The delivery log of the last 30 days, ordered from oldest to newest; see `sort`.
+         * @description The delivery log of the last 30 days, with at most the newest 5,000 delivered and the newest 5,000 failed messages, ordered from oldest to newest; see `sort`.
          *
          *     Requires a key with the permission `webhooks:read`.
          */
@@ -4577,10 +4577,10 @@ export interface components {
             readonly active: boolean;
             readonly description?: string;
             /**
-             * @description Why Gatehouse set `active` to false: the receiver returned 410 Gone, or every attempt failed for days.
+             * @description Why Gatehouse set `active` to false: the receiver returned 410 Gone, every attempt failed for days, or the webhook was behind for days.
              * @enum {string}
              */
-            readonly disabledReason?: "GONE" | "FAILING";
+            readonly disabledReason?: "GONE" | "FAILING" | "BEHIND";
             /** Format: date-time */
             readonly disabledAt?: string;
             /**
@@ -4588,6 +4588,11 @@ export interface components {
              * @description Time of the first failed attempt since the last successful one.
              */
             readonly failingSince?: string;
+            /**
+             * Format: date-time
+             * @description Time since which new events wait, because 5,000 messages are pending; omitted after the webhook has caught up.
+             */
+            readonly behindSince?: string;
             /** @description `whsec_` and the signing key in base64 (Standard Webhooks). */
             readonly secret: string;
         };
@@ -5220,10 +5225,10 @@ export interface components {
             readonly active: boolean;
             readonly description?: string;
             /**
-             * @description Why Gatehouse set `active` to false: the receiver returned 410 Gone, or every attempt failed for days.
+             * @description Why Gatehouse set `active` to false: the receiver returned 410 Gone, every attempt failed for days, or the webhook was behind for days.
              * @enum {string}
              */
-            readonly disabledReason?: "GONE" | "FAILING";
+            readonly disabledReason?: "GONE" | "FAILING" | "BEHIND";
             /** Format: date-time */
             readonly disabledAt?: string;
             /**
@@ -5231,6 +5236,11 @@ export interface components {
              * @description Time of the first failed attempt since the last successful one.
              */
             readonly failingSince?: string;
+            /**
+             * Format: date-time
+             * @description Time since which new events wait, because 5,000 messages are pending; omitted after the webhook has caught up.
+             */
+            readonly behindSince?: string;
         };
         /** @description One request to a webhook's URL and its result. */
         readonly WebhookAttempt: {

@@ -146,7 +146,8 @@ export const listWebhookDeliveries = operation({
   path: "/tenants/webhooks/{id}/deliveries",
   tag,
   summary: "List a webhook's deliveries",
-  description: "The delivery log of the last 30 days, ordered from oldest to newest; see `sort`.",
+  description:
+    "The delivery log of the last 30 days, with at most the newest 5,000 delivered and the newest 5,000 failed messages, ordered from oldest to newest; see `sort`.",
   access: "webhooks:read",
   parameters: { id: "uuid" },
   success: {

@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { component, Description, identity, Name, nullable, oneOf, Timestamp, Uuid } from "../schema.ts";
 
 /** Reasons why Gatehouse deactivates a webhook. */
-export const disabledReasons = ["GONE", "FAILING"] as const;
+export const disabledReasons = ["GONE", "FAILING", "BEHIND"] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
 const webhookFields = {
@@ -18,7 +18,7 @@ const webhookFields = {
   disabledReason: Type.Optional(
     oneOf(disabledReasons, {
       description:
-        "Why Gatehouse set `active` to false: the receiver returned 410 Gone, or every attempt failed for days.",
+        "Why Gatehouse set `active` to false: the receiver returned 410 Gone, every attempt failed for days, or the webhook was behind for days.",
     }),
   ),
   disabledAt: Type.Optional(Timestamp),
@@ -26,6 +26,13 @@ const webhookFields = {
     Type.Unsafe<string>({
       ...Timestamp,
       description: "Time of the first failed attempt since the last successful one.",
+    }),
+  ),
+  behindSince: Type.Optional(
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description:
+        "Time since which new events wait, because 5,000 messages are pending; omitted after the webhook has caught up.",
     }),
   ),
 };

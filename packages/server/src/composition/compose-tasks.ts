@@ -159,14 +159,17 @@ interface WebhookParts {
 }
 
 async function startWebhooks(
-  { connection, webhooks: { deliver = true, intervalMs = 1_000, networks: _, ...settings } = {} }: TaskSettings,
+  { connection, audit, webhooks: { deliver = true, intervalMs = 1_000, networks: _, ...settings } = {} }: TaskSettings,
   { runner, follower, clock, log, metrics }: TaskDependencies,
   newReconciler: (task: BackgroundTask) => Reconciler,
 ): Promise<WebhookParts> {
   if (!deliver) return { jobs: undefined, reconcilers: [] };
   const jobs = new JobQueue({ connection, log, pollIntervalMs: intervalMs });
   await jobs.start();
-  const delivery = { disableAfterMs: disableWebhooksAfterMs, attempted: metrics?.webhookAttempted, ...settings };
+  const { disableAfterMs = disableWebhooksAfterMs } = settings;
+  // Events that wait must not be pruned before their webhook is disabled, which the audit record reports.
+  const behindAfterMs = Math.min(disableAfterMs, ((audit?.retentionDays ?? Infinity) / 2) * 24 * 60 * minuteMs);
+  const delivery = { disableAfterMs, behindAfterMs, attempted: metrics?.webhookAttempted, ...settings };
   const dispatcher = deliverWebhooks({ runner, follower, clock, jobs, log, settings: delivery }, () =>
     dispatching.wake(),
   );
@@ -175,7 +178,7 @@ async function startWebhooks(
     jobs,
     reconcilers: [
       dispatching,
-      newReconciler({ name: "webhook-log", intervalMs: 60 * minuteMs, run: () => dispatcher.clearLog() }),
+      newReconciler({ name: "webhook-log", intervalMs: 10 * minuteMs, run: () => dispatcher.clearLog() }),
       newReconciler({ name: "jobs", intervalMs: 10 * minuteMs, run: () => jobs.maintain() }),
     ],
   };

@@ -107,5 +107,5 @@ export const unverifiedColumns: Readonly<Record<string, Readonly<Record<Reason, 
   views: { "Views only store how a person filters lists.": ["*"] },
   webhook_deliveries: { [transient]: ["*"] },
   webhook_secrets: { [secret]: ["*"] },
-  webhooks: { [observed]: ["failing_since", "cursor_event_id", "cursor_generation"] },
+  webhooks: { [observed]: ["failing_since", "behind_since", "cursor_event_id", "cursor_generation"] },
 };

@@ -30,6 +30,19 @@ const insertEntries = statement<never, [tenantId: string, count: number]>(
    FROM bumped, generate_series(1, $2) AS place`,
 );
 
+const finish = statement<never, [tenantId: string, webhookId: string, status: string, count: number]>(
+  "testing.finish_deliveries",
+  `UPDATE webhook_deliveries SET status = $3, next_attempt_at = NULL, job_id = NULL, queued_until = NULL
+   WHERE tenant_id = $1 AND id IN (
+     SELECT id FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND status = 'PENDING'
+     ORDER BY id LIMIT $4)`,
+);
+const countByStatus = statement<{ status: string; count: number }, [tenantId: string, webhookId: string]>(
+  "testing.count_deliveries",
+  `SELECT status, count(*)::int AS count FROM webhook_deliveries
+   WHERE tenant_id = $1 AND webhook_id = $2 GROUP BY status`,
+);
+
 type Database = TestServer["database"];
 
 const inside = (tenantId: string) => ({ kind: "tenant", tenantId }) as const;
@@ -61,4 +74,25 @@ export async function insertStaleDelivery(
 /** Adds audit entries that share one generation: more than one command of the API can create. */
 export async function insertAuditEntries(database: Database, tenantId: string, count: number): Promise<void> {
   await database.transaction(inside(tenantId), (tx) => tx.query(insertEntries, tenantId, count));
+}
+
+/** Ends the oldest pending deliveries of a webhook without an attempt. */
+export async function finishDeliveries(
+  database: Database,
+  tenantId: string,
+  webhookId: string,
+  status: "DELIVERED" | "FAILED",
+  count: number,
+): Promise<void> {
+  await database.transaction(inside(tenantId), (tx) => tx.query(finish, tenantId, webhookId, status, count));
+}
+
+/** The numbers of deliveries of a webhook, by status. */
+export async function deliveryCounts(
+  database: Database,
+  tenantId: string,
+  webhookId: string,
+): Promise<Partial<Record<string, number>>> {
+  const rows = await database.snapshot(inside(tenantId), (tx) => tx.query(countByStatus, tenantId, webhookId));
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }

@@ -38,6 +38,7 @@ export const webhooks = {
   },
   disabled: "Disabled",
   disabledReasons: {
+    BEHIND: "Too many messages were pending for several days.",
     FAILING: "All attempts failed for several days.",
     GONE: "The receiver responded with status 410 (Gone).",
   },
@@ -50,6 +51,7 @@ export const webhooks = {
     active: "Active",
     activeHelp: "Gatehouse does not store events for an inactive webhook.",
     allEvents: "All events",
+    behindSince: "Behind since",
     events: "Events",
     eventsHelp:
       "Types such as policy.updated or policy.*, or operations such as reorderPolicies. Leave empty for all events.",
@@ -71,6 +73,7 @@ export const webhooks = {
   },
   state: {
     active: "Active",
+    behind: "Behind",
     disabledBySystem: "Disabled by Gatehouse",
     failing: "Failing",
     inactive: "Inactive",

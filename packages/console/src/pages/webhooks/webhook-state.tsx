@@ -5,16 +5,14 @@ import { Status } from "../../records/status.tsx";
 export type Webhook = ResultOf<"/tenants/webhooks/{id}", "get">;
 
 export function StateOfWebhook({ webhook }: { readonly webhook: Webhook }) {
-  const { active, failingSince, disabledReason } = webhook;
+  const { active, failingSince, behindSince, disabledReason } = webhook;
   if (!active)
     return (
       <Status tone="idle">
         {disabledReason === undefined ? t("webhooks.state.inactive") : t("webhooks.state.disabledBySystem")}
       </Status>
     );
-  return failingSince === undefined ? (
-    <Status tone="good">{t("webhooks.state.active")}</Status>
-  ) : (
-    <Status tone="bad">{t("webhooks.state.failing")}</Status>
-  );
+  if (failingSince !== undefined) return <Status tone="bad">{t("webhooks.state.failing")}</Status>;
+  if (behindSince !== undefined) return <Status tone="waiting">{t("webhooks.state.behind")}</Status>;
+  return <Status tone="good">{t("webhooks.state.active")}</Status>;
 }

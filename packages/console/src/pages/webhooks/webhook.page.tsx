@@ -23,6 +23,7 @@ const path = "/tenants/webhooks/{id}";
 const reasons = {
   GONE: t("webhooks.disabledReasons.GONE"),
   FAILING: t("webhooks.disabledReasons.FAILING"),
+  BEHIND: t("webhooks.disabledReasons.BEHIND"),
 } as const;
 
 export function WebhookPage() {
@@ -55,6 +56,9 @@ export function WebhookPage() {
                 ...(webhook.failingSince === undefined
                   ? []
                   : [{ label: t("webhooks.fields.failingSince"), value: <RelativeTime at={webhook.failingSince} /> }]),
+                ...(webhook.behindSince === undefined
+                  ? []
+                  : [{ label: t("webhooks.fields.behindSince"), value: <RelativeTime at={webhook.behindSince} /> }]),
                 { label: t("common.created"), value: <RelativeTime at={webhook.createdAt} /> },
               ]}
             />

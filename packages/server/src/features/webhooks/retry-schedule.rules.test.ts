@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hasFailedTooLong, judge, longestRetryAfterMs, retryAfterMs, retryDelayMs } from "./retry-schedule.rules.ts";
+import { judge, lastsTooLong, longestRetryAfterMs, retryAfterMs, retryDelayMs } from "./retry-schedule.rules.ts";
 
 const now = new Date("2026-07-23T10:00:00.000Z");
 const minuteMs = 60_000;
@@ -121,5 +121,5 @@ test.each([
   ["2026-07-20T10:00:00.000Z", true],
   ["2026-07-01T10:00:00.000Z", true],
 ])("a webhook that has failed since %s has failed for three days: %s", (since, expected) => {
-  expect(hasFailedTooLong(since, now, 72 * hourMs)).toBe(expected);
+  expect(lastsTooLong(since, now, 72 * hourMs)).toBe(expected);
 });

@@ -79,7 +79,11 @@ export function judge(
   return delayMs === undefined ? { kind: "given-up" } : { kind: "again", delayMs };
 }
 
-/** Whether a webhook is disabled, since all its attempts failed for too long. */
-export function hasFailedTooLong(failingSince: string, now: Date, disableAfterMs: number): boolean {
-  return now.getTime() - new Date(failingSince).getTime() >= disableAfterMs;
+/**
+ * Whether a state of a webhook has lasted so long that the webhook is disabled.
+ *
+ * @param since null if the webhook is not in this state
+ */
+export function lastsTooLong(since: string | null, now: Date, disableAfterMs: number): boolean {
+  return since !== null && now.getTime() - new Date(since).getTime() >= disableAfterMs;
 }

@@ -36,14 +36,31 @@ export interface FollowingWebhook {
   readonly events: readonly string[];
   readonly cursor_generation: number;
   readonly cursor_event_id: string;
+  readonly behind_since: string | null;
+  /** The number of pending deliveries, up to a limit. */
+  readonly pending: number;
 }
 
-const lockFollowing = statement<FollowingWebhook, [tenantId: string, generation: number, eventId: string]>(
-  "webhook_dispatch.lock_following",
+const lockFollowing = statement<
+  FollowingWebhook,
+  [tenantId: string, generation: number, eventId: string, limit: number]
+>(
+  "webhook_dispatch.lock_following_and_count",
   // A locked webhook is being processed by another replica.
-  `SELECT id, events, cursor_generation, cursor_event_id FROM webhooks
-   WHERE tenant_id = $1 AND active AND (cursor_generation, cursor_event_id) < ($2, $3::uuid)
-   ORDER BY id FOR UPDATE SKIP LOCKED`,
+  `SELECT webhook.id, webhook.events, webhook.cursor_generation, webhook.cursor_event_id, webhook.behind_since,
+     (SELECT count(*)::int FROM (
+        SELECT FROM webhook_deliveries AS item
+        WHERE item.tenant_id = webhook.tenant_id AND item.webhook_id = webhook.id AND item.status = 'PENDING'
+        LIMIT $4) AS counted) AS pending
+   FROM webhooks AS webhook
+   WHERE webhook.tenant_id = $1 AND webhook.active
+     AND (webhook.cursor_generation, webhook.cursor_event_id) < ($2, $3::uuid)
+   ORDER BY webhook.id FOR UPDATE OF webhook SKIP LOCKED`,
+);
+const markManyBehind = statement<never, [tenantId: string, ids: readonly string[], at: Date]>(
+  "webhook_dispatch.mark_behind",
+  `UPDATE webhooks SET behind_since = $3
+   WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND behind_since IS NULL`,
 );
 const insertMany = statement<
   never,
@@ -61,9 +78,13 @@ const insertMany = statement<
    SELECT $1, $2, $2, $2, made.id, made.webhook_id, made.event_id, made.type
    FROM unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::text[]) AS made (id, webhook_id, event_id, type)`,
 );
-const moveCursors = statement<never, [tenantId: string, ids: readonly string[], generation: number, eventId: string]>(
-  "webhook_dispatch.move_cursors",
-  `UPDATE webhooks SET cursor_generation = $3, cursor_event_id = $4
+const moveCursors = statement<
+  never,
+  [tenantId: string, ids: readonly string[], generation: number, eventId: string, complete: boolean]
+>(
+  "webhook_dispatch.move_positions",
+  `UPDATE webhooks SET cursor_generation = $3, cursor_event_id = $4,
+     behind_since = CASE WHEN $5::boolean THEN NULL ELSE behind_since END
    WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND (cursor_generation, cursor_event_id) < ($3, $4)`,
 );
 /** Replicas assign jobs of a tenant one after another. Otherwise, both could use up the tenant's limit. */
@@ -146,6 +167,23 @@ const clearOld = statement<{ id: string }, [tenantId: string, before: Date, limi
    RETURNING id`,
 );
 
+const clearBeyond = statement<{ id: string }, [tenantId: string, kept: number, limit: number]>(
+  "webhook_dispatch.clear_beyond",
+  // An administrator may have restarted a delivery meanwhile, so the status is checked again.
+  `WITH excess AS MATERIALIZED (
+     SELECT old.id FROM webhooks AS webhook
+     CROSS JOIN unnest(ARRAY['DELIVERED', 'FAILED']) AS finished (status)
+     CROSS JOIN LATERAL (
+       SELECT item.id FROM webhook_deliveries AS item
+       WHERE item.tenant_id = webhook.tenant_id AND item.webhook_id = webhook.id AND item.status = finished.status
+       ORDER BY item.id DESC OFFSET $2
+     ) AS old
+     WHERE webhook.tenant_id = $1 LIMIT $3)
+   DELETE FROM webhook_deliveries AS item USING excess
+   WHERE item.tenant_id = $1 AND item.id = excess.id AND item.status <> 'PENDING'
+   RETURNING item.id`,
+);
+
 /** Tenants with events that a webhook has not read, or with due deliveries that no job holds. */
 export async function tenantsWithWork(database: Database, now: Date): Promise<readonly string[]> {
   const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectTenantsWithWork, now));
@@ -158,9 +196,22 @@ export async function tenantsWithWebhooks(database: Database): Promise<readonly 
   return rows.map(({ tenant_id: id }) => id);
 }
 
-/** The active webhooks before a position in the record, except for those that another replica processes. */
-export function lockFollowingWebhooks(tx: TenantTx, position: FeedPosition): Promise<FollowingWebhook[]> {
-  return tx.query(lockFollowing, tx.tenantId, position.generation, position.eventId);
+/**
+ * The active webhooks before a position in the record, except for those that another replica processes.
+ *
+ * @param limit the number up to which pending deliveries are counted
+ */
+export function lockFollowingWebhooks(
+  tx: TenantTx,
+  position: FeedPosition,
+  limit: number,
+): Promise<FollowingWebhook[]> {
+  return tx.query(lockFollowing, tx.tenantId, position.generation, position.eventId, limit);
+}
+
+/** Records since when webhooks are behind, unless they are already. */
+export async function markBehind(tx: TenantTx, ids: readonly string[], at: Date): Promise<void> {
+  if (ids.length > 0) await tx.query(markManyBehind, tx.tenantId, ids, at);
 }
 
 export interface NewDelivery {
@@ -183,9 +234,18 @@ export async function insertDeliveries(tx: TenantTx, made: readonly NewDelivery[
   );
 }
 
-/** Stores the positions of webhooks, which never move back. */
-export async function moveWebhooks(tx: TenantTx, ids: readonly string[], position: FeedPosition): Promise<void> {
-  await tx.query(moveCursors, tx.tenantId, ids, position.generation, position.eventId);
+/**
+ * Stores the positions of webhooks, which never move back.
+ *
+ * @param complete whether the webhooks have read all events, and are no longer behind
+ */
+export async function moveWebhooks(
+  tx: TenantTx,
+  ids: readonly string[],
+  position: FeedPosition,
+  complete: boolean,
+): Promise<void> {
+  await tx.query(moveCursors, tx.tenantId, ids, position.generation, position.eventId, complete);
 }
 
 /** The most jobs at the same time, over all replicas. */
@@ -254,4 +314,13 @@ export async function storeAttempt(tx: TenantTx, assigned: Assignment, result: A
 /** @returns the number of deleted deliveries; `limit` if there may be more */
 export async function clearDeliveries(tx: TenantTx, before: Date, limit: number): Promise<number> {
   return (await tx.query(clearOld, tx.tenantId, before, limit)).length;
+}
+
+/**
+ * Clears finished deliveries, except for the newest ones of each webhook and status.
+ *
+ * @returns the number of deleted deliveries; `limit` if there may be more
+ */
+export async function clearDeliveriesBeyond(tx: TenantTx, kept: number, limit: number): Promise<number> {
+  return (await tx.query(clearBeyond, tx.tenantId, kept, limit)).length;
 }

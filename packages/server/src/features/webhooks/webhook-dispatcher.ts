@@ -7,6 +7,7 @@
 import { changeKinds } from "@gatehouse/contract/event-types";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { groupBy } from "../../platform/group-by.ts";
 import { newId } from "../../platform/ids.ts";
 import type { JobQueue } from "../../platform/jobs/job-queue.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
@@ -15,8 +16,10 @@ import { endOfGeneration, eventsAfter, type FeedPosition } from "../events/event
 import { eventType, isWanted } from "./event-filters.rules.ts";
 import * as queries from "./webhook-dispatch.queries.ts";
 
-/** The number of entries that one transaction reads. */
+/** The most entries that one transaction reads for a webhook. */
 const entriesAtOnce = 500;
+/** The most deliveries that one transaction creates. */
+const deliveriesAtOnce = 2_000;
 /** Concurrent attempts, over all replicas. One tenant uses at most half of the attempts of a replica. */
 const jobLimits = { perWebhook: 4, perTenant: 8 };
 /** The time that a job may wait and run before its delivery gets another job, in milliseconds. */
@@ -25,10 +28,23 @@ export const jobTimeoutMs = 120_000;
 const logRetentionMs = 30 * 24 * 60 * 60 * 1000;
 const clearedAtOnce = 5_000;
 
+/** Numbers of deliveries of a webhook. */
+export interface DeliveryLimits {
+  /** Beyond this number of pending deliveries, events wait in the audit record until half of them have ended. */
+  readonly pending: number;
+  /** The delivered and the failed deliveries that the log keeps, each. */
+  readonly logged: number;
+}
+
+export const deliveryLimits: DeliveryLimits = { pending: 5_000, logged: 5_000 };
+
 export interface WebhookDispatcherOptions {
   readonly database: Database;
-  readonly jobs: JobQueue;
+  readonly jobs: Pick<JobQueue, "enqueue" | "wake">;
   readonly clock: Clock;
+  readonly limits?: DeliveryLimits | undefined;
+  /** Called if there is more work. */
+  readonly changed: () => void;
 }
 
 export class WebhookDispatcher {
@@ -38,15 +54,16 @@ export class WebhookDispatcher {
     this.#options = options;
   }
 
-  /** Does all pending work of all tenants. */
+  /**
+   * Does one step for each tenant with work. If there is more, it asks for another run, which reads the tenants again:
+   * no tenant waits until the events of another are read.
+   */
   async run(): Promise<void> {
-    const { database, clock, jobs } = this.#options;
+    const { database, clock, jobs, changed } = this.#options;
     let failure: unknown;
     for (const tenantId of await queries.tenantsWithWork(database, clock.now())) {
       try {
-        while (await this.#follow(tenantId)) {
-          // One transaction per batch.
-        }
+        if (await this.#follow(tenantId)) changed();
         if (await this.#assign(tenantId)) jobs.wake();
       } catch (error) {
         // An error in one tenant must not stop the others.
@@ -56,53 +73,77 @@ export class WebhookDispatcher {
     if (failure !== undefined) throw failure;
   }
 
-  /** Deletes finished deliveries from the log after the retention time. */
+  /** Deletes finished deliveries from the log: after the retention time, and beyond the number that it keeps. */
   async clearLog(): Promise<void> {
     const { database, clock } = this.#options;
+    const { logged } = this.#limits;
     const before = new Date(clock.now().getTime() - logRetentionMs);
     for (const tenantId of await queries.tenantsWithWebhooks(database)) {
-      let cleared = clearedAtOnce;
-      while (cleared === clearedAtOnce) {
-        cleared = await this.#inside(tenantId, (tx) => queries.clearDeliveries(tx, before, clearedAtOnce));
-      }
+      const clearAll = async (clear: (tx: TenantTx) => Promise<number>) => {
+        while ((await this.#inside(tenantId, clear)) === clearedAtOnce);
+      };
+      await clearAll((tx) => queries.clearDeliveries(tx, before, clearedAtOnce));
+      await clearAll((tx) => queries.clearDeliveriesBeyond(tx, logged, clearedAtOnce));
     }
+  }
+
+  get #limits(): DeliveryLimits {
+    return this.#options.limits ?? deliveryLimits;
   }
 
   /** @returns whether there may be more entries */
   async #follow(tenantId: string): Promise<boolean> {
     const now = this.#options.clock.now();
+    const { pending: limit } = this.#limits;
     return this.#inside(tenantId, async (tx) => {
       // Read the generation first: the entries of all generations up to it are visible afterwards.
       const generation = (await readGeneration(tx)) ?? 0;
-      const webhooks = await queries.lockFollowingWebhooks(tx, endOfGeneration(generation));
-      const [start] = webhooks.map(positionOf).sort(byPosition);
-      if (start === undefined) return false;
-      const entries = await eventsAfter(tx, start, entriesAtOnce);
-      const made = webhooks.flatMap((webhook) =>
-        entries
-          .filter((entry) => byPosition({ generation: entry.generation, eventId: entry.id }, positionOf(webhook)) > 0)
-          .flatMap((entry) => {
-            const change = changeKinds[entry.created ? 0 : entry.deleted ? 2 : 1];
-            const { operation, target_type: targetType } = entry;
-            if (!isWanted(webhook.events, { operation, targetType, change })) return [];
-            const type = eventType(targetType, change);
-            return [{ id: newId(), webhookId: webhook.id, eventId: entry.id, type }];
-          }),
-      );
-      await queries.insertDeliveries(tx, made, now);
-      const last = entries.at(-1);
-      const complete = entries.length < entriesAtOnce;
-      const seen: FeedPosition =
-        last === undefined || (complete && last.generation <= generation)
-          ? endOfGeneration(generation)
-          : { generation: last.generation, eventId: last.id };
-      await queries.moveWebhooks(
-        tx,
-        webhooks.map(({ id }) => id),
-        seen,
-      );
-      return !complete;
+      const behind = await queries.lockFollowingWebhooks(tx, endOfGeneration(generation), limit);
+      const isFull = ({ pending, behind_since: since }: queries.FollowingWebhook) =>
+        pending >= limit || (since !== null && pending > limit / 2);
+      await queries.markBehind(tx, idsOf(behind.filter(isFull)), now);
+      const following = behind.filter((webhook) => !isFull(webhook));
+      let more = false;
+      for (const webhooks of groupBy(following, positionKey).values()) {
+        const limits = { generation, entries: entriesPerWebhook(following.length) };
+        if (!(await this.#read(tx, webhooks, limits, now))) more = true;
+      }
+      return more;
     });
+  }
+
+  /**
+   * Creates the deliveries of webhooks at the same position, and moves the webhooks.
+   *
+   * @returns whether they have read all entries
+   */
+  async #read(
+    tx: TenantTx,
+    webhooks: readonly queries.FollowingWebhook[],
+    limits: { readonly generation: number; readonly entries: number },
+    now: Date,
+  ): Promise<boolean> {
+    const [first] = webhooks;
+    if (first === undefined) return true;
+    const { generation } = limits;
+    const entries = await eventsAfter(tx, positionOf(first), limits.entries);
+    const made = entries.flatMap((entry) => {
+      const change = changeKinds[entry.created ? 0 : entry.deleted ? 2 : 1];
+      const { operation, target_type: targetType } = entry;
+      const type = eventType(targetType, change);
+      return webhooks
+        .filter(({ events }) => isWanted(events, { operation, targetType, change }))
+        .map((webhook) => ({ id: newId(), webhookId: webhook.id, eventId: entry.id, type }));
+    });
+    await queries.insertDeliveries(tx, made, now);
+    const last = entries.at(-1);
+    const complete = entries.length < limits.entries;
+    const seen: FeedPosition =
+      last === undefined || (complete && last.generation <= generation)
+        ? endOfGeneration(generation)
+        : { generation: last.generation, eventId: last.id };
+    await queries.moveWebhooks(tx, idsOf(webhooks), seen, complete);
+    return complete;
   }
 
   /** @returns whether jobs were added */
@@ -130,7 +171,15 @@ function positionOf(webhook: queries.FollowingWebhook): FeedPosition {
   return { generation: webhook.cursor_generation, eventId: webhook.cursor_event_id };
 }
 
-function byPosition(a: FeedPosition, b: FeedPosition): number {
-  if (a.generation !== b.generation) return a.generation - b.generation;
-  return a.eventId < b.eventId ? -1 : a.eventId > b.eventId ? 1 : 0;
+function positionKey({ cursor_generation: generation, cursor_event_id: id }: queries.FollowingWebhook): string {
+  return `${generation} ${id}`;
+}
+
+/** The entries that a step reads for each webhook. A step for many webhooks is not longer than one for a few. */
+function entriesPerWebhook(webhooks: number): number {
+  return Math.max(1, Math.min(entriesAtOnce, Math.floor(deliveriesAtOnce / webhooks)));
+}
+
+function idsOf(webhooks: readonly queries.FollowingWebhook[]): readonly string[] {
+  return webhooks.map(({ id }) => id);
 }

@@ -12,7 +12,7 @@ import { empty } from "../../platform/outcome.ts";
 import type { AttemptResult } from "../../platform/telemetry/metrics.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { readEvent } from "../events/events.api.ts";
-import { hasFailedTooLong, judge, type Verdict } from "./retry-schedule.rules.ts";
+import { judge, lastsTooLong, type Verdict } from "./retry-schedule.rules.ts";
 import { type DeliveryRow, giveUpDeliveries } from "./webhook-deliveries.queries.ts";
 import * as queries from "./webhook-dispatch.queries.ts";
 import { jobTimeoutMs } from "./webhook-dispatcher.ts";
@@ -31,6 +31,8 @@ export interface WebhookSenderOptions {
   readonly clock: Clock;
   /** The time of continuous failures after which a webhook is disabled, in milliseconds. */
   readonly disableAfterMs: number;
+  /** The time after which a webhook that does not catch up with the events is disabled, in milliseconds. */
+  readonly behindAfterMs: number;
   readonly timeoutMs?: number;
   readonly resolveHost?: ResolveHost;
   /** From 0 to below 1. */
@@ -123,7 +125,7 @@ export class WebhookSender {
     outcome: Exclude<PostOutcome, { kind: "aborted" }>,
     at: Date,
   ): Promise<void> {
-    const { clock, random = Math.random, disableAfterMs, attempted } = this.#options;
+    const { clock, random = Math.random, disableAfterMs, behindAfterMs, attempted } = this.#options;
     const now = clock.now();
     const statusCode = outcome.kind === "answered" ? outcome.statusCode : undefined;
     const retryAfter = outcome.kind === "answered" ? outcome.retryAfter : undefined;
@@ -146,16 +148,17 @@ export class WebhookSender {
       receiver: delivered ? "fine" : "failing",
     };
     await this.#inside(tenantId, (tx) => queries.storeAttempt(tx, assigned, result, now));
-    if (delivered) return;
     if (verdict.kind === "gone") await this.#disable(tenantId, webhook.id, "GONE", now);
-    else if (hasFailedTooLong(webhook.failing_since ?? now.toISOString(), now, disableAfterMs)) {
+    else if (!delivered && lastsTooLong(webhook.failing_since, now, disableAfterMs)) {
       await this.#disable(tenantId, webhook.id, "FAILING", now);
+    } else if (lastsTooLong(webhook.behind_since, now, behindAfterMs)) {
+      await this.#disable(tenantId, webhook.id, "BEHIND", now);
     }
   }
 
   /** Runs as a command of the system with an audit entry, so that administrators and other webhooks are notified. */
   async #disable(tenantId: string, webhookId: string, reason: DisabledReason, at: Date): Promise<void> {
-    const { runner, disableAfterMs } = this.#options;
+    const { runner, disableAfterMs, behindAfterMs } = this.#options;
     const origin = {
       actor: { type: "system", name: "Gatehouse" },
       operation: "disableWebhook",
@@ -167,8 +170,8 @@ export class WebhookSender {
       const row = await lockWebhook(tx, webhookId);
       if (row === undefined || !row.active) return empty();
       // Meanwhile an attempt may have succeeded, or an administrator may have activated the webhook again.
-      const since = row.failing_since;
-      if (reason === "FAILING" && (since === null || !hasFailedTooLong(since, at, disableAfterMs))) return empty();
+      if (reason === "FAILING" && !lastsTooLong(row.failing_since, at, disableAfterMs)) return empty();
+      if (reason === "BEHIND" && !lastsTooLong(row.behind_since, at, behindAfterMs)) return empty();
       const disabled = { ...row, active: false, disabled_reason: reason, disabled_at: at.toISOString() };
       const updated = await updateWebhook(tx, grantedToSystem(), disabled, at);
       await giveUpDeliveries(tx, grantedToSystem(), webhookId, at);

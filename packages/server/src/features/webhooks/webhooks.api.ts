@@ -4,7 +4,7 @@ import type { CommandRunner } from "../../platform/command.ts";
 import type { JobQueue } from "../../platform/jobs/job-queue.ts";
 import type { Log } from "../../platform/log.ts";
 import type { OutboxFollower } from "../../platform/outbox/outbox-follower.ts";
-import { WebhookDispatcher } from "./webhook-dispatcher.ts";
+import { deliveryLimits, WebhookDispatcher } from "./webhook-dispatcher.ts";
 import { WebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
 
 export { listWebhooks as listWebhookRows, readWebhook } from "./webhooks.queries.ts";
@@ -17,6 +17,10 @@ export interface WebhookDeliverySettings
   extends Pick<WebhookSenderOptions, "timeoutMs" | "resolveHost" | "random" | "attempted"> {
   /** The time of continuous failures after which a webhook is disabled, in milliseconds. */
   readonly disableAfterMs: number;
+  /** The time after which a webhook that does not catch up with the events is disabled, in milliseconds. */
+  readonly behindAfterMs: number;
+  /** The number of pending deliveries beyond which events wait. */
+  readonly pendingLimit?: number;
 }
 
 export interface DeliverWebhooksOptions {
@@ -36,7 +40,8 @@ export interface DeliverWebhooksOptions {
  */
 export function deliverWebhooks(options: DeliverWebhooksOptions, changed: () => void): WebhookDispatcher {
   const { runner, jobs, follower, clock, settings } = options;
-  const dispatcher = new WebhookDispatcher({ database: runner.database, jobs, clock });
+  const limits = { ...deliveryLimits, pending: settings.pendingLimit ?? deliveryLimits.pending };
+  const dispatcher = new WebhookDispatcher({ database: runner.database, jobs, clock, limits, changed });
   const sender = new WebhookSender({ runner, clock, ...settings });
   follower.subscribe({ changed, missed: changed });
   jobs.work({

@@ -81,9 +81,9 @@ export async function updateWebhook(
       events: [...(body.events ?? row.events)],
       description: body.description ?? row.description,
       active,
-      // Activation restarts the time after which a failing webhook is disabled.
+      // Activation restarts the times after which a webhook is disabled.
       ...(active ? { disabled_reason: null, disabled_at: null } : {}),
-      ...(active && !row.active ? { failing_since: null } : {}),
+      ...(active && !row.active ? { failing_since: null, behind_since: null } : {}),
     };
     if (isDeepStrictEqual(settings, row)) return record(webhookView(row), row.version);
     const updated = await queries.updateWebhook(tx, granted, settings, now);

@@ -17,10 +17,11 @@ export interface WebhookRow {
   readonly disabled_reason: DisabledReason | null;
   readonly disabled_at: string | null;
   readonly failing_since: string | null;
+  readonly behind_since: string | null;
 }
 
 const columns =
-  "id, created_at, updated_at, version, name, url, events, active, description, disabled_reason, disabled_at, failing_since";
+  "id, created_at, updated_at, version, name, url, events, active, description, disabled_reason, disabled_at, failing_since, behind_since";
 
 const selectMany = statement<WebhookRow, [tenantId: string, afterId: string, limit: number]>(
   "webhooks.list",
@@ -72,12 +73,13 @@ const update = statement<
     disabledReason: string | null,
     disabledAt: string | null,
     failingSince: string | null,
+    behindSince: string | null,
   ]
 >(
   "webhooks.update",
   `UPDATE webhooks
    SET updated_at = $3, version = version + 1, name = $4, url = $5, events = $6, active = $7, description = $8,
-       disabled_reason = $9, disabled_at = $10, failing_since = $11
+       disabled_reason = $9, disabled_at = $10, failing_since = $11, behind_since = $12
    WHERE tenant_id = $1 AND id = $2 RETURNING ${columns}`,
 );
 const moveCursor = statement<never, [tenantId: string, id: string, generation: number, eventId: string]>(
@@ -145,7 +147,8 @@ export async function updateWebhook(
   at: Date,
 ): Promise<WebhookRow> {
   const { id, name, url, events, active, description } = row;
-  const { disabled_reason: reason, disabled_at: disabledAt, failing_since: failingSince } = row;
+  const { disabled_reason: reason, disabled_at: disabledAt } = row;
+  const { failing_since: failingSince, behind_since: behindSince } = row;
   const [updated] = await tx.query(
     update,
     tx.tenantId,
@@ -159,6 +162,7 @@ export async function updateWebhook(
     reason,
     disabledAt,
     failingSince,
+    behindSince,
   );
   if (updated === undefined) throw new Error("the updated webhook was not returned");
   return updated;

@@ -15,6 +15,7 @@ export function webhookView(row: WebhookRow): Webhook {
     ...(row.disabled_reason === null ? {} : { disabledReason: row.disabled_reason }),
     ...(row.disabled_at === null ? {} : { disabledAt: row.disabled_at }),
     ...(row.failing_since === null ? {} : { failingSince: row.failing_since }),
+    ...(row.behind_since === null ? {} : { behindSince: row.behind_since }),
   };
 }
 
