@@ -51,6 +51,8 @@ export interface HttpSettings {
   readonly agentsFolder?: string;
   /** How long a whole request may take to arrive, in milliseconds. */
   readonly requestTimeoutMs?: number;
+  /** How long a client can read nothing of a response, in milliseconds. */
+  readonly stallMs?: number;
   /** How long browsers use only TLS for the public address, in days; 0, the default, ends it. */
   readonly strictTransportDays?: number | undefined;
   /** No limits if absent. */
@@ -112,6 +114,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
     consoleFolder: settings.consoleFolder,
     agentsFolder: settings.agentsFolder,
     ...(settings.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: settings.requestTimeoutMs }),
+    ...(settings.stallMs === undefined ? {} : { stallMs: settings.stallMs }),
     awaitApplied: (...request) => waiting.wait(...request),
     authenticator: {
       tenantKey: (key, sourceAddress) => apiKeys.authenticate(key, sourceAddress),

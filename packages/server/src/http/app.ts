@@ -39,6 +39,7 @@ import type { ProviderSignIn } from "./provider-sign-in.ts";
 import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
 import { forbidGuessing, guardEveryResponse } from "./response-headers.ts";
 import type { Route } from "./route.ts";
+import { defaultStallMs, limitStalls } from "./stalled-responses.ts";
 import { createTlsServer, replaceCertificate } from "./tls-server.ts";
 
 const defaultRequestTimeoutMs = 30_000;
@@ -68,6 +69,8 @@ export interface AppOptions
   readonly trustedProxies: readonly string[];
   /** The time limit for receiving a complete request, in milliseconds. */
   readonly requestTimeoutMs?: number;
+  /** How long a client can read nothing of a response, in milliseconds. */
+  readonly stallMs?: number;
   /** How long browsers use only TLS for the public address, in days; 0 ends it. */
   readonly strictTransportDays: number;
   readonly rateLimits: Omit<RateLimitOptions, "clock">;
@@ -78,8 +81,8 @@ export interface AppOptions
 }
 
 export function createApp(options: AppOptions): FastifyInstance {
-  const { requestTimeoutMs = defaultRequestTimeoutMs, tls, runner } = options;
-  const times = { requestTimeoutMs, idleTimeoutMs: keepAliveMs };
+  const { requestTimeoutMs = defaultRequestTimeoutMs, stallMs = defaultStallMs, tls, runner } = options;
+  const times = { requestTimeoutMs, idleTimeoutMs: keepAliveMs, stallMs };
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger, // pino's logger, which Fastify's type describes only in part
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
@@ -116,8 +119,10 @@ export function createApp(options: AppOptions): FastifyInstance {
       replyWithProblem(error, request, reply);
     },
   });
+  limitStalls(app.server, stallMs);
   tls?.onReplaced((pair) => replaceCertificate(app.server, pair));
   readBodies(app, runner.evaluator);
+  app.decorate("publicUrl", runner.publicUrl);
   app.decorateRequest("caller", undefined);
   const observe = observeRequests(app, options);
   guardEveryResponse(app, { publicUrl: options.runner.publicUrl, strictTransportDays: options.strictTransportDays });

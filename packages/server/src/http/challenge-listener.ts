@@ -2,6 +2,7 @@
  * Plain HTTP for certificate authorities (RFC 8555, section 8.3). Other requests are sent to the public address.
  */
 import { createServer, type Server } from "node:http";
+import { defaultStallMs, limitStalls } from "./stalled-responses.ts";
 
 export interface ChallengeListenerOptions {
   readonly publicUrl: string;
@@ -16,7 +17,7 @@ const text = { "Content-Type": "text/plain; charset=utf-8" } as const;
 
 export function createChallengeListener({ publicUrl, keyAuthorization }: ChallengeListenerOptions): Server {
   const limits = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs, maxHeaderSize: maxHeaderBytes };
-  return createServer(limits, (request, response) => {
+  const server = createServer(limits, (request, response) => {
     const { method = "", url = "/" } = request;
     const [, token] = challengePath.exec(url) ?? [];
     const proof = token === undefined ? undefined : keyAuthorization(token);
@@ -31,4 +32,5 @@ export function createChallengeListener({ publicUrl, keyAuthorization }: Challen
       response.writeHead(308, { Location: `${publicUrl}${url}` }).end();
     }
   });
+  return limitStalls(server, defaultStallMs);
 }

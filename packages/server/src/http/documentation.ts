@@ -2,7 +2,7 @@
  * Serves `/openapi.json`, the reference at `/docs`, the schema of configurations, and a page for each error code. No
  * page loads anything from another server.
  */
-import { createReadStream } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { configurationSchema, configurationSchemaPath } from "@gatehouse/contract/configuration-schema";
@@ -13,6 +13,7 @@ import type { FastifyInstance } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { errorIndex, errorPage } from "./error-pages.ts";
 import { openApiDocument } from "./openapi.ts";
+import { sendBytes } from "./replies.ts";
 
 const referenceFiles: Readonly<Record<string, string>> = {
   "swagger-ui.css": "text/css; charset=utf-8",
@@ -55,32 +56,43 @@ const referencePage = `<!doctype html>
 </html>
 `;
 
-const schema = JSON.stringify(configurationSchema);
+/** Read once. All responses share the bytes, because clients without credentials can open many of them. */
+const contents = new Map<string, Buffer>();
+
+function contentOf(file: string): Buffer {
+  const content = contents.get(file) ?? readFileSync(path.join(referenceFolder, file));
+  contents.set(file, content);
+  return content;
+}
+
+const schema = Buffer.from(JSON.stringify(configurationSchema));
 
 /** The latest document. Servers of one process serve the same operations. */
-let latest: { readonly described: readonly Operation[]; readonly text: string } | undefined;
+let latest: { readonly described: readonly Operation[]; readonly bytes: Buffer } | undefined;
 
-function documentOf(described: readonly Operation[]): string {
+function documentOf(described: readonly Operation[]): Buffer {
   const isSame =
     latest?.described.length === described.length && latest.described.every((each, index) => each === described[index]);
-  if (latest === undefined || !isSame) latest = { described, text: JSON.stringify(openApiDocument(described)) };
-  return latest.text;
+  if (latest === undefined || !isSame) {
+    latest = { described, bytes: Buffer.from(JSON.stringify(openApiDocument(described))) };
+  }
+  return latest.bytes;
 }
 
 /** @param served in any order; the document uses the contract's order, so that it is the same after every start */
 export function mountDocumentation(app: FastifyInstance, served: readonly Operation[]): void {
   const document = documentOf(operations.filter((operation) => served.includes(operation)));
   app.get("/openapi.json", (_request, reply) =>
-    reply
-      .header("Content-Type", "application/json; charset=utf-8")
-      .header("Access-Control-Allow-Origin", "*")
-      .send(document),
+    sendBytes(
+      reply.header("Content-Type", "application/json; charset=utf-8").header("Access-Control-Allow-Origin", "*"),
+      document,
+    ),
   );
   app.get(configurationSchemaPath, (_request, reply) =>
-    reply
-      .header("Content-Type", "application/schema+json; charset=utf-8")
-      .header("Access-Control-Allow-Origin", "*")
-      .send(schema),
+    sendBytes(
+      reply.header("Content-Type", "application/schema+json; charset=utf-8").header("Access-Control-Allow-Origin", "*"),
+      schema,
+    ),
   );
   app.get("/docs", (_request, reply) => htmlReply(reply).send(referencePage));
   app.get("/docs/start.js", (_request, reply) =>
@@ -91,7 +103,7 @@ export function mountDocumentation(app: FastifyInstance, served: readonly Operat
     const type = Object.hasOwn(referenceFiles, file) ? referenceFiles[file] : undefined;
     if (type === undefined) throw new AppError("no_such_operation");
     reply.header("Content-Type", type).header("Cache-Control", "public, max-age=86400");
-    return reply.send(createReadStream(path.join(referenceFolder, file)));
+    return sendBytes(reply, contentOf(file));
   });
   app.get("/errors", (_request, reply) => htmlReply(reply).send(errorIndex()));
   app.get<{ Params: { code: string } }>("/errors/:code", (request, reply) => {

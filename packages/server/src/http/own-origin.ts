@@ -6,6 +6,13 @@
 import type { FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 
+declare module "fastify" {
+  interface FastifyInstance {
+    /** The public address. Known when the server listens. */
+    publicUrl: () => string;
+  }
+}
+
 const reads = ["GET", "HEAD"];
 
 /** @throws AppError foreign_origin */
@@ -13,7 +20,7 @@ export function requireOwnOrigin(request: FastifyRequest): void {
   if (!isOwn(request)) throw new AppError("foreign_origin");
 }
 
-function isOwn({ method, host, headers }: FastifyRequest): boolean {
+function isOwn({ method, host, headers, protocol, server }: FastifyRequest): boolean {
   const isRead = reads.includes(method);
   const site = headers["sec-fetch-site"];
   // "none" is an address that the user entered. That is safe for reads, and never a write.
@@ -21,7 +28,12 @@ function isOwn({ method, host, headers }: FastifyRequest): boolean {
   const { origin } = headers;
   // Browsers omit both headers for reads over plain HTTP, but always send Origin for writes.
   if (origin === undefined) return isRead;
-  return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
+  if (!URL.canParse(origin)) return false;
+  const page = new URL(origin);
+  const publicUrl = new URL(server.publicUrl());
+  // Other programs of the host can serve pages without TLS, and anybody on the path can change such pages.
+  const needsTls = protocol === "https" || (publicUrl.host === page.host && publicUrl.protocol === "https:");
+  return page.host === host.toLowerCase() && (page.protocol === "https:" || !needsTls);
 }
 
 /** Hosts that browsers treat as secure over plain HTTP (Secure Contexts, section 3.1). */

@@ -12,6 +12,7 @@ import { onceClosed } from "./client-disconnect.ts";
 import { chooseEncoding, compress, leastCompressedBytes } from "./compression.ts";
 import { readableOf } from "./readable-of.ts";
 import { contentTag, hasTag, tagOfHash } from "./response-headers.ts";
+import { allowStall } from "./stalled-responses.ts";
 
 const json = "application/json; charset=utf-8";
 
@@ -125,7 +126,7 @@ const writtenBytes = 65_536;
 const readStallMs = 30_000;
 
 /** Sends bytes. Many of them are written in slices, as fast as the client reads. */
-function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
+export function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
   if (bytes.length <= 4 * writtenBytes) return reply.send(bytes);
   async function* slices(): AsyncGenerator<Buffer> {
     for (let start = 0; start < bytes.length; start += writtenBytes) {
@@ -164,6 +165,7 @@ async function openStream(
   closed.signal.addEventListener("abort", () => stream.destroy(), { once: true });
   // The client may have disconnected before the first chunk.
   if (closed.signal.aborted) stream.destroy();
+  allowStall(reply.raw, stallMs);
   reply.header("Content-Type", mediaType).header("Cache-Control", "no-store");
   if (fileName !== undefined) reply.header("Content-Disposition", `attachment; filename="${fileName}"`);
   // Buffering proxies would hold back a live response forever.

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import { request } from "node:https";
 import { connect as connectTcp, type Socket } from "node:net";
@@ -176,6 +176,27 @@ describe("over TLS", () => {
     });
   });
 });
+
+test.runIf(process.platform === "linux")("responses that nobody reads hold no open files", async () => {
+  const settings = { initialWindowSize: 0 };
+  const session = connect(`https://localhost:${port}`, { ca: firstCertificate.cert, settings });
+  const stalled = Array.from({ length: 20 }, () => session.request({ ":path": "/docs/swagger-ui-bundle.js" }));
+  const answers = await Promise.all(stalled.map((stream) => once(stream, "response")));
+  expect(answers.map(([headers]) => headers[":status"])).toEqual(stalled.map(() => 200));
+  expect(openFiles().filter((file) => file.includes("swagger-ui"))).toEqual([]);
+  session.destroy();
+});
+
+function openFiles(): string[] {
+  const descriptors = "/proc/self/fd";
+  return readdirSync(descriptors).flatMap((name) => {
+    try {
+      return [readlinkSync(join(descriptors, name))];
+    } catch {
+      return []; // it was closed in the meantime
+    }
+  });
+}
 
 test("bodies without Content-Length count with the largest length that they can have", async () => {
   const { client, key } = await server.newTenant();

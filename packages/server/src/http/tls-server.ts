@@ -1,11 +1,12 @@
 /** The server with TLS: HTTP/2, and HTTP/1.1 for clients without it and for the WebSockets of agents. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
-import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import { constants, createSecureServer, type Http2SecureServer } from "node:http2";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../platform/clock.ts";
 import type { ServedCertificate, TlsPair } from "../platform/served-certificate.ts";
+import { Http2Connections } from "./http2-connections.ts";
 import { ResetLimit } from "./reset-limit.ts";
 
 /** The most requests of one connection at the same time. */
@@ -23,6 +24,8 @@ export interface TlsServerOptions {
   readonly requestTimeoutMs: number;
   /** How long a connection can stay open without a request, in milliseconds. */
   readonly idleTimeoutMs: number;
+  /** How long a client of HTTP/2 can read nothing of a response, in milliseconds. */
+  readonly stallMs: number;
 }
 
 /** Whether the server terminates TLS. */
@@ -52,6 +55,7 @@ const tlsLimits = { minVersion: "TLSv1.2", ciphers } as const;
 export function createTlsServer(handler: RequestListener, options: TlsServerOptions): Server {
   const { certificate, requestTimeoutMs, idleTimeoutMs } = options;
   const resets = new ResetLimit(options);
+  const connections = new Http2Connections(options);
   const server = createSecureServer({
     ...certificate.pair,
     ...tlsLimits,
@@ -63,22 +67,27 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
         this.setKeyCert(proof);
         return proofProtocol;
       }
-      const served = resets.allowsHttp2(this.remoteAddress) ? ["h2", "http/1.1"] : ["http/1.1"];
-      return served.find((protocol) => protocols.includes(protocol));
+      if (protocols.includes("h2") && resets.allowsHttp2(this.remoteAddress) && connections.admit(this)) return "h2";
+      return protocols.includes("http/1.1") ? "http/1.1" : undefined;
     },
     handshakeTimeout: Math.min(handshakeTimeoutMs, requestTimeoutMs),
     maxSessionMemory,
     settings: { maxConcurrentStreams, enablePush: false },
   });
   // Fastify's handler accepts requests of both protocols; its type names only those of HTTP/1.1.
-  server.on("request", (request, response) =>
-    handler(request as unknown as IncomingMessage, response as unknown as ServerResponse & { req: IncomingMessage }),
-  );
-  const sessions = new Set<ServerHttp2Session>();
+  server.on("request", (request, response) => {
+    if (request.httpVersionMajor === 2 && !connections.serves(response.stream)) return;
+    handler(request as unknown as IncomingMessage, response as unknown as ServerResponse & { req: IncomingMessage });
+  });
+  // Node.js emits "session" in the same turn, and hides the socket of a session.
+  let latest: TLSSocket;
+  server.prependListener("secureConnection", (socket) => {
+    latest = socket;
+  });
+  server.once("close", connections.start());
   server.on("session", (session) => {
-    sessions.add(session);
+    connections.add(session, latest);
     resets.watch(session);
-    session.once("close", () => sessions.delete(session));
     // Streams that wait, such as live events, are not idle.
     session.setTimeout(idleTimeoutMs, () => session.close());
     // Without a listener, an error of one client would end the process.
@@ -105,7 +114,7 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: idleTimeoutMs,
     closeHttp2Sessions() {
-      for (const session of sessions) session.close();
+      connections.close();
     },
     closeAllConnections() {
       for (const socket of sockets) socket.destroy();

@@ -52,6 +52,7 @@ export interface TestServerOptions {
       | "providerNetworks"
       | "resolveTxt"
       | "requestTimeoutMs"
+      | "stallMs"
       | "databaseLimits"
       | "log"
       | "rateLimits"

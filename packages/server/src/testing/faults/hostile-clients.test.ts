@@ -3,6 +3,7 @@
  * to serve.
  */
 import type { AddressInfo } from "node:net";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import pg from "pg";
 import { pino } from "pino";
@@ -107,7 +108,8 @@ describe("a slow client", () => {
   let hastyPort: number;
 
   beforeAll(async () => {
-    hasty = await startTestServer({ operatorKey: server.operatorKey, settings: { requestTimeoutMs: 300, log } });
+    const settings = { requestTimeoutMs: 300, stallMs: 300, log };
+    hasty = await startTestServer({ operatorKey: server.operatorKey, settings });
     hastyPort = Number(new URL(await hasty.listen()).port);
     logged = [];
   });
@@ -126,6 +128,18 @@ describe("a slow client", () => {
   test("with its first byte is disconnected", async () => {
     const connection = await RawConnection.open(hastyPort);
     expect(await connection.whole()).toMatch(/^(HTTP\/1.1 408 |$)/);
+  });
+
+  test("that reads nothing is disconnected", async () => {
+    const connection = await RawConnection.open(hastyPort);
+    connection.socket.pause();
+    const count = promisify(hasty.app.server.getConnections.bind(hasty.app.server));
+    expect(await count()).toBe(1);
+    // More content than the buffers of the system hold.
+    const get = "GET /docs/swagger-ui.css HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    await connection.write(get.repeat(100));
+    await until("the server closes the connection", async () => (await count()) === 0);
+    connection.socket.destroy();
   });
 });
 
