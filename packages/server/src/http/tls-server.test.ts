@@ -71,7 +71,7 @@ async function servedCertificate(): Promise<string> {
 const reload = () => server.tasks.get(tlsCertificateTask)?.runNow();
 
 /** Whether the server completes a handshake. */
-function handshake(options: Pick<ConnectionOptions, "minVersion" | "maxVersion" | "ciphers">): Promise<boolean> {
+function handshake(options: Pick<ConnectionOptions, "minVersion" | "maxVersion" | "ciphers" | "ecdhCurve">): Promise<boolean> {
   return new Promise((resolve) => {
     const whole = { host: "127.0.0.1", port, servername: "localhost", rejectUnauthorized: false, ...options };
     const socket = connectTls(whole, () => resolve(true)).once("error", () => resolve(false));
@@ -135,6 +135,14 @@ describe("over TLS", () => {
     expect(await handshake({ minVersion: version, maxVersion: version, ...(ciphers && { ciphers }) })).toBe(isAccepted);
     write(firstCertificate);
     await reload();
+  });
+
+  test.each([
+    ["X25519", true],
+    ["P-521", true],
+    ["ffdhe8192", false],
+  ])("TLS 1.3 with the group %s: %s", async (ecdhCurve, isAccepted) => {
+    expect(await handshake({ minVersion: "TLSv1.3", ecdhCurve })).toBe(isAccepted);
   });
 
   test("agents open WebSockets", async () => {

@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../platform/clock.ts";
 import type { ServedCertificate, TlsPair } from "../platform/served-certificate.ts";
+import { tlsLimits } from "../platform/tls-limits.ts";
 import { Http2Connections } from "./http2-connections.ts";
 import { ResetLimit } from "./reset-limit.ts";
 
@@ -41,15 +42,6 @@ export function replaceCertificate(server: Server, pair: TlsPair): void {
 
 /** The protocol in which certificate authorities check a proof (RFC 8737). */
 const proofProtocol = "acme-tls/1";
-
-/**
- * The suites of TLS 1.2 with authenticated encryption and forward secrecy (RFC 9325, section 4.2). Node's defaults also
- * accept suites in CBC mode. All suites of TLS 1.3 remain, because OpenSSL configures them separately.
- */
-const ciphers = ["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"]
-  .flatMap((suite) => [`ECDHE-ECDSA-${suite}`, `ECDHE-RSA-${suite}`])
-  .join(":");
-const tlsLimits = { minVersion: "TLSv1.2", ciphers } as const;
 
 /** @returns a server with the methods of an HTTP/1.1 server that Fastify and `main.ts` call */
 export function createTlsServer(handler: RequestListener, options: TlsServerOptions): Server {
