@@ -71,7 +71,9 @@ async function servedCertificate(): Promise<string> {
 const reload = () => server.tasks.get(tlsCertificateTask)?.runNow();
 
 /** Whether the server completes a handshake. */
-function handshake(options: Pick<ConnectionOptions, "minVersion" | "maxVersion" | "ciphers" | "ecdhCurve">): Promise<boolean> {
+function handshake(
+  options: Pick<ConnectionOptions, "minVersion" | "maxVersion" | "ciphers" | "ecdhCurve">,
+): Promise<boolean> {
   return new Promise((resolve) => {
     const whole = { host: "127.0.0.1", port, servername: "localhost", rejectUnauthorized: false, ...options };
     const socket = connectTls(whole, () => resolve(true)).once("error", () => resolve(false));

@@ -8,7 +8,7 @@ import { allowedNetworks } from "../../platform/outbound/outbound-networks.ts";
 import { HostileProvider } from "../../testing/hostile-provider.ts";
 import { finishSignIn, type Provider, startSignIn } from "./relying-party.ts";
 
-const access = { networks: allowedNetworks(["127.0.0.0/8"]), timeoutMs: 30_000 };
+const access = { tenantId: "acme", networks: allowedNetworks(["127.0.0.0/8"]), timeoutMs: 30_000 };
 let hostile: HostileProvider;
 
 beforeAll(async () => {

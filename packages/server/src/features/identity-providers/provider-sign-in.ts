@@ -36,7 +36,15 @@ import {
 import type { ProviderIdentity } from "./provider-claims.ts";
 import { endNamedSessions } from "./provider-logout.ts";
 import { ProviderVisits } from "./provider-visits.ts";
-import { finishSignIn, type Provider, readPages, SignInFailure, signOutUrl, startSignIn } from "./relying-party.ts";
+import {
+  finishSignIn,
+  type Provider,
+  type ProviderAccess,
+  readPages,
+  SignInFailure,
+  signOutUrl,
+  startSignIn,
+} from "./relying-party.ts";
 
 /** The author of what follows from answers of providers. */
 const actor = { type: "system", name: "Gatehouse" } as const;
@@ -75,7 +83,7 @@ export class OpenIdSignIn implements ProviderSignIn {
     if (purpose === "test" ? !isTestTicket(box, version, now, ticket ?? "") : !row.enabled) return undefined;
     const provider = this.#provider(visit, row);
     try {
-      const read = () => readPages(provider, this.#access);
+      const read = () => readPages(provider, this.#access(visit));
       // A test shows the present metadata.
       const pages = await (purpose === "test"
         ? this.#visits.readFreshPages(visit, read)
@@ -84,7 +92,7 @@ export class OpenIdSignIn implements ProviderSignIn {
       const asksAgain = purpose === "confirmation";
       const redirectTo = this.#redirectUri(visit);
       const options = { pages, redirectUri: redirectTo, asksAgain, ...(asksAgain ? { maxAgeSeconds: 0 } : {}) };
-      const { url, secrets } = await startSignIn(provider, this.#access, options);
+      const { url, secrets } = await startSignIn(provider, this.#access(visit), options);
       return { url: url.href, ceremony: sealSignIn(box, version, now, { purpose, secrets, session, returnTo }) };
     } catch (error) {
       this.#warn(visit, reasonOf(error));
@@ -108,7 +116,7 @@ export class OpenIdSignIn implements ProviderSignIn {
     try {
       const callback = new URL(`${this.#redirectUri(visit)}${query}`);
       const identity = await this.#visits.finish(visit, () =>
-        finishSignIn(this.#provider(visit, row), this.#access, callback, opened.secrets),
+        finishSignIn(this.#provider(visit, row), this.#access(visit), callback, opened.secrets),
       );
       if (identity === "busy") return { kind: "busy" };
       if (opened.purpose === "test") return await this.#tested(visit, row, identity);
@@ -147,10 +155,11 @@ export class OpenIdSignIn implements ProviderSignIn {
     const redirectTo = postLogoutRedirectUri({ publicUrl: runner.publicUrl() });
     const provider = this.#provider(visit, row);
     try {
-      const read = () => readPages(provider, this.#access);
+      const read = () => readPages(provider, this.#access(visit));
       const pages = await this.#visits.readPages({ ...visit, version: row.version }, read);
       if (pages === "busy") return "busy";
-      return (await signOutUrl(provider, this.#access, { pages, redirectUri: redirectTo, idToken: opened }))?.href;
+      return (await signOutUrl(provider, this.#access(visit), { pages, redirectUri: redirectTo, idToken: opened }))
+        ?.href;
     } catch (error) {
       this.#warn(visit, reasonOf(error), "sign-out at an identity provider failed");
       return "unreachable";
@@ -168,7 +177,9 @@ export class OpenIdSignIn implements ProviderSignIn {
     const provider = this.#provider(visit, row);
     try {
       const readKeys = () =>
-        this.#visits.readKeys({ ...visit, version: row.version }, () => readProviderKeys(provider, this.#access));
+        this.#visits.readKeys({ ...visit, version: row.version }, () =>
+          readProviderKeys(provider, this.#access(visit)),
+        );
       const request = await verifyLogoutToken(provider, readKeys, token, now);
       await this.#run(visit, "backChannelLogout", (tx) => endNamedSessions(tx, row.id, request, now, actor));
       return "ended";
@@ -199,8 +210,8 @@ export class OpenIdSignIn implements ProviderSignIn {
     return { kind: "confirmed" };
   }
 
-  get #access() {
-    return { networks: this.#options.runner.providerNetworks };
+  #access({ tenantId }: ProviderVisit): ProviderAccess {
+    return { tenantId, networks: this.#options.runner.providerNetworks };
   }
 
   #redirectUri({ tenantId, providerId }: ProviderVisit): string {

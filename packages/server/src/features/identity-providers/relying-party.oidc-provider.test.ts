@@ -7,7 +7,7 @@ import { allowedNetworks } from "../../platform/outbound/outbound-networks.ts";
 import { finishSignIn, startSignIn } from "./relying-party.ts";
 
 const redirectUri = "http://127.0.0.1:1/sign-in/callback";
-const access = { networks: allowedNetworks(["127.0.0.0/8"]) };
+const access = { tenantId: "acme", networks: allowedNetworks(["127.0.0.0/8"]) };
 const client = { clientId: "gatehouse", clientSecret: "a-secret-of-the-client" };
 let server: Server;
 let issuer: string;

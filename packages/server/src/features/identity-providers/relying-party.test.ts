@@ -14,7 +14,7 @@ import {
   startSignIn,
 } from "./relying-party.ts";
 
-const access = { networks: allowedNetworks(["127.0.0.0/8"]), timeoutMs: 30_000 };
+const access = { tenantId: "acme", networks: allowedNetworks(["127.0.0.0/8"]), timeoutMs: 30_000 };
 const redirectUri = "https://gatehouse.example.com/sign-in/callback";
 let hostile: HostileProvider;
 
@@ -364,9 +364,10 @@ describe("a sign-in fails closed if", () => {
         throw new Error("reached");
       },
     };
-    await expect(startSignIn(provider(), { networks: [] }, { redirectUri })).rejects.toMatchObject({
+    await expect(startSignIn(provider(), { ...access, networks: [] }, { redirectUri })).rejects.toMatchObject({
       code: "provider_unreachable",
-      message: "the provider is unreachable: the host has no address that Gatehouse can connect to",
+      message:
+        "the provider is unreachable: the host has no address that Gatehouse can connect to, or its name cannot be resolved",
     });
   });
 });

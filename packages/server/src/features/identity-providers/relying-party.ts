@@ -5,8 +5,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import * as client from "openid-client";
 import { GuardedFetchError, guardedFetch } from "../../platform/outbound/guarded-fetch.ts";
-import type { ResolveHost } from "../../platform/outbound/guarded-request.ts";
 import type { AllowedNetworks } from "../../platform/outbound/outbound-networks.ts";
+import type { ResolveHost } from "../../platform/outbound/resolve-host.ts";
 import {
   type Claims,
   identityOf,
@@ -28,6 +28,8 @@ export interface Provider {
 }
 
 export interface ProviderAccess {
+  /** The tenant of the provider. */
+  readonly tenantId: string;
   readonly networks: AllowedNetworks;
   readonly resolveHost?: ResolveHost;
   /** The time limit of each request, in milliseconds. */

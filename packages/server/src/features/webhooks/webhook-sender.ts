@@ -7,7 +7,7 @@ import { type CommandRunner, runCommand } from "../../platform/command.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Job } from "../../platform/jobs/job-queue.ts";
 import { guardedPost, type PostOutcome } from "../../platform/outbound/guarded-post.ts";
-import type { ResolveHost } from "../../platform/outbound/guarded-request.ts";
+import type { ResolveHost } from "../../platform/outbound/resolve-host.ts";
 import { empty } from "../../platform/outcome.ts";
 import type { AttemptResult } from "../../platform/telemetry/metrics.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -67,6 +67,7 @@ export class WebhookSender {
     const { clock, runner, timeoutMs = defaultTimeoutMs, resolveHost } = this.#options;
     const at = clock.now();
     const outcome = await guardedPost({
+      tenantId,
       url: prepared.url,
       headers: prepared.headers,
       body: prepared.body,

@@ -1,10 +1,13 @@
 /** Reads a document from a tenant's URL, under the same guard as webhooks. */
 import { hasMoreValues } from "../json-values.ts";
-import { openGuardedRequest, problemOf, type ResolveHost } from "./guarded-request.ts";
+import { openGuardedRequest, problemOf } from "./guarded-request.ts";
 import type { AllowedNetworks } from "./outbound-networks.ts";
+import type { ResolveHost } from "./resolve-host.ts";
 
 /** Longer responses are an error. */
 const maxResponseBytes = 256 * 1024;
+/** With headers, and what TLS and chunks add. */
+const maxReceivedBytes = 320 * 1024;
 /** JSON with more values is an error: parsing and copying them would block all requests. */
 const maxValues = 5_000;
 /** Longer challenges are ignored, because libraries parse them in quadratic time. */
@@ -12,10 +15,12 @@ const maxChallengeLength = 1_024;
 const timeoutMs = 10_000;
 
 export interface GuardedFetchOptions {
+  /** The tenant that chose the URL. */
+  readonly tenantId: string;
   readonly networks: AllowedNetworks;
   /** The time limit for the whole exchange, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Defaults to the system's resolver. */
+  /** Defaults to the DNS servers of the system. */
   readonly resolveHost?: ResolveHost;
 }
 
@@ -33,7 +38,7 @@ export class GuardedFetchError extends Error {
   }
 }
 
-const forbidden = "the host has no address that Gatehouse can connect to";
+const noAddress = "the host has no address that Gatehouse can connect to, or its name cannot be resolved";
 
 /**
  * Sends a request and returns the whole response, of any status. Follows no redirect, uses no proxy, and always
@@ -57,18 +62,20 @@ export function guardedFetch(
     let outgoing: ReturnType<typeof openGuardedRequest> | undefined;
     try {
       outgoing = openGuardedRequest({
+        tenantId: options.tenantId,
         url: new URL(url),
         method: method === "POST" ? "POST" : "GET",
         headers: { ...headers, "accept-encoding": "identity" },
         bodyBytes: body === undefined ? undefined : Buffer.byteLength(body),
+        maxReceivedBytes,
         networks: options.networks,
         resolveHost: options.resolveHost,
       });
     } catch (error) {
-      fail(problemOf(error as Error, forbidden)); // a ForbiddenAddressError
+      fail(problemOf(error as Error, noAddress)); // a NoAddressError
       return;
     }
-    outgoing.on("error", (error) => fail(problemOf(error, forbidden)));
+    outgoing.on("error", (error) => fail(problemOf(error, noAddress)));
     outgoing.on("close", () => fail("the connection was closed without a response"));
     outgoing.on("response", (incoming) => {
       const chunks: Buffer[] = [];
@@ -78,7 +85,7 @@ export function guardedFetch(
         if (received > maxResponseBytes) fail(`the response has more than ${maxResponseBytes / 1024} KiB`);
         else chunks.push(chunk);
       });
-      incoming.on("error", (error) => fail(problemOf(error, forbidden)));
+      incoming.on("error", (error) => fail(problemOf(error, noAddress)));
       incoming.on("end", () => {
         clearTimeout(timer);
         const status = incoming.statusCode ?? 0;

@@ -24,6 +24,7 @@ const loopback = allowedNetworks(["127.0.0.1"]);
 
 function post(url: string, more: Partial<GuardedPost> = {}) {
   return guardedPost({
+    tenantId: "acme",
     url: new URL(url),
     headers: { "webhook-id": "1" },
     body: '{"n": "ü"}',
@@ -48,7 +49,12 @@ function resolving(...answers: readonly (readonly string[])[]) {
   };
 }
 
-const forbidden = { kind: "failed", problem: "the host has no address that webhooks can be sent to" };
+const forbidden = {
+  kind: "failed",
+  problem: "the host has no address that webhooks can be sent to, or its name cannot be resolved",
+};
+
+const tooMany = "the server sent more bytes than a response has";
 
 describe("a request", () => {
   test("arrives completely, and returns status and duration", async () => {
@@ -142,6 +148,13 @@ describe("a request never connects to", () => {
     expect(await post(`http://localhost:${receiver.port}/`, { networks: [] })).toMatchObject(forbidden);
   });
 
+  test("a name that cannot be resolved, with the same problem", async () => {
+    const resolveHost = async () => {
+      throw Object.assign(new Error("no such name"), { code: "ENOTFOUND" });
+    };
+    expect(await post("https://hooks.example.com/", { resolveHost })).toMatchObject(forbidden);
+  });
+
   test("a public address without TLS", async () => {
     expect(await post("http://hooks.example.com/", resolving(["1.1.1.1"]))).toMatchObject(forbidden);
   });
@@ -211,9 +224,14 @@ describe("a receiver that", () => {
   });
 
   test("has a name that is not resolved in time times out", async () => {
-    const resolveHost = () => new Promise<never>(() => undefined);
+    let lookup: AbortSignal | undefined;
+    const resolveHost = (_hostname: string, signal: AbortSignal) => {
+      lookup = signal;
+      return new Promise<never>(() => undefined);
+    };
     const outcome = await post("https://hooks.example.com/", { timeoutMs, resolveHost });
     expect(outcome).toMatchObject({ kind: "failed", problem: "no response within 0.2 seconds" });
+    await expect.poll(() => lookup?.aborted).toBe(true);
   });
 
   test("sends its headers slowly times out", async () => {
@@ -287,6 +305,60 @@ describe("a receiver that", () => {
     expect(outcome).toMatchObject({ kind: "failed", problem: expect.stringMatching(/^(the|no) /) });
   });
 
+  test.each([
+    ["interim responses", "", "HTTP/1.1 100 Continue\r\n\r\n"],
+    [
+      "extensions of chunks",
+      "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+      `1;${"x".repeat(8_000)}\r\n.\r\n`,
+    ],
+  ])("sends endless %s is disconnected", async (_what, start, repeated) => {
+    const server = await rawServer((socket) => {
+      const more = () => {
+        while (!socket.destroyed && socket.bytesWritten < 100_000_000 && socket.write(repeated.repeat(100)));
+      };
+      socket.on("drain", more);
+      socket.write(start);
+      more();
+    });
+    const closed = once(server, "closed");
+    const outcome = await post(`http://127.0.0.1:${portOf(server)}/`, { timeoutMs: waitLimitMs });
+    expect(outcome).toMatchObject(start === "" ? { kind: "failed", problem: tooMany } : { statusCode: 200 });
+    const [sent] = await closed;
+    expect(sent).toBeLessThan(20_000_000); // what the buffers of the kernel hold
+  });
+
+  test("sends interim responses before its response has responded", async () => {
+    const server = await rawServer((socket) =>
+      socket.end(`${"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(3)}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`),
+    );
+    expect(await post(`http://127.0.0.1:${portOf(server)}/`)).toMatchObject({ kind: "answered", statusCode: 200 });
+  });
+
+  test("sends a long chain of certificates has failed", async () => {
+    const { key, cert } = selfSigned;
+    const server = createSecureServer({ key, cert: cert.repeat(50) });
+    server.on("tlsClientError", () => undefined);
+    await listen(server);
+    const outcome = await post(`https://localhost:${portOf(server)}/`, resolving(["127.0.0.1"]));
+    expect(outcome).toMatchObject({ kind: "failed", problem: tooMany });
+  });
+
+  test("negotiates TLS gets only suites and groups whose key exchange is fast", async () => {
+    const hello = new Promise<Buffer>((resolve) => {
+      void rawServer((socket, data) => {
+        resolve(data);
+        socket.destroy();
+      }).then((server) => post(`https://hooks.example.com:${portOf(server)}/`, resolving(["127.0.0.1"])));
+    });
+    const { suites, groups } = offered(await hello);
+    const fast = ["c02b", "c02c", "cca9", "c02f", "c030", "cca8"]; // ECDHE with AEAD
+    const ofTls13 = ["1301", "1302", "1303"];
+    const renegotiation = ["00ff"]; // no suite, but a signal (RFC 5746)
+    expect(suites.toSorted()).toEqual([...fast, ...ofTls13, ...renegotiation].toSorted());
+    expect(groups.toSorted()).toEqual(["0017", "0018", "0019", "001d"]);
+  });
+
   test("that is unreachable fails with a problem without an address", async () => {
     const { url } = receiver;
     await closing.pop()?.();
@@ -304,10 +376,34 @@ describe("a request whose signal is aborted", () => {
   });
 });
 
-async function rawServer(greet: (socket: Socket) => void): Promise<Server> {
+/** The suites and groups of a ClientHello (RFC 8446, section 4.1.2), as hexadecimal numbers. */
+function offered(record: Buffer): { readonly suites: readonly string[]; readonly groups: readonly string[] } {
+  const pairs = (bytes: Buffer) => bytes.toString("hex").match(/..../g) ?? [];
+  let at = 43; // after the headers, the version and the random bytes
+  const vector = (lengthBytes: 1 | 2) => {
+    const start = at + lengthBytes;
+    at = start + record.readUIntBE(at, lengthBytes);
+    return record.subarray(start, at);
+  };
+  vector(1); // the session id
+  const suites = pairs(vector(2));
+  vector(1); // the compression methods
+  at += 2; // the length of the extensions
+  while (at < record.length) {
+    const type = record.readUInt16BE(at);
+    at += 2;
+    const content = vector(2);
+    if (type === 10) return { suites, groups: pairs(content.subarray(2)) };
+  }
+  throw new Error("the message has no groups");
+}
+
+/** Emits "closed" with the number of bytes that a connection sent. */
+async function rawServer(greet: (socket: Socket, data: Buffer) => void): Promise<Server> {
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
-    socket.once("data", () => greet(socket));
+    socket.on("close", () => server.emit("closed", socket.bytesWritten));
+    socket.once("data", (data) => greet(socket, data));
   });
   await listen(server);
   return server;

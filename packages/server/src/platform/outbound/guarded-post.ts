@@ -1,13 +1,18 @@
 /** Sends a request to a tenant's URL without trusting the URL, its name or its server. */
 import type { ClientRequest } from "node:http";
 import type { Clock } from "../clock.ts";
-import { openGuardedRequest, problemOf, type ResolveHost } from "./guarded-request.ts";
+import { openGuardedRequest, problemOf } from "./guarded-request.ts";
 import type { AllowedNetworks } from "./outbound-networks.ts";
+import type { ResolveHost } from "./resolve-host.ts";
 
 /** The bytes of a response body that are read before the connection is closed. */
 const maxResponseBytes = 4096;
+/** Everything that is read. The status and the headers come first, so that a longer body still counts as a response. */
+const maxReceivedBytes = 64 * 1024;
 
 export interface GuardedPost {
+  /** The tenant that chose the URL. */
+  readonly tenantId: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -16,7 +21,7 @@ export interface GuardedPost {
   readonly networks: AllowedNetworks;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Defaults to the system's resolver. */
+  /** Defaults to the DNS servers of the system. */
   readonly resolveHost?: ResolveHost;
 }
 
@@ -38,7 +43,7 @@ type Ending =
   | { readonly kind: "failed"; readonly problem: string }
   | { readonly kind: "aborted" };
 
-const forbidden = "the host has no address that webhooks can be sent to";
+const noAddress = "the host has no address that webhooks can be sent to, or its name cannot be resolved";
 
 /**
  * Posts and returns the outcome. Never throws, follows no redirect, uses no proxy, and always verifies certificates.
@@ -56,9 +61,9 @@ function send(post: GuardedPost): Promise<Ending> {
   let outgoing: ClientRequest;
   try {
     if (signal.aborted) return Promise.resolve({ kind: "aborted" });
-    outgoing = openGuardedRequest({ ...post, method: "POST", bodyBytes: Buffer.byteLength(body) });
+    outgoing = openGuardedRequest({ ...post, method: "POST", bodyBytes: Buffer.byteLength(body), maxReceivedBytes });
   } catch (error) {
-    return Promise.resolve({ kind: "failed", problem: problemOf(error as Error, forbidden) }); // a ForbiddenAddressError
+    return Promise.resolve({ kind: "failed", problem: problemOf(error as Error, noAddress) }); // a NoAddressError
   }
   return new Promise((resolve) => {
     let answer: Ending | undefined;
@@ -75,7 +80,7 @@ function send(post: GuardedPost): Promise<Ending> {
       post.timeoutMs,
     );
     signal.addEventListener("abort", abort);
-    outgoing.on("error", (error) => finish({ kind: "failed", problem: problemOf(error, forbidden) }));
+    outgoing.on("error", (error) => finish({ kind: "failed", problem: problemOf(error, noAddress) }));
     outgoing.on("close", () => finish({ kind: "failed", problem: "the connection was closed without a response" }));
     outgoing.on("response", (response) => {
       answer = {

@@ -1,74 +1,128 @@
-/** Requests to URLs of tenants: only to allowed addresses, with verified certificates, without redirects or proxies. */
-import { type LookupAddress, lookup } from "node:dns";
+import { constants } from "node:crypto";
+import type { LookupAddress } from "node:dns";
 import { type ClientRequest, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
-import type { LookupFunction } from "node:net";
+import { connect, type LookupFunction } from "node:net";
+import { connect as connectTls, createSecureContext, type SecureContext } from "node:tls";
+import { tlsLimits } from "../tls-limits.ts";
+import { BoundedConnection, TooManyBytesError } from "./bounded-connection.ts";
+import { HandshakePace } from "./handshake-pace.ts";
 import { type AllowedNetworks, literalAddress, mayConnect } from "./outbound-networks.ts";
+import { hostResolver, type ResolveHost } from "./resolve-host.ts";
 
-/** Resolves a host name to all of its addresses. */
-export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
+/** More interim responses are an error. Servers send one or two. */
+const maxInterimResponses = 8;
 
 export interface GuardedRequest {
+  /** The tenant that chose the URL. */
+  readonly tenantId: string;
   readonly url: URL;
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   /** The length of the body in bytes; undefined for a request without a body. */
   readonly bodyBytes: number | undefined;
+  /** The bytes that the server can send after the TLS handshake, with everything around the content. */
+  readonly maxReceivedBytes: number;
   readonly networks: AllowedNetworks;
-  /** Defaults to the system's resolver. */
+  /** Defaults to the DNS servers of the system. */
   readonly resolveHost?: ResolveHost | undefined;
 }
 
-/** The URL leads only to addresses that requests of tenants cannot go to. */
-export class ForbiddenAddressError extends Error {}
+/**
+ * The URL leads only to addresses that requests of tenants cannot go to, or its name cannot be resolved. Tenants cannot
+ * distinguish these, because the difference would reveal the names in the network of the server.
+ */
+export class NoAddressError extends Error {}
 
 /**
  * Opens a request. The name is resolved once, and connections go only to allowed addresses of that resolution, which
- * defeats DNS rebinding.
+ * defeats DNS rebinding. The lookup ends with the request.
  *
- * @throws ForbiddenAddressError at a literal address; for a name, the request emits the error
+ * @throws NoAddressError at a literal address; for a name, the request emits the error
  */
 export function openGuardedRequest(request: GuardedRequest): ClientRequest {
-  const { url, method, headers, bodyBytes, resolveHost = systemLookup, networks } = request;
+  const { url, method, headers, bodyBytes, networks } = request;
   const secure = url.protocol === "https:";
   const literal = literalAddress(url);
-  if (literal !== undefined && !mayConnect(literal, secure, networks)) throw new ForbiddenAddressError();
-  const allowed = async (hostname: string) => {
-    const addresses = await resolveHost(hostname);
-    const usable = addresses.filter(({ address }) => mayConnect(address, secure, networks));
-    if (usable.length === 0) throw new ForbiddenAddressError();
+  if (literal !== undefined && !mayConnect(literal, secure, networks)) throw new NoAddressError();
+  const ended = new AbortController();
+  const length = bodyBytes === undefined ? {} : { "content-length": String(bodyBytes) };
+  // Every request has its own connection, because a reused one was checked against an old resolution.
+  const options = {
+    method,
+    headers: { ...headers, ...length, connection: "close" },
+    createConnection: () => openConnection(request, ended.signal),
+  };
+  const outgoing = secure ? requestSecure(url, options) : requestPlain(url, options);
+  let interimResponses = 0;
+  outgoing.on("information", () => {
+    interimResponses += 1;
+    if (interimResponses > maxInterimResponses) outgoing.destroy(new TooManyBytesError());
+  });
+  outgoing.on("close", () => ended.abort());
+  return outgoing;
+}
+
+function openConnection(request: GuardedRequest, signal: AbortSignal) {
+  const { tenantId, url, maxReceivedBytes } = request;
+  const secure = url.protocol === "https:";
+  const literal = literalAddress(url);
+  const host = literal ?? url.hostname;
+  const port = url.port === "" ? (secure ? 443 : 80) : Number(url.port);
+  const socket = connect({ host, port, lookup: allowedLookup(request, signal) });
+  if (!secure) return new BoundedConnection(socket, { maxBytes: maxReceivedBytes });
+  const connection = new BoundedConnection(socket, { tenantId, pace });
+  const encrypted = connectTls({
+    socket: connection,
+    host,
+    servername: literal === undefined ? host : "",
+    secureContext: contextOfRequests(),
+    // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
+    rejectUnauthorized: true,
+  });
+  connection.on("error", (error) => encrypted.destroy(error));
+  encrypted.on("secureConnect", () => connection.endHandshake(maxReceivedBytes));
+  encrypted.on("close", () => connection.destroy());
+  return encrypted;
+}
+
+function allowedLookup(request: GuardedRequest, signal: AbortSignal): LookupFunction {
+  const { url, networks, resolveHost = systemResolver } = request;
+  const allowed = async (hostname: string): Promise<LookupAddress[]> => {
+    const addresses = await resolveHost(hostname, signal).catch(() => []);
+    const usable = addresses.filter(({ address }) => mayConnect(address, url.protocol === "https:", networks));
+    if (usable.length === 0) throw new NoAddressError();
     return usable;
   };
-  const lookupAllowed: LookupFunction = (hostname, options, callback) => {
+  return (hostname, options, callback) => {
     allowed(hostname).then(
       (usable) => {
         const [first] = usable;
-        if (options.all === true) callback(null, [...usable]);
+        if (options.all === true) callback(null, usable);
         else callback(null, first?.address ?? "", first?.family);
       },
       (error: NodeJS.ErrnoException) => callback(error, "", 0),
     );
   };
-  const length = bodyBytes === undefined ? {} : { "content-length": String(bodyBytes) };
-  const options = {
-    method,
-    headers: { ...headers, ...length, connection: "close" },
-    lookup: lookupAllowed,
-    // Every request has its own connection, because a reused one was checked against an old resolution.
-    agent: false,
-  } as const;
-  // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
-  return secure ? requestSecure(url, { ...options, rejectUnauthorized: true }) : requestPlain(url, options);
 }
 
-const systemLookup: ResolveHost = (hostname) =>
-  new Promise((resolve, reject) => {
-    lookup(hostname, { all: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error)));
-  });
+const systemResolver = hostResolver();
+/** One for the process, because all requests share its event loop. */
+const pace = new HandshakePace();
+
+let sharedContext: SecureContext | undefined;
+
+/** Made for the first request, because it loads the trusted certificates. */
+function contextOfRequests(): SecureContext {
+  // A server with a valid certificate could otherwise send a second chain after the first handshake.
+  sharedContext ??= createSecureContext({ ...tlsLimits, secureOptions: constants.SSL_OP_NO_RENEGOTIATION });
+  return sharedContext;
+}
 
 /** Describes an error from a table, because error messages contain addresses. */
-export function problemOf(error: Error, forbidden: string): string {
-  if (error instanceof ForbiddenAddressError) return forbidden;
+export function problemOf(error: Error, noAddress: string): string {
+  if (error instanceof NoAddressError) return noAddress;
+  if (error instanceof TooManyBytesError) return "the server sent more bytes than a response has";
   const { code = "" }: NodeJS.ErrnoException = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const known = problems[code];
   if (known !== undefined) return known;
@@ -80,8 +134,6 @@ export function problemOf(error: Error, forbidden: string): string {
 }
 
 const problems: Readonly<Record<string, string>> = {
-  ENOTFOUND: "the host name cannot be resolved",
-  EAI_AGAIN: "the host name cannot be resolved at the moment",
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was closed without a response",
   EPIPE: "the connection was closed without a response",
