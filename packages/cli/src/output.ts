@@ -25,7 +25,7 @@ export function escapeControls(text: string): string {
   return text.replaceAll(/[^\P{Cc}\t\n]/gu, escapeOf);
 }
 
-/** Escapes a line, which cannot contain another one. */
+/** Escapes a line, including line breaks in it. */
 function escapeLine(line: string): string {
   return escapeControls(line).replaceAll("\n", escapeOf);
 }

@@ -44,7 +44,7 @@ export const failureReasons = [
   "wrong_root",
   /** The content does not match the schema. */
   "malformed",
-  /** The kernel or a program refused a change. What the configuration does not allow is closed if that was possible. */
+  /** The kernel or a program refused a change. Access that the configuration does not allow is removed if possible. */
   "not_applied",
 ] as const;
 export type FailureReason = (typeof failureReasons)[number];

@@ -78,7 +78,7 @@ export type AgentLinkEvent<Message> =
   | { readonly type: "goodbye"; readonly message: { readonly retryAfterMs?: number } }
   /** The configuration that was being applied is now enforced. */
   | { readonly type: "applied" }
-  /** Applying failed. The previous configuration is still enforced, except for what the failed one takes away. */
+  /** Applying failed. The previous configuration is still enforced, without the access that the failed one removes. */
   | { readonly type: "failed"; readonly message: string }
   /** The enforced configuration has expired. */
   | { readonly type: "expired" }

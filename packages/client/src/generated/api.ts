@@ -2221,7 +2221,7 @@ export interface paths {
         };
         /**
          * List a webhook's deliveries
-         * @description The delivery log of the last 30 days, with at most the newest 5,000 delivered and the newest 5,000 failed messages, ordered from oldest to newest; see `sort`.
+         * @description The delivery log of the last 30 days, ordered from oldest to newest; see `sort`. It contains at most the newest 5,000 delivered and the newest 5,000 failed messages.
          *
          *     Requires a key with the permission `webhooks:read`.
          */
@@ -4590,7 +4590,7 @@ export interface components {
             readonly failingSince?: string;
             /**
              * Format: date-time
-             * @description Time since which new events wait, because 5,000 messages are pending; omitted after the webhook has caught up.
+             * @description Time since which new events wait because too many messages are pending. Omitted after the webhook has caught up.
              */
             readonly behindSince?: string;
             /** @description `whsec_` and the signing key in base64 (Standard Webhooks). */
@@ -5238,7 +5238,7 @@ export interface components {
             readonly failingSince?: string;
             /**
              * Format: date-time
-             * @description Time since which new events wait, because 5,000 messages are pending; omitted after the webhook has caught up.
+             * @description Time since which new events wait because too many messages are pending. Omitted after the webhook has caught up.
              */
             readonly behindSince?: string;
         };

@@ -7,7 +7,7 @@ type Subject = ResultOf<"/tenants/events/{id}/effect", "get">["groups"][number][
 /** Items that a cell names. */
 const mostNamed = 5;
 
-/** How many of so many items a cell names. The number of the others would take as much space as the last one. */
+/** Returns how many items a cell names. It never counts a single remaining item, which needs no more space. */
 export function namedOf(count: number): number {
   return count === mostNamed + 1 ? count : Math.min(count, mostNamed);
 }

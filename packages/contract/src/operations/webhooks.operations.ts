@@ -147,7 +147,7 @@ export const listWebhookDeliveries = operation({
   tag,
   summary: "List a webhook's deliveries",
   description:
-    "The delivery log of the last 30 days, with at most the newest 5,000 delivered and the newest 5,000 failed messages, ordered from oldest to newest; see `sort`.",
+    "The delivery log of the last 30 days, ordered from oldest to newest; see `sort`. It contains at most the newest 5,000 delivered and the newest 5,000 failed messages.",
   access: "webhooks:read",
   parameters: { id: "uuid" },
   success: {

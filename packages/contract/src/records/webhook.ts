@@ -32,7 +32,7 @@ const webhookFields = {
     Type.Unsafe<string>({
       ...Timestamp,
       description:
-        "Time since which new events wait, because 5,000 messages are pending; omitted after the webhook has caught up.",
+        "Time since which new events wait because too many messages are pending. Omitted after the webhook has caught up.",
     }),
   ),
 };

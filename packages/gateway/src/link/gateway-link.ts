@@ -29,7 +29,7 @@ import type { Trust } from "../configuration/verify-configuration.ts";
 
 /** The agent's methods that the link calls. */
 export interface LinkedAgent {
-  /** Whether the enforced configuration is not enforced completely. */
+  /** Whether only a part of the configuration is enforced. */
   readonly isLimited: boolean;
   applyConfiguration(given: unknown): Promise<Outcome>;
   trustSigningKey(signingKey: string, handovers: readonly SigningKeyHandover[]): Promise<void>;

@@ -43,7 +43,7 @@ function* notPrepared(): Work<void> {}
  * period. Intermediate results are cached with their inputs, so that an update only recomputes what a change affects.
  *
  * Both the first computation and updates are work that can be suspended: they take seconds for a large tenant. Until
- * an update ends, the contents are those before it.
+ * an update ends, the previous contents stay available.
  */
 export class TenantEnforcement {
   /** The period for which the contents are computed. Configurations expire at its end. */

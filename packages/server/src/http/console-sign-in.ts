@@ -36,7 +36,7 @@ const bodyLimit = 32_768;
 const maxNameLength = 120;
 /**
  * A refused enrolment link or code takes at least this long, which is longer than counting and recording a wrong guess.
- * The time of the answer then does not tell whether the first half of a code exists.
+ * The response time then does not reveal whether the first half of a code exists.
  */
 const refusedEnrolmentMs = 200;
 

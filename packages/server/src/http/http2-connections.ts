@@ -112,7 +112,7 @@ export class Http2Connections {
     return true;
   }
 
-  /** Checks for stalled streams and connections from time to time. Returns the function that stops it. */
+  /** Checks for stalled streams and connections periodically. Returns the function that stops it. */
   start(): () => void {
     const timer = setInterval(() => this.#check(), this.#checkMs).unref();
     return () => clearInterval(timer);

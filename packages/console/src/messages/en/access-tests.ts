@@ -1,4 +1,4 @@
-/** A sentence such as "Group Sales may never reach Payroll" is `sentence` with its parts. */
+/** A sentence such as "Group Sales must never reach Payroll" is `sentence` with its parts. */
 export const accessTests = {
   anyDevice: "any device",
   create: "Create access test",
@@ -81,7 +81,7 @@ export const accessTests = {
   sentence: {
     allowed: "{{subject}} must always reach {{resource}}",
     at: "at {{time}}",
-    denied: "{{subject}} may never reach {{resource}}",
+    denied: "{{subject}} must never reach {{resource}}",
     deniedToAll: "{{subject}} may ever reach {{resource}}",
     from: "from {{source}}",
     noOne: "No one",

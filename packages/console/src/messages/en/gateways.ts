@@ -26,7 +26,7 @@ export const gateways = {
         "Run this on the gateway’s machine, with Debian 12 or newer. The packages come from this server, and <code>apt</code> upgrades them.",
       debianFile:
         "On the gateway’s machine, with Debian 12 or newer, run this in the folder of the file <code>gatehouse-gateway_VERSION_ARCH.deb</code>, which is part of the release.",
-      helm: "Run this in the folder of the chart <code>gatehouse_VERSION.chart.tgz</code>, which is part of the release. The nodes of the cluster need WireGuard and the release’s image of the gateway.",
+      helm: "Run this in the folder of the chart <code>gatehouse_VERSION.chart.tgz</code>, which is part of the release. The nodes of the cluster need WireGuard and the gateway image of the release.",
     },
     kinds: {
       checkout: "From source",

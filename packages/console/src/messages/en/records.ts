@@ -32,7 +32,8 @@ export const records = {
       "For a name of a private resource: the addresses or networks to which DNS answers are limited. If empty, the networks in the settings of the gateway apply, if it has any.",
     help: "An IP address, a network such as 192.0.2.0/24, a host name, or a wildcard name such as *.example.com.",
     protocols: "Protocols",
-    protocolsHelp: "Devices reach the address only with these protocols. If empty, nobody can reach it.",
+    protocolsHelp:
+      "Devices reach the address only with these protocols. If none is selected, nobody can reach the address.",
   },
   conflict: {
     differs: "You both changed these fields. Choose a value for each. Nothing has been saved yet.",

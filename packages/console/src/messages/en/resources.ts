@@ -8,7 +8,7 @@ export const resources = {
     field: "Address {{number}}",
     label: "Addresses",
     protocols: "Protocols",
-    protocolsHelp: "Nobody can reach an address without a protocol.",
+    protocolsHelp: "An address without protocols is unreachable.",
     protocolsOfField: "Protocols for address {{number}}",
     remove: "Remove {{address}}",
     removed: "Address removed",

@@ -5,7 +5,7 @@ import { t } from "../../messages/i18n.ts";
 export type AccessTest = ItemAt<"/tenants/access-tests">;
 export type AccessTestState = ResultOf<"/tenants/access-tests/check", "post">["tests"][number]["state"];
 
-/** The test as a sentence: "Group Sales may never reach Payroll". */
+/** The test as a sentence: "Group Sales must never reach Payroll". */
 export function formatTest({ subject, device, resource, expected, context = {} }: AccessTest): string {
   const { protocol, port } = resource.properties ?? {};
   const service = [protocol, port].filter((part) => part !== undefined).join(" ");

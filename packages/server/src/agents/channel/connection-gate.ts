@@ -11,7 +11,7 @@ import { PendingConnections, type PendingLimits } from "./pending-connections.ts
 
 /** A connection that is not admitted within this time is ended, in milliseconds. */
 const admissionTimeoutMs = 10_000;
-/** How often connections without a hello are logged at most, in milliseconds. */
+/** The minimum time between two warnings about connections without a hello, in milliseconds. */
 const warningIntervalMs = 60_000;
 /** How long a frame can be unread while other agents of the tenant wait to send theirs, in milliseconds. */
 const unreadTimeoutMs = 10_000;
@@ -142,8 +142,8 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   }
 
   /**
-   * Drops connections after the other events that are due. If the replica itself stood still, they include what agents
-   * sent and read meanwhile.
+   * Drops connections after the other pending events. If the replica itself stalled, these events include what agents
+   * sent and read in the meantime.
    */
   #dropAfterTurn(connections: Iterable<Connection>, isToDrop: (connection: Connection) => boolean): void {
     const suspects = [...connections].filter(isToDrop);
@@ -241,7 +241,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     const now = this.#now();
     if (now - this.#warnedAt < warningIntervalMs) return;
     this.#warnedAt = now;
-    this.#options.log.warn(this.#host.logFields(connection), "too many connections of agents without a hello");
+    this.#options.log.warn(this.#host.logFields(connection), "closing agent links without a hello; too many are open");
   }
 
   /** Whether the tenant of an agent has reached its limit of connections. */

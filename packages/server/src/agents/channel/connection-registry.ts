@@ -1,6 +1,6 @@
 import type { AgentConnection, SharedReason } from "./agent-connection.ts";
 
-/** The most connections of one agent whose tokens and keys are being checked. Only a thief of the token makes more. */
+/** The most connections of one agent whose tokens and keys are being checked. Only a thief of the token opens more. */
 const mostArriving = 16;
 
 /**

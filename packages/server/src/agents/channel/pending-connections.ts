@@ -9,7 +9,7 @@ export interface PendingLimits {
   readonly pendingPerAddress: number;
 }
 
-/** From all addresses together, a token may have the connections of this many addresses. */
+/** The limit of a token over all addresses, as a multiple of its limit per address. */
 const addressesPerToken = 4;
 
 interface Pending {
@@ -18,9 +18,9 @@ interface Pending {
 }
 
 /**
- * Open connections whose agents have not been admitted. An agent is admitted within two round trips, so the oldest of
- * too many is the least likely to be its. Connections of others must not keep it away, whether they have its token or
- * its address.
+ * Open connections whose agents have not been admitted. An agent is admitted within two round trips, so the oldest
+ * connection is the least likely to belong to the agent. Other clients with the agent's token or address must not lock
+ * the agent out.
  */
 export class PendingConnections<Connection extends Pending> {
   readonly #limits: PendingLimits;

@@ -195,7 +195,7 @@ export class DesiredState {
       const updating = this.#enforcement.updating(model, changes, now, (...content) => this.#preparing(...content));
       return { changed: await this.#perform(updating), named: [...changed.idsOf("gateway")] };
     } catch (error) {
-      // The enforcement has a part of the changes.
+      // The enforcement contains only some of the changes.
       this.#projection.missed();
       throw error;
     } finally {

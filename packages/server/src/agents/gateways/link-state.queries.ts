@@ -25,7 +25,7 @@ interface ClaimedRow {
   readonly connection_id: string;
   /** Whether the agent presented the gateway's current token. */
   readonly is_current: boolean;
-  /** When a former token expires; null if the token is no former one. */
+  /** When a former token expires; null if the token is not a former one. */
   readonly ends_at: string | null;
 }
 
@@ -56,8 +56,8 @@ export interface ConnectionChange {
 const claim = statement<ClaimedRow, [tenantId: string, claims: string, at: Date]>(
   "gateway_link.claim",
   // A gateway that was deleted meanwhile is skipped, and so are tokens that were revoked since they were presented. If
-  // a gateway has several new connections, the last one counts. What was wanted before is not what this replica wants:
-  // it is unknown until the replica has compared it with what the gateway enforces.
+  // a gateway has several new connections, the last one counts. The desired root is
+  // unknown until this replica has compared its own with the root that the gateway enforces.
   `WITH item AS (
      SELECT batch.*, gateway.token_hash = decode(batch.token_hash, 'hex') AS is_current, former.ends_at
      FROM json_to_recordset($2) AS batch (position integer, gateway_id uuid, connection_id uuid, replica_id uuid,

@@ -89,8 +89,8 @@ async function storeSome(
 }
 
 /**
- * Removes what an agent said in its `hello` from reports if its token was revoked since. Call it when the gateways are
- * locked, which a rotation waits for.
+ * Removes the contents of `hello` from reports if the token was revoked since. Callers must hold the locks of the
+ * gateways, which a rotation waits for.
  */
 async function ignoreRevokedTokens(tx: TenantTx, reports: Map<string, GatewayReport>, at: Date): Promise<void> {
   const presented = Array.from(reports.values()).flatMap(({ gatewayId, tokenHash }) =>
