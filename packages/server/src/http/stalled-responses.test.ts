@@ -11,9 +11,9 @@ const stallMs = 50;
 const large = Buffer.alloc(32 * 1024 * 1024);
 
 /** Sends a request over HTTP/1.1, and reads nothing. */
-async function requestWithoutReading(handler: RequestListener) {
+async function requestWithoutReading(handler: RequestListener, limitMs = stallMs) {
   const server = createServer({ keepAliveTimeout: 600_000 }, handler);
-  limitStalls(server, stallMs);
+  limitStalls(server, limitMs);
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo; // of a server that listens on TCP
   const socket = connect(port, "127.0.0.1").on("error", () => undefined);
@@ -52,7 +52,9 @@ test("a response with a longer limit is closed after that", async () => {
 });
 
 test("a client that reads slowly gets the whole response", async () => {
-  const { response, connection, socket } = await requestWithoutReading((_request, sent) => sent.end(large));
+  // Each pause is much shorter than the limit, and all pauses together are longer.
+  const [limitMs, pauseMs] = [2_000, 300];
+  const { response, connection, socket } = await requestWithoutReading((_request, sent) => sent.end(large), limitMs);
   let received = 0;
   let checked = 0;
   socket.on("data", async (chunk: Buffer) => {
@@ -60,7 +62,7 @@ test("a client that reads slowly gets the whole response", async () => {
     if (received - checked < 4 * 1024 * 1024) return;
     checked = received;
     socket.pause();
-    await sleep(stallMs / 2);
+    await sleep(pauseMs);
     socket.resume();
   });
   await once(response, "finish");
