@@ -94,7 +94,7 @@ function replyWithTagged(
   const isKnown = hasTag(reply.request.headers["if-none-match"], answer.tag);
   if (operation.success.kind !== "record" && isKnown) return reply.status(304).send();
   if (!answer.hasSecrets) return sendEncoded(operation, reply, answer.content(), answer);
-  return reply.header("content-type", json).send(answer.content());
+  return sendBytes(reply.header("content-type", json), answer.content());
 }
 
 /**
@@ -140,7 +140,11 @@ export function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
 /** Sends a whole body. A body without a version gets a tag of its content. */
 function sendJson({ method }: Operation, reply: FastifyReply, text: string | Buffer): FastifyReply {
   if (method === "GET" && !reply.hasHeader("ETag")) reply.header("ETag", contentTag(text));
-  return reply.header("Content-Type", json).send(text);
+  reply.header("Content-Type", json);
+  // A short text is sent as it is.
+  return text.length <= writtenBytes
+    ? reply.send(text)
+    : sendBytes(reply, typeof text === "string" ? Buffer.from(text) : text);
 }
 
 /** Produces the first chunk before anything is sent, so that an early error still gets an error response. */

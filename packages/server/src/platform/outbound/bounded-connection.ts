@@ -74,7 +74,7 @@ export class BoundedConnection extends Duplex {
     this.push(part);
     if (handshake === undefined) return;
     const { user, system } = process.cpuUsage(before);
-    // Other threads also use processor time, and on a busy machine, time passes without any.
+    // Processor time includes other threads, and elapsed time includes waiting on a busy machine: take the smaller one.
     handshake.pace.count(handshake.tenantId, Math.min(performance.now() - startedAt, (user + system) / 1_000));
   }
 

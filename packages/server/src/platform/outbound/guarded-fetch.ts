@@ -6,7 +6,7 @@ import type { ResolveHost } from "./resolve-host.ts";
 
 /** Longer responses are an error. */
 const maxResponseBytes = 256 * 1024;
-/** With headers, and what TLS and chunks add. */
+/** The limit with headers and the overhead of TLS and chunks. */
 const maxReceivedBytes = 320 * 1024;
 /** JSON with more values is an error: parsing and copying them would block all requests. */
 const maxValues = 5_000;
@@ -88,6 +88,8 @@ export function guardedFetch(
       incoming.on("error", (error) => fail(problemOf(error, noAddress)));
       incoming.on("end", () => {
         clearTimeout(timer);
+        // The server may never close the connection.
+        outgoing.destroy();
         const status = incoming.statusCode ?? 0;
         if (status < 200 || status > 599) return fail("the response is not HTTP");
         const content = Buffer.concat(chunks);

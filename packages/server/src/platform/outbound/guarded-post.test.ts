@@ -54,7 +54,7 @@ const forbidden = {
   problem: "the host has no address that webhooks can be sent to, or its name cannot be resolved",
 };
 
-const tooMany = "the server sent more bytes than a response has";
+const tooMany = "the server sent more bytes than Gatehouse accepts";
 
 describe("a request", () => {
   test("arrives completely, and returns status and duration", async () => {

@@ -122,7 +122,7 @@ function contextOfRequests(): SecureContext {
 /** Describes an error from a table, because error messages contain addresses. */
 export function problemOf(error: Error, noAddress: string): string {
   if (error instanceof NoAddressError) return noAddress;
-  if (error instanceof TooManyBytesError) return "the server sent more bytes than a response has";
+  if (error instanceof TooManyBytesError) return "the server sent more bytes than Gatehouse accepts";
   const { code = "" }: NodeJS.ErrnoException = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const known = problems[code];
   if (known !== undefined) return known;

@@ -34,6 +34,14 @@ test("fails for a name without addresses", async () => {
   await expect(resolve("hooks.example.com", never)).rejects.toThrow("ENOTFOUND");
 });
 
+test("asks the next server if the first one refuses, and fails with its error if all do", async () => {
+  const [refusing, answering] = [await dnsServer("refused"), await dnsServer({ [typeA]: [[192, 0, 2, 1]] })];
+  const resolve = hostResolver([refusing.address, answering.address]);
+  expect(await resolve("hooks.example.com", never)).toEqual([{ address: "192.0.2.1", family: 4 }]);
+  expect(refusing.asked).toHaveLength(2);
+  await expect(refusing.resolve("hooks.example.com", never)).rejects.toThrow("EREFUSED");
+});
+
 test("asks for the name as it is, without search domains", async () => {
   const { resolve, asked } = await dnsServer({});
   await expect(resolve("hooks", never)).rejects.toThrow("ENOTFOUND");
@@ -61,14 +69,18 @@ test("ends with its signal, although the DNS server never answers", async () => 
 });
 
 interface DnsServer {
+  readonly address: string;
   readonly resolve: ResolveHost;
   readonly asked: readonly string[];
   readonly askedOnce: Promise<unknown>;
 }
 
-/** @param records the addresses by type; a name without any does not exist; undefined for a server without answers */
+/**
+ * @param records the addresses by type; a name without any does not exist; undefined for a server without answers, and
+ *   "refused" for one that refuses all questions
+ */
 async function dnsServer(
-  records: Readonly<Record<number, readonly (readonly number[])[]>> | undefined,
+  records: Readonly<Record<number, readonly (readonly number[])[]>> | "refused" | undefined,
 ): Promise<DnsServer> {
   const server = createSocket("udp4");
   const asked: string[] = [];
@@ -83,9 +95,11 @@ async function dnsServer(
     server.emit("asked");
     if (records === undefined) return;
     const type = query.readUInt16BE(at + 1);
-    const answers = records[type] ?? [];
+    const isRefused = records === "refused";
+    const answers = isRefused ? [] : (records[type] ?? []);
     const header = Buffer.from(query.subarray(0, 12));
-    header.writeUInt16BE(Object.keys(records).length === 0 ? 0x8183 : 0x8180, 2);
+    const nameExists = Object.keys(records).length > 0;
+    header.writeUInt16BE(isRefused ? 0x8185 : nameExists ? 0x8180 : 0x8183, 2);
     for (const [index, count] of [1, answers.length, 0, 0].entries()) header.writeUInt16BE(count, 4 + 2 * index);
     const encoded = answers.map((bytes) => [0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, bytes.length, ...bytes]);
     server.send(Buffer.concat([header, query.subarray(12, at + 5), Buffer.from(encoded.flat())]), port, address);
@@ -97,5 +111,6 @@ async function dnsServer(
     server.close();
     await once(server, "close");
   });
-  return { resolve: hostResolver([`127.0.0.1:${server.address().port}`]), asked, askedOnce };
+  const address = `127.0.0.1:${server.address().port}`;
+  return { address, resolve: hostResolver([address]), asked, askedOnce };
 }

@@ -5,9 +5,11 @@ import { Resolver } from "node:dns/promises";
 /** Resolves a host name to all of its addresses. Ends when the signal is aborted. */
 export type ResolveHost = (hostname: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>;
 
-/** The time limit of a DNS query, in milliseconds. The repetition has twice as long. */
+/** The time limit of a DNS query, in milliseconds. A retry has twice that limit. */
 const queryMs = 2_000;
 const tries = 2;
+/** Errors after which another server may know the name. c-ares asks the next server only after a time limit. */
+const errorsOfServer = new Set(["EREFUSED", "ESERVFAIL", "ENOTIMP"]);
 /** Further addresses of an answer are ignored. */
 const maxAddresses = 32;
 const localhost = [
@@ -24,19 +26,35 @@ const localhost = [
 export function hostResolver(servers?: readonly string[]): ResolveHost {
   return async (hostname, signal) => {
     if (/^(.*\.)?localhost\.?$/.test(hostname)) return localhost; // RFC 6761, section 6.3
-    signal.throwIfAborted();
-    const resolver = new Resolver({ timeout: queryMs, tries });
-    if (servers !== undefined) resolver.setServers([...servers]);
-    const cancel = () => resolver.cancel();
-    signal.addEventListener("abort", cancel);
-    try {
-      const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-      if (ipv4.status === "rejected" && ipv6.status === "rejected") throw ipv4.reason;
-      return [addressesOf(ipv4, 4), addressesOf(ipv6, 6)].flat().slice(0, maxAddresses);
-    } finally {
-      signal.removeEventListener("abort", cancel);
+    const all = servers ?? new Resolver().getServers();
+    for (let first = 0; ; first += 1) {
+      try {
+        return await ask(all.slice(first), hostname, signal);
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (first + 1 >= all.length || code === undefined || !errorsOfServer.has(code)) throw error;
+      }
     }
   };
+}
+
+async function ask(
+  servers: readonly string[],
+  hostname: string,
+  signal: AbortSignal,
+): Promise<readonly LookupAddress[]> {
+  signal.throwIfAborted();
+  const resolver = new Resolver({ timeout: queryMs, tries });
+  resolver.setServers([...servers]);
+  const cancel = () => resolver.cancel();
+  signal.addEventListener("abort", cancel);
+  try {
+    const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    if (ipv4.status === "rejected" && ipv6.status === "rejected") throw ipv4.reason;
+    return [addressesOf(ipv4, 4), addressesOf(ipv6, 6)].flat().slice(0, maxAddresses);
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
 }
 
 function addressesOf(answer: PromiseSettledResult<readonly string[]>, family: 4 | 6): readonly LookupAddress[] {
