@@ -186,6 +186,44 @@ describe("a run that fails", () => {
   });
 });
 
+describe("those who wait until the task is settled", () => {
+  /** @returns whether the wait has ended */
+  function waiting(task: CoalescedTask): () => boolean {
+    let isSettled = false;
+    void task.settled().then(() => {
+      isSettled = true;
+    });
+    return () => isSettled;
+  }
+
+  test("wait for the run that serves their request, and not for later ones", async () => {
+    const { task, finish } = controlled();
+    task.request();
+    const early = waiting(task);
+    task.request();
+    const late = waiting(task);
+    await finish(0);
+    expect([early(), late()]).toEqual([true, false]);
+    task.request();
+    await finish(1);
+    expect(late()).toBe(true);
+  });
+
+  test("wait for a run that succeeds, also if requests arrived during one that failed", async () => {
+    const { task, finish } = controlled({ retryMs: 500 });
+    task.request();
+    const early = waiting(task);
+    task.request();
+    const late = waiting(task);
+    await finish(0, new Error("away"));
+    expect([early(), late()]).toEqual([false, false]);
+    await vi.advanceTimersByTimeAsync(500);
+    task.request();
+    await finish(1);
+    expect([early(), late()]).toEqual([true, true]);
+  });
+});
+
 describe("stopping", () => {
   test("waits for the run in progress, and starts no other", async () => {
     const { task, runs, finish } = controlled({ intervalMs: 1_000 });

@@ -16,6 +16,11 @@ export interface CoalescedTaskOptions {
   readonly failed?: (error: unknown) => void;
 }
 
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
 /**
  * Work that never runs twice at a time. All requests that arrive before a run starts share it; requests that arrive
  * during a run share one more run after it.
@@ -29,7 +34,10 @@ export class CoalescedTask {
   #isRequested = false;
   #isStarted = false;
   #isStopped = false;
-  #waiting: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+  /** Callers that wait for the next run. */
+  #waiting: Waiting[] = [];
+  /** Callers that wait for the run that is in progress. */
+  #joined: Waiting[] = [];
 
   constructor(options: CoalescedTaskOptions) {
     this.#options = options;
@@ -69,13 +77,14 @@ export class CoalescedTask {
   }
 
   /**
-   * Waits until every request so far was served by a run that succeeded.
+   * Waits until every request so far was served by a run that succeeded. Later requests do not prolong the wait.
    *
    * @throws Error if the task is stopped before that
    */
   settled(): Promise<void> {
     if (!this.#isRunning && !this.#isRequested) return Promise.resolve();
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    const runs = this.#isRequested ? this.#waiting : this.#joined;
+    return new Promise((resolve, reject) => runs.push({ resolve, reject }));
   }
 
   /** Starts no further run, and waits for the run that is in progress. */
@@ -90,11 +99,14 @@ export class CoalescedTask {
     clearTimeout(this.#timer);
     this.#isRunning = true;
     this.#isRequested = false;
+    this.#joined = this.#waiting;
+    this.#waiting = [];
     let retryMs: number | undefined;
     try {
       await this.#options.run();
-      if (!this.#isRequested) for (const { resolve } of this.#waiting.splice(0)) resolve();
+      for (const { resolve } of this.#joined.splice(0)) resolve();
     } catch (error) {
+      this.#waiting = [...this.#joined.splice(0), ...this.#waiting];
       retryMs = this.#options.retryMs;
       this.#isRequested ||= retryMs !== undefined;
       this.#options.failed?.(error);
