@@ -57,14 +57,23 @@ export class ConnectionRegistry<
     return this.#current.get(connection.agent.agentId) === connection;
   }
 
-  /** Adds a connection whose token and key are to be checked. @returns false if its agent has too many of them */
-  arrive(connection: Connection): boolean {
+  /**
+   * Adds a connection whose token and key are to be checked.
+   *
+   * @param isDoubtful whether the key of a connection will probably be refused
+   * @returns the connection to end if the agent has too many: a doubtful one if there is any, otherwise the oldest
+   */
+  arrive(
+    connection: Connection,
+    isDoubtful: (connection: Connection) => boolean = () => false,
+  ): Connection | undefined {
     const { agentId } = connection.agent;
     const arriving = this.#arriving.get(agentId) ?? new Set();
-    if (arriving.size >= mostArriving) return false;
     this.#arriving.set(agentId, arriving.add(connection));
     this.#arrivingCount += 1;
-    return true;
+    if (arriving.size <= mostArriving) return undefined;
+    const [oldest] = arriving;
+    return [...arriving].find(isDoubtful) ?? oldest;
   }
 
   /** Makes a checked connection the current one of its agent, and ends the previous one. */

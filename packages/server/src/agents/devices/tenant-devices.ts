@@ -72,8 +72,12 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   /** The next update answers the hello, together with those of all devices that connect meanwhile. */
   async join(connection: DeviceConnection, hello: DeviceHello): Promise<void> {
     connection.hello = hello;
-    if (!this.connections.arrive(connection)) return connection.end("overloaded", this.#options.jitterMs());
     this.#newcomers.add(connection);
+    const surplus = this.connections.arrive(connection);
+    if (surplus !== undefined) {
+      surplus.refuse("overloaded", this.#options.jitterMs());
+      this.left(surplus);
+    }
     this.#updates.request();
   }
 

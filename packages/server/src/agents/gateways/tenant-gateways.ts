@@ -108,7 +108,12 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   async join(connection: GatewayConnection, hello: Hello, claim: KeyClaim): Promise<void> {
     const { clock, queue, signingKey, jitterMs } = this.#options;
     this.#usedAt = clock.elapsedMs();
-    if (!this.connections.arrive(connection)) return connection.end("overloaded", jitterMs());
+    const surplus = this.connections.arrive(connection, (each) => this.#hasOtherKey(each));
+    if (surplus !== undefined) {
+      surplus.refuse("overloaded", jitterMs());
+      this.left(surplus);
+    }
+    if (connection.isClosed) return;
     const [key] = await Promise.all([signingKey(), this.#upToDate()]);
     if (connection.isClosed) return;
     connection.agentGeneration = hello.enforces?.generation ?? 0;
@@ -268,10 +273,13 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   #endReplacedKeys(gatewayIds: Iterable<string>): void {
     for (const gatewayId of gatewayIds) {
       for (const connection of this.connections.allOf(gatewayId)) {
-        if (connection.claim === undefined) continue;
-        if (this.#desired.hasOtherKey(gatewayId, connection.claim)) this.#end(connection, "key_refused");
+        if (this.#hasOtherKey(connection)) this.#end(connection, "key_refused");
       }
     }
+  }
+
+  #hasOtherKey({ agent, claim }: GatewayConnection): boolean {
+    return claim !== undefined && this.#desired.hasOtherKey(agent.agentId, claim);
   }
 
   /** Refuses a connection whose agent may not have the key that it reports. @returns whether it did */
