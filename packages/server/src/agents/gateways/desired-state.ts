@@ -70,9 +70,14 @@ export class DesiredState {
   #keys = new Map<string, KnownKey>();
   /** Devices by IPv4 tunnel address; undefined until they are needed. */
   #idsByAddress: ReadonlyMap<string, string> | undefined;
+  #isStopped = false;
 
   constructor(options: DesiredStateOptions) {
     this.#options = options;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
   }
 
   /** The tenant's generation that the content reflects. */
@@ -231,9 +236,23 @@ export class DesiredState {
     yield* hashing(contentForVersion(content, version), this.#options.sha256);
   }
 
+  /** Ends work that is in progress at its next pause, with an error. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   /** Performs work in slices. Requests and the work of other tenants run in between. */
   #perform<Result>(work: Work<Result>): Promise<Result> {
-    return this.#options.evaluator.decide(this.#options.tenantId, work);
+    return this.#options.evaluator.decide(this.#options.tenantId, this.#untilStopped(work));
+  }
+
+  *#untilStopped<Result>(work: Work<Result>): Work<Result> {
+    for (;;) {
+      if (this.#isStopped) throw new Error("The desired state was stopped.");
+      const step = work.next();
+      if (step.done === true) return step.value;
+      yield step.value;
+    }
   }
 
   async #readAll(model: Model): Promise<LinkRows> {

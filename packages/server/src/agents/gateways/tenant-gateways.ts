@@ -97,7 +97,10 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     this.#updates = new CoalescedTask({
       run: () => this.#update(),
       retryMs,
-      failed: (error) => log.warn({ err: error, tenantId }, "failed to compute desired states; will retry"),
+      failed: (error) => {
+        if (this.#desired.isStopped) return;
+        log.warn({ err: error, tenantId }, "failed to compute desired states; will retry");
+      },
     });
   }
 
@@ -188,6 +191,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
 
   async stop(retryAfterMs: () => number): Promise<void> {
     this.#timer.stop();
+    this.#desired.stop();
     for (const connection of [...this.connections, ...this.connections.arriving]) {
       connection.end("shutting_down", retryAfterMs());
       this.left(connection);
@@ -198,6 +202,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
 
   async abandon(): Promise<void> {
     this.#timer.stop();
+    this.#desired.stop();
     this.connections.endAll("gateway_gone");
     await this.#updates.stop();
     await this.#recorder.stop();
