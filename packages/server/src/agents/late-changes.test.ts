@@ -49,7 +49,7 @@ function deactivatePolicyMeanwhile(follower: { changed(entry: OutboxEntry): void
 test("gateways enforce a policy that was deactivated while the model was read", async () => {
   const { database } = server;
   const { evaluator } = server.runner;
-  const links = { sha256: () => "", versionOf: () => undefined };
+  const links = { sha256: () => "", versionsOf: () => new Set<never>() };
   const newState = () =>
     new DesiredState({ tenantId: tenant.id, database, models, clock: systemClock, evaluator, ...links });
   const contentsOf = (state: DesiredState) =>

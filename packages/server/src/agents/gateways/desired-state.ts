@@ -38,8 +38,8 @@ export interface DesiredStateOptions {
   readonly clock: Clock;
   readonly evaluator: Pick<Evaluator, "decide">;
   readonly sha256: HashText;
-  /** The version of a gateway's link; undefined if the gateway is not connected. */
-  readonly versionOf: (gatewayId: string) => LinkVersion | undefined;
+  /** The versions of a gateway's links, also of those that arrive. */
+  readonly versionsOf: (gatewayId: string) => ReadonlySet<LinkVersion>;
   /** How long a configuration is valid without the control plane, in milliseconds; the tenant's setting if absent. */
   readonly lifeMs?: number | undefined;
   /** How long open connections may last once their gateway is in maintenance, in milliseconds. */
@@ -107,10 +107,10 @@ export class DesiredState {
     return this.#enforcement?.contentOf(gatewayId);
   }
 
-  /** Prepares the present content of a gateway that has just connected. */
-  async prepare(gatewayId: string): Promise<void> {
+  /** Prepares the present content of a gateway for a link of a version. */
+  async prepare(gatewayId: string, version: LinkVersion): Promise<void> {
     const content = this.contentOf(gatewayId);
-    if (content !== undefined) await this.#perform(this.#preparing(gatewayId, content));
+    if (content !== undefined) await this.#perform(hashing(contentForVersion(content, version), this.#options.sha256));
   }
 
   /** @param ipv4 an address in the tunnel */
@@ -231,9 +231,9 @@ export class DesiredState {
    * short time.
    */
   *#preparing(gatewayId: string, content: ContentTree): Work<void> {
-    const version = this.#options.versionOf(gatewayId);
-    if (version === undefined) return;
-    yield* hashing(contentForVersion(content, version), this.#options.sha256);
+    for (const version of this.#options.versionsOf(gatewayId)) {
+      yield* hashing(contentForVersion(content, version), this.#options.sha256);
+    }
   }
 
   /** Ends work that is in progress at its next pause, with an error. */

@@ -78,7 +78,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       clock,
       evaluator: runner.evaluator,
       sha256: options.sha256,
-      versionOf: (gatewayId) => this.connections.of(gatewayId)?.version,
+      versionsOf: (gatewayId) => new Set(this.connections.allOf(gatewayId).map(({ version }) => version)),
       lifeMs,
       drainMs,
     });
@@ -121,7 +121,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     if (connection.isClosed) return;
     connection.agentGeneration = hello.enforces?.generation ?? 0;
     if (connection.agentGeneration > this.#desired.generation) await this.#catchUp();
-    await this.#desired.prepare(connection.agent.agentId);
+    await this.#desired.prepare(connection.agent.agentId, connection.version);
     if (connection.isClosed) return;
     if (this.#refuseKey(connection, claim)) return;
     connection.isClaimed = true;
