@@ -265,15 +265,17 @@ test("a change is not reported as applied before it is offered to the gateway", 
   const state = async () => (await tenant.client.get(`/tenants/gateways/${id}/sync`)).body.state;
   await until("the gateway has applied its configuration", async () => (await state()) === "applied");
   let offer = (): void => undefined;
-  const check = vi.spyOn(TokenExpiry.prototype, "check").mockImplementationOnce(async () => {
-    await new Promise<void>((resolve) => {
-      offer = resolve;
-    });
+  const held = new Promise<void>((resolve) => {
+    offer = resolve;
+  });
+  const check = vi.spyOn(TokenExpiry.prototype, "check").mockImplementation(async () => {
+    await held;
     return [];
   });
   try {
     await tenant.client.must.put(`/tenants/gateways/${id}/settings`, { resolvers: ["10.80.0.53"] });
-    await until("the change is about to be offered", () => check.mock.calls.length > 0);
+    // Tokens are checked when the outbox names the gateway, and before the change is offered.
+    await until("the change is about to be offered", () => check.mock.calls.length > 1);
     // The replica now has to report that it is alive.
     clock.advance(9_000);
     await tick();

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { storeGatewayReports } from "../../features/gateways/gateways.api.ts";
 import { hashToken } from "../../platform/secrets/tokens.ts";
 import { linkedReplicas } from "../../testing/linked-replicas.ts";
@@ -105,4 +105,32 @@ test("what an agent said is not stored after its token was revoked", async () =>
   expect((await read(id)).status).toBe("PENDING");
   await store(token);
   expect((await read(id)).publicKey).toBe(said.key.publicKey);
+});
+
+test("a link ends after a rotation although an update of the tenant is in progress", async () => {
+  const other = await replicas.newGateway();
+  const { id, gateway } = await replicas.newGateway();
+  gateway.useKey(new SimulatedKey());
+  await gateway.connect();
+  await until("the agent is served", () => gateway.content !== undefined);
+  let proceed = () => {};
+  const held = new Promise<void>((resolve) => {
+    proceed = resolve;
+  });
+  const { evaluator } = replicas.server.runner;
+  const decide = evaluator.decide.bind(evaluator);
+  const slow = vi.spyOn(evaluator, "decide").mockImplementation(async (tenantId, work) => {
+    await held;
+    return decide(tenantId, work);
+  });
+  try {
+    await replicas.client.must.put(`/tenants/gateways/${other.id}/settings`, { resolvers: ["10.80.0.53"] });
+    await until("an update is in progress", () => slow.mock.calls.length > 0);
+    await rotate(id);
+    await until("the link ends", () => gateway.goodbyes.length > 0);
+    expect(gateway.goodbyes).toMatchObject([{ reason: "token_revoked" }]);
+  } finally {
+    proceed();
+    slow.mockRestore();
+  }
 });

@@ -55,6 +55,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   readonly #enforced = new Map<string, ContentTree>();
   /** The gateways whose content changed and was not offered yet, and those whose records changed. */
   readonly #unoffered = { changed: new Set<string>(), named: new Set<string>() };
+  /** The gateways in entries of the outbox since the last update: their tokens may be revoked. */
+  readonly #unchecked = new Set<string>();
   /** Whether a change is known that the desired states do not reflect. */
   #isStale = true;
   /** Whether the desired states were ever loaded. */
@@ -164,6 +166,10 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     this.#desired.changed(entry);
     this.#generations.reached(entry.generation);
     this.#requestUpdate();
+    const named = entry.changes.flatMap(({ type, id }) => (type === "gateway" ? [id] : []));
+    for (const gatewayId of named) this.#unchecked.add(gatewayId);
+    // A revoked token does not wait for an update that is in progress. If this fails, the next update checks it.
+    void this.#checkTokens(named).catch(() => undefined);
   }
 
   missed(): void {
@@ -254,7 +260,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       this.#isLoaded = true;
       // A gateway whose token was revoked must not receive new content.
       const checked = isEverything ? this.connections.agentIds : named;
-      await this.#checkTokens(checked);
+      await this.#checkTokens(isEverything ? checked : new Set([...checked, ...this.#unchecked]));
       this.#endReplacedKeys(checked);
       for (const gatewayId of changed) {
         const connection = this.connections.of(gatewayId);
@@ -262,6 +268,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       }
       changed.clear();
       named.clear();
+      // The next refresh names the gateways of entries that arrived meanwhile.
+      this.#unchecked.clear();
       // The next refresh may precede this report, but its content is offered only later.
       queue.add(() => {
         this.#offeredGeneration = generation;
