@@ -43,9 +43,8 @@ interface Claim extends queries.LinkClaim {
 export class LinkWriter {
   readonly #options: LinkWriterOptions;
   #claims: Claim[] = [];
-  readonly #changes = new Batcher<string, queries.ConnectionChange>((earlier, later) =>
-    earlier.connection_id === later.connection_id ? { ...earlier, ...later } : later,
-  );
+  /** The changes by connection. */
+  readonly #changes = new Batcher<string, queries.ConnectionChange>((earlier, later) => ({ ...earlier, ...later }));
   readonly #generation = new Batcher<"generation", number | "none">();
   readonly #reports = new Batcher<string, GatewayReport>(mergeReports);
   readonly #refusals = new Batcher<string, RefusedKey>();
@@ -81,7 +80,6 @@ export class LinkWriter {
    * @throws AppError database_unavailable
    */
   claim(claim: queries.LinkClaim): Promise<number | undefined> {
-    this.#changes.delete(claim.gateway_id);
     return new Promise((done, failed) => {
       this.#claims.push({ ...claim, done, failed });
       this.#urgent.request();
@@ -90,7 +88,7 @@ export class LinkWriter {
 
   /** @param isUrgent whether a request may wait for the change */
   change(change: queries.ConnectionChange, isUrgent: boolean): void {
-    this.#changes.add(change.gateway_id, change);
+    this.#changes.add(change.connection_id, change);
     if (isUrgent) this.#urgent.request();
     else this.#heartbeats.request();
   }
@@ -173,21 +171,25 @@ export class LinkWriter {
   ): Promise<void> {
     const { replicaId, clock, superseded } = this.#options;
     if (claims.length === 0 && changes.length === 0 && generation === undefined) return;
+    const now = clock.now();
     const claimed = claims.map(({ done: _done, failed: _failed, ...claim }) => claim);
     const [tokens, stored] = await this.#transaction((tx) =>
       Promise.all([
-        claimed.length === 0 ? new Map<string, number>() : queries.claimLinks(tx, claimed, clock.now()),
+        claimed.length === 0 ? new Map<string, number>() : queries.claimLinks(tx, claimed, now),
         changes.length === 0 ? new Set<string>() : queries.storeConnectionChanges(tx, changes),
         generation === undefined
           ? undefined
           : generation === "none"
             ? queries.forgetReplicaGeneration(tx, replicaId)
-            : queries.storeReplicaGeneration(tx, replicaId, generation, clock.now()),
+            : queries.storeReplicaGeneration(tx, replicaId, generation, now),
       ]),
     );
     for (const { connection_id: id, done } of claims) done(tokens.get(id));
+    const isClaimed = ({ connection_id: id }: Claim) => (tokens.get(id) ?? 0) > now.getTime();
+    const replaced = new Set(claims.filter(isClaimed).map(({ gateway_id: id }) => id));
     for (const { gateway_id: id, connection_id: connectionId } of changes) {
-      if (!stored.has(id)) superseded(id, connectionId);
+      // The claiming connection ends the former one.
+      if (!stored.has(id) && !replaced.has(id)) superseded(id, connectionId);
     }
   }
 

@@ -6,8 +6,6 @@ test("hands over all items once", async () => {
   batcher.add("a", 1);
   batcher.add("b", 2);
   batcher.add("a", 3);
-  batcher.add("c", 4);
-  batcher.delete("c");
   expect(batcher.size).toBe(2);
   expect(await batcher.drain(async (items) => [...items])).toEqual([
     ["a", 3],

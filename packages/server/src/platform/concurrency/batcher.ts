@@ -18,10 +18,6 @@ export class Batcher<Key, Item> {
     this.#pending.set(key, earlier === undefined ? item : this.#merge(earlier, item));
   }
 
-  delete(key: Key): void {
-    this.#pending.delete(key);
-  }
-
   /**
    * Hands all items to `write`, and takes them back if it fails. Items that are added meanwhile wait for the next
    * batch.
