@@ -52,6 +52,8 @@ export interface Refreshed {
   readonly changed: readonly string[];
   /** The gateways whose records changed. */
   readonly named: readonly string[];
+  /** Whether everything was loaded again, so that changes may have been missed. */
+  readonly isReload: boolean;
 }
 
 /**
@@ -195,10 +197,10 @@ export class DesiredState {
     const changes = [...factChanges(model, changed), ...moves, ...(await this.#linkChanges(changed))];
     const now = this.#options.clock.now().getTime();
     const hasChanged = changes.length + changed.size > 0 || now >= (this.#enforcement?.nextSessionEnd ?? now + 1);
-    if (!hasChanged || this.#enforcement === undefined) return { changed: [], named: [] };
+    if (!hasChanged || this.#enforcement === undefined) return { changed: [], named: [], isReload: false };
     try {
       const updating = this.#enforcement.updating(model, changes, now, (...content) => this.#preparing(...content));
-      return { changed: await this.#perform(updating), named: [...changed.idsOf("gateway")] };
+      return { changed: await this.#perform(updating), named: [...changed.idsOf("gateway")], isReload: false };
     } catch (error) {
       // The enforcement contains only some of the changes.
       this.#projection.missed();
@@ -223,7 +225,8 @@ export class DesiredState {
     this.#idsByAddress = undefined;
     this.#enforcement = enforcement;
     this.#keys = new Map(rows.gateways.map((row) => [row.id, knownKeyOf(row)]));
-    return { changed: Array.from(enforcement.contents(), ([id]) => id), named: [...changed.idsOf("gateway")] };
+    const everyGateway = Array.from(enforcement.contents(), ([id]) => id);
+    return { changed: everyGateway, named: [...changed.idsOf("gateway")], isReload: true };
   }
 
   /**

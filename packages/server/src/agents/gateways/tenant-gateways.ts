@@ -57,6 +57,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   readonly #unoffered = { changed: new Set<string>(), named: new Set<string>() };
   /** The gateways in entries of the outbox since the last update: their tokens may be revoked. */
   readonly #unchecked = new Set<string>();
+  /** Whether any token may be revoked, because entries of the outbox were missed. */
+  #mustCheckAll = false;
   /** Whether a change is known that the desired states do not reflect. */
   #isStale = true;
   /** Whether the desired states were ever loaded. */
@@ -256,11 +258,12 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       const { changed, named } = this.#unoffered;
       for (const gatewayId of refreshed.changed) changed.add(gatewayId);
       for (const gatewayId of refreshed.named) named.add(gatewayId);
-      const isEverything = this.#isLoaded && changed.size >= this.connections.size;
+      this.#mustCheckAll ||= refreshed.isReload && this.#isLoaded;
+      const mustCheckAll = this.#mustCheckAll;
       this.#isLoaded = true;
       // A gateway whose token was revoked must not receive new content.
-      const checked = isEverything ? this.connections.agentIds : named;
-      await this.#checkTokens(isEverything ? checked : new Set([...checked, ...this.#unchecked]));
+      const checked = mustCheckAll ? this.connections.agentIds : named;
+      await this.#checkTokens(mustCheckAll ? checked : new Set([...checked, ...this.#unchecked]));
       this.#endReplacedKeys(checked);
       for (const gatewayId of changed) {
         const connection = this.connections.of(gatewayId);
@@ -268,6 +271,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       }
       changed.clear();
       named.clear();
+      this.#mustCheckAll = false;
       // The next refresh names the gateways of entries that arrived meanwhile.
       this.#unchecked.clear();
       // The next refresh may precede this report, but its content is offered only later.
