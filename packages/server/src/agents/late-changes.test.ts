@@ -66,6 +66,28 @@ test("gateways enforce a policy that was deactivated while the model was read", 
   expect(contentsOf(desired)).not.toEqual(before);
 });
 
+test("gateways learn of a source address that was observed while everything was loaded", async () => {
+  const { database, runner } = server;
+  const source = { address: "203.0.113.9", at: Date.now() };
+  const [{ id: gatewayId } = expect.fail("the network has gateways")] = network.gateways;
+  const observation = { deviceId: network.ann.device, gatewayId, source };
+  // Rows were read when the first work begins.
+  let isObserved = false;
+  const evaluator: Pick<typeof runner.evaluator, "decide"> = {
+    decide(tenantId, work) {
+      if (!isObserved) expect(desired.moved([observation])).toBe(true);
+      isObserved = true;
+      return runner.evaluator.decide(tenantId, work);
+    },
+  };
+  const links = { sha256: () => "", versionsOf: () => new Set<never>() };
+  const desired = new DesiredState({ tenantId: tenant.id, database, models, clock: systemClock, evaluator, ...links });
+  await desired.refresh();
+  expect(desired.isMove(observation)).toBe(true);
+  await desired.refresh();
+  expect(desired.isMove(observation)).toBe(false);
+});
+
 test("devices are concerned by a policy that was deactivated while the model was read", async () => {
   const inputs = new DeviceRouteInputs(tenant.id, server.database, models);
   const { device } = network.ann;

@@ -72,6 +72,7 @@ export class DesiredState {
   #keys = new Map<string, KnownKey>();
   /** Devices by IPv4 tunnel address; undefined until they are needed. */
   #idsByAddress: ReadonlyMap<string, string> | undefined;
+  #isReloading = false;
   #isStopped = false;
 
   constructor(options: DesiredStateOptions) {
@@ -156,10 +157,12 @@ export class DesiredState {
   /** Takes new source addresses of devices, for the next refresh. @returns whether there are any */
   moved(devices: readonly MovedDevice[]): boolean {
     const links = this.#enforcement?.links.devices;
-    const changed = devices.filter(({ deviceId, gatewayId, source }) => {
+    const isChange = ({ deviceId, gatewayId, source }: MovedDevice) => {
       const link = links?.get(deviceId);
       return link !== undefined && withObservation(link.sources, gatewayId, source) !== link.sources;
-    });
+    };
+    // The rows that a reload has read may be older. The refresh after it compares these addresses with the new links.
+    const changed = this.#isReloading ? devices : devices.filter(isChange);
     this.#moved = [...this.#moved, ...changed];
     return changed.length > 0;
   }
@@ -183,11 +186,16 @@ export class DesiredState {
         mustReload: clock.now().getTime() >= this.staleAt,
         read: () => models.current(tenantId),
         update: ({ model }, changed) => this.#update(model, changed, moved),
-        reload: ({ model }, changed) => this.#reload(model, changed),
+        reload: ({ model }, changed) => {
+          this.#isReloading = true;
+          return this.#reload(model, changed);
+        },
       });
     } catch (error) {
       this.#moved = [...moved, ...this.#moved];
       throw error;
+    } finally {
+      this.#isReloading = false;
     }
   }
 
