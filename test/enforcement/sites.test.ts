@@ -15,6 +15,7 @@ import type { FactChange, PolicyFacts, ResourceFacts } from "@gatehouse/policy/m
 import { compile, update } from "@gatehouse/policy/model/model";
 import { finish } from "@gatehouse/policy/work";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { plainPolicy } from "../../packages/policy/src/testing/plain-policy.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 import { EnforcementWorld, type Gateway, listenPort, ports } from "./enforcement-world.ts";
 import { type Namespace, obstacle, Prober } from "./namespaces.ts";
@@ -37,27 +38,9 @@ const everyService: readonly NetworkProtocol[] = [
 ];
 
 function policy(number: number, sourceIps: readonly string[], more: Partial<PolicyFacts> = {}): PolicyFacts {
-  return {
-    id: `0199aaaa-0000-7000-8000-0000000001${String(number).padStart(2, "0")}`,
-    name: `Policy ${number}`,
-    type: "SITETOSITE",
-    isDefault: false,
-    active: true,
-    action: true,
-    mode: null,
-    allGroups: false,
-    allUsers: false,
-    allDevices: false,
-    allResources: false,
-    groups: [],
-    users: [],
-    devices: [],
-    resources: [appResource],
-    gateways: [],
-    sourceIps,
-    rule: unrestricted,
-    ...more,
-  };
+  const id = `0199aaaa-0000-7000-8000-0000000001${String(number).padStart(2, "0")}`;
+  const fields = { type: "SITETOSITE", resources: [appResource], sourceIps, rule: unrestricted } as const;
+  return plainPolicy({ id, name: `Policy ${number}`, ...fields, ...more });
 }
 
 const fromOffice = policy(1, [office.ipv4, office.ipv6]);

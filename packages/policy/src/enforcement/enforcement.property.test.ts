@@ -169,15 +169,15 @@ test(
             facts = changedFacts(facts, changes);
             model = update(model, changes);
             const told = finish(enforcement.updating(model, [...changes, ...linkChanges], from));
-            const anew = finish(TenantEnforcement.composing(compile(facts), current, validity));
+            const composed = finish(TenantEnforcement.composing(compile(facts), current, validity));
             expect(new Set(Array.from(enforcement.contents(), ([id]) => id))).toEqual(
-              new Set(Array.from(anew.contents(), ([id]) => id)),
+              new Set(Array.from(composed.contents(), ([id]) => id)),
             );
             for (const [id, content] of enforcement.contents()) {
               // Agents refuse a configuration that contains a key twice.
               const keys = Object.values(contentOf(content).peers).map(({ publicKey }) => publicKey);
               expect(new Set(keys).size).toBe(keys.length);
-              const expected = anew.contentOf(id);
+              const expected = composed.contentOf(id);
               if (expected === undefined) throw new Error("No content.");
               if (contentRoot(content, sha256) !== contentRoot(expected, sha256)) {
                 expect(contentOf(content)).toEqual(contentOf(expected));

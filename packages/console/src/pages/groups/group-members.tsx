@@ -1,5 +1,5 @@
 /** The members of a group, the form that adds users, and the removal of each member. */
-import { Button, Table, Text } from "@mantine/core";
+import { Table, Text } from "@mantine/core";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
@@ -7,6 +7,7 @@ import { AddingPanel } from "../../records/adding-panel.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
+import { RemoveCell, RemoveHead } from "../../records/remove-column.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import type { Group } from "./group-fields.ts";
@@ -45,11 +46,7 @@ export function GroupMembers({ group }: { readonly group: Group }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{t("users.fields.email")}</Table.Th>
-              {canWrite && (
-                <Table.Th w={100}>
-                  <span className="unseen">{t("common.remove")}</span>
-                </Table.Th>
-              )}
+              {canWrite && <RemoveHead />}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -59,16 +56,10 @@ export function GroupMembers({ group }: { readonly group: Group }) {
                   <RecordLink to={`/users/${member.id}`}>{member.email ?? member.id}</RecordLink>
                 </Table.Td>
                 {canWrite && (
-                  <Table.Td className="row-actions">
-                    <Button
-                      size="xs"
-                      variant="default"
-                      aria-label={t("groups.members.removeNamed", { name: member.email ?? member.id })}
-                      onClick={() => setRemoved(member)}
-                    >
-                      {t("common.remove")}
-                    </Button>
-                  </Table.Td>
+                  <RemoveCell
+                    label={t("groups.members.removeNamed", { name: member.email ?? member.id })}
+                    onClick={() => setRemoved(member)}
+                  />
                 )}
               </Table.Tr>
             ))}

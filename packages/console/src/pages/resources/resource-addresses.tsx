@@ -1,4 +1,4 @@
-import { Button, Table, Text } from "@mantine/core";
+import { Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
@@ -7,6 +7,7 @@ import { AddingPanel } from "../../records/adding-panel.tsx";
 import { addressBody, addressFields, newAddress } from "../../records/address-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
+import { RemoveCell, RemoveHead } from "../../records/remove-column.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import type { Resource } from "./resource-fields.tsx";
 
@@ -38,11 +39,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
             <Table.Tr>
               <Table.Th>{t("records.address.address")}</Table.Th>
               <Table.Th visibleFrom="xs">{t("resources.addresses.protocols")}</Table.Th>
-              {canWrite && (
-                <Table.Th w={100}>
-                  <span className="unseen">{t("common.remove")}</span>
-                </Table.Th>
-              )}
+              {canWrite && <RemoveHead />}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -62,16 +59,10 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
                   <RecordLinks path="protocols" records={address.protocols} />
                 </Table.Td>
                 {canWrite && (
-                  <Table.Td className="row-actions">
-                    <Button
-                      size="xs"
-                      variant="default"
-                      aria-label={t("resources.addresses.remove", { address: address.address })}
-                      onClick={() => setRemoved(address)}
-                    >
-                      {t("common.remove")}
-                    </Button>
-                  </Table.Td>
+                  <RemoveCell
+                    label={t("resources.addresses.remove", { address: address.address })}
+                    onClick={() => setRemoved(address)}
+                  />
                 )}
               </Table.Tr>
             ))}
