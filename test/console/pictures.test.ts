@@ -122,7 +122,7 @@ describe.runIf(hasBrowser)("a network in use", () => {
     await visit.open("/events");
     await page.locator("tbody a").first().waitFor();
     await settled(visit);
-    await documentPicture(page, "events", 220_000);
+    await documentPicture(page, "events", 230_000);
     await page.locator("tbody a").first().click();
     await page.getByRole("region", { name: "Effect on access" }).getByText("Lost:").first().waitFor();
     await settled(visit);
