@@ -3,12 +3,13 @@ import "@xyflow/react/dist/base.css";
 import "./graph-canvas.css";
 import { ActionIcon, Group, useComputedColorScheme } from "@mantine/core";
 import { useElementSize, useMergedRef } from "@mantine/hooks";
-import { type Edge as FlowEdge, type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
+import { type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { t } from "../../../messages/i18n.ts";
-import { layOut, nodeSize, type Placed, stepFrom } from "./graph-layout.ts";
-import { type AccessGraph, type Edge, type Node, pathsThrough } from "./graph-model.ts";
+import { layOut, type Placed, stepFrom } from "./graph-layout.ts";
+import { cachedEdges, edgeTypes } from "./graph-line.tsx";
+import { type AccessGraph, type Node, pathsThrough } from "./graph-model.ts";
 import { GraphNode, type GraphNodeValues, HeadingNode } from "./graph-node.tsx";
 
 interface GraphCanvasProps {
@@ -125,11 +126,11 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   const headings = useMemo(
     () =>
       layout.columns.map(
-        ({ title, x }): FlowNode => ({
+        ({ title, x, width }): FlowNode => ({
           id: `heading:${title}`,
           type: "heading",
           position: { x, y: 0 },
-          width: nodeSize.width,
+          width,
           height: 24,
           data: { title },
         }),
@@ -145,7 +146,8 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   );
   const quiet = useMemo(() => quietKeys(graph), [graph]);
   const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== selected));
-  const edges = drawn.map((edge) => cachedEdge(edge, dimmed(lit?.has(edge.from) === true && lit.has(edge.to))));
+  const edgeAs = useMemo(() => cachedEdges(layout.lines), [layout]);
+  const edges = drawn.map((edge) => edgeAs(edge, dimmed(lit?.has(edge.from) === true && lit.has(edge.to))));
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the buttons inside
     <div
@@ -184,9 +186,10 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         nodes={[...headings, ...nodes]}
         edges={edges}
         nodeTypes={nodeTypes}
+        edgeTypes={edgeTypes}
         onInit={setFlow}
         colorMode={theme}
-        attributionPosition="top-right"
+        attributionPosition="bottom-left"
         aria-label={t("graph.canvas")}
         nodesDraggable={false}
         nodesConnectable={false}
@@ -258,28 +261,6 @@ function cachedNodes(values: NodeValues) {
   };
 }
 
-const cachedEdges = new WeakMap<Edge, Map<string, FlowEdge>>();
-
-function cachedEdge(edge: Edge, appearance: string): FlowEdge {
-  const variants = cachedEdges.get(edge) ?? new Map<string, FlowEdge>();
-  cachedEdges.set(edge, variants);
-  const { from, to, denies, count } = edge;
-  const known = variants.get(appearance) ?? {
-    id: `${from} ${to} ${denies}`,
-    source: from,
-    target: to,
-    sourceHandle: denies ? "deny" : "allow",
-    targetHandle: denies ? "deny" : "allow",
-    className: `${denies ? "denies" : "allows"} ${appearance}`,
-    style: { strokeWidth: Math.min(3, 1.25 + Math.log10(count) / 2) },
-    ...(denies ? { markerEnd: "access-denied" } : {}),
-    ariaRole: "presentation",
-    domAttributes: { "aria-hidden": true },
-  };
-  variants.set(appearance, known);
-  return known;
-}
-
 /** The values of each node that do not depend on the pointer or the focus. */
 function nodeValues(
   graph: AccessGraph,
@@ -289,24 +270,13 @@ function nodeValues(
   const all = Object.values(graph.columns).flat();
   const names = new Map(all.map(({ key, name }) => [key, name]));
   const next = new Map<string, string[]>();
-  const kindsBefore = new Map<string, Set<boolean>>();
-  const kindsAfter = new Map<string, Set<boolean>>();
   for (const { from, to, denies } of graph.edges) {
-    kindsAfter.set(from, (kindsAfter.get(from) ?? new Set()).add(denies));
-    kindsBefore.set(to, (kindsBefore.get(to) ?? new Set()).add(denies));
     const known = next.get(from) ?? [];
     const name = names.get(to) ?? to;
     known.push(denies ? t("graph.denyLabel", { name }) : name);
     next.set(from, known);
   }
-  return new Map(
-    all.map((node) => {
-      const { key } = node;
-      const isMixedBefore = kindsBefore.get(key)?.size === 2;
-      const isMixedAfter = kindsAfter.get(key)?.size === 2;
-      return [key, { node, leadsTo: next.get(key) ?? [], isMixedBefore, isMixedAfter, activate, openOrClose }];
-    }),
-  );
+  return new Map(all.map((node) => [node.key, { node, leadsTo: next.get(node.key) ?? [], activate, openOrClose }]));
 }
 
 /**

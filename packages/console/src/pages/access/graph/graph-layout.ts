@@ -1,16 +1,17 @@
 /** The positions of nodes: columns from left to right. The nodes of a column are already in order. */
 import { t } from "../../../messages/i18n.ts";
-import type { AccessGraph, Node } from "./graph-model.ts";
+import type { AccessGraph, Edge, Node } from "./graph-model.ts";
 import { columns } from "./graph-opened.ts";
+import { gapsFor, type Line, lanesBetween, routeEdges } from "./graph-routes.ts";
 
 /** Pixels. */
-export const nodeSize = { width: 240, height: 46 } as const;
+const nodeHeight = 46;
+/** Gateways have short names, and the lines before them need room. */
+const widthsOf = { subject: 228, source: 228, policy: 228, resource: 228, gateway: 200 } as const;
 /** The name of a policy has two lines, and a third one says what the policy does. */
 const policyHeight = 62;
 /** The space between the nodes of a column. */
 const gapY = 10;
-/** The space between columns depends on the width of the screen, so that text keeps its size. */
-const gap = { least: 40, most: 96 } as const;
 /** Screens on which the graph is readable. Narrower ones show the list first. */
 export const wideScreen = "(min-width: 80em)";
 const innerIndent = 18;
@@ -28,7 +29,13 @@ export interface Placed {
 }
 
 export interface Layout {
-  readonly columns: readonly { readonly title: string; readonly x: number; readonly nodes: readonly Placed[] }[];
+  readonly columns: readonly {
+    readonly title: string;
+    readonly x: number;
+    readonly width: number;
+    readonly nodes: readonly Placed[];
+  }[];
+  readonly lines: ReadonlyMap<Edge, Line>;
   readonly width: number;
   readonly height: number;
 }
@@ -36,33 +43,43 @@ export interface Layout {
 /** @param space the width to fill if possible */
 export function layOut(graph: AccessGraph, space = Number.POSITIVE_INFINITY): Layout {
   const shown = columns.filter((column) => graph.columns[column].length > 0);
-  const spare = (space - shown.length * nodeSize.width) / Math.max(1, shown.length - 1);
-  const pitchX = nodeSize.width + Math.min(gap.most, Math.max(gap.least, spare));
+  const lanes = shown
+    .slice(0, -1)
+    .map((column) => lanesBetween(graph.edges, new Set(graph.columns[column].map(({ key }) => key))));
+  const widths = shown.map((column) => widthsOf[column]);
+  const gaps = gapsFor(lanes, space - sum(widths));
+  const startOf = (index: number) => sum(widths.slice(0, index)) + sum(gaps.slice(0, index));
   const rows = Math.max(0, ...shown.map((column) => graph.columns[column].length));
-  const heightOf = (column: (typeof columns)[number]) => (column === "policy" ? policyHeight : nodeSize.height);
+  const heightOf = (column: (typeof columns)[number]) => (column === "policy" ? policyHeight : nodeHeight);
   const tallest = Math.max(0, ...shown.map((column) => graph.columns[column].length * (heightOf(column) + gapY)));
   const placed = shown.map((column, index) => {
     const nodes = graph.columns[column];
     const height = heightOf(column);
     const pitchY = height + gapY;
     const above = rows > mostRowsCentred ? 0 : (tallest - nodes.length * pitchY) / 2;
-    const x = index * pitchX;
+    const x = startOf(index);
+    const width = widthsOf[column];
     return {
       title: t(`graph.columns.${column}`),
       x,
+      width,
       nodes: nodes.map((node, row): Placed => {
         const indent = node.isInner === true ? innerIndent : 0;
         const y = headingHeight + above + row * pitchY;
-        return { node, x: x + indent, y, width: nodeSize.width - indent, height };
+        return { node, x: x + indent, y, width: width - indent, height };
       }),
     };
   });
+  const boxes = new Map(placed.flatMap(({ nodes }) => nodes.map((box) => [box.node.key, box] as const)));
   return {
     columns: placed,
-    width: Math.max(0, (shown.length - 1) * pitchX + nodeSize.width),
+    lines: new Map(lanes.flatMap((some) => [...routeEdges(some, boxes)])),
+    width: startOf(shown.length),
     height: headingHeight + tallest,
   };
 }
+
+const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0);
 
 /** The node that an arrow key moves to. Undefined if there is none. */
 export function stepFrom(layout: Layout, graph: AccessGraph, key: string, arrow: string): string | undefined {

@@ -1,4 +1,4 @@
-import { Handle, type NodeProps, Position, useUpdateNodeInternals } from "@xyflow/react";
+import { Handle, type NodeProps, Position } from "@xyflow/react";
 import {
   Ban,
   ChevronDown,
@@ -16,7 +16,7 @@ import {
   User,
   Users,
 } from "lucide-react";
-import { memo, useEffect } from "react";
+import { memo } from "react";
 import { t } from "../../../messages/i18n.ts";
 import type { Node } from "./graph-model.ts";
 
@@ -24,10 +24,6 @@ export interface GraphNodeValues {
   readonly node: Node;
   /** The names of the nodes that its edges lead to. */
   readonly leadsTo: readonly string[];
-  /** Whether edges that allow and edges that deny lead to the node. */
-  readonly isMixedBefore: boolean;
-  /** Whether edges that allow and edges that deny start at the node. */
-  readonly isMixedAfter: boolean;
   readonly activate: (node: Node) => void;
   readonly openOrClose: (owner: string) => void;
   /** Whether the Tab key stops at the node. */
@@ -62,20 +58,16 @@ const kinds = {
   before: "",
 } as const;
 
-export const GraphNode = memo(function GraphNode({ id, data }: NodeProps) {
+export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
   const values = data as unknown as GraphNodeValues; // as the canvas makes it
-  const { node, leadsTo, isMixedBefore, isMixedAfter, activate, openOrClose, isCurrent, isFocus } = values;
-  const measureEnds = useUpdateNodeInternals();
-  // React Flow measures the ends of edges only when a node changes its size.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the ends move if these change
-  useEffect(() => measureEnds(id), [measureEnds, id, isMixedBefore, isMixedAfter]);
+  const { node, leadsTo, activate, openOrClose, isCurrent, isFocus } = values;
   const { key, kind, name, note, tone, denies = false, isOpen, reached } = node;
   const Icon = denies ? Ban : reached === undefined ? icons[kind] : reached.isReached ? CircleCheck : CircleX;
   const opens = kind === "group-of";
   const title = note === undefined ? name : `${name} (${note})`;
   return (
     <>
-      <Ends side={Position.Left} type="target" isMixed={isMixedBefore} />
+      <Handle type="target" position={Position.Left} className="graph-end" isConnectable={false} />
       <button
         type="button"
         className="graph-node"
@@ -117,31 +109,10 @@ export const GraphNode = memo(function GraphNode({ id, data }: NodeProps) {
           {isOpen ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />}
         </button>
       )}
-      <Ends side={Position.Right} type="source" isMixed={isMixedAfter} />
+      <Handle type="source" position={Position.Right} className="graph-end" isConnectable={false} />
     </>
   );
 });
-
-interface EndsProps {
-  readonly side: Position;
-  readonly type: "source" | "target";
-  /** Whether edges of both kinds end here. */
-  readonly isMixed: boolean;
-}
-
-/** Separate handles for edges that allow and edges that deny. */
-function Ends({ side, type, isMixed }: EndsProps) {
-  return (["allow", "deny"] as const).map((id) => (
-    <Handle
-      key={id}
-      id={id}
-      type={type}
-      position={side}
-      className={`graph-end ${id} ${isMixed ? "beside" : ""}`}
-      isConnectable={false}
-    />
-  ));
-}
 
 const mostNames = 5;
 

@@ -1,0 +1,208 @@
+/**
+ * The lines of edges. The edges of nodes that lead to the same nodes share one vertical lane, and end at a point of
+ * their own. A reader can therefore follow each line, even between columns with many edges.
+ */
+import type { AccessGraph, Edge } from "./graph-model.ts";
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The line of an edge. */
+export interface Line {
+  /** An SVG path. */
+  readonly path: string;
+  /** Where the dashes of a denied line begin, so that those of lines in one lane cover each other. */
+  readonly dashOffset: number;
+}
+
+/** Nodes that lead to the same nodes, and their edges. */
+export interface Lane {
+  readonly denies: boolean;
+  readonly edges: readonly Edge[];
+}
+
+/** Pixels. The cross at the end of a denied line needs more room. */
+const room = { besideNode: 14, besideCross: 22 } as const;
+/** The space between columns without lanes, and between lanes. */
+const leastGap = 36;
+const mostApart = 14;
+const radius = 8;
+/** The space between the ends of lines at one node, and between the outer ends and its corners. */
+const ends = { apart: 9, inset: 10 } as const;
+/** Horizontal lines that are closer look like one line. */
+const leastApart = 4;
+
+/** The lanes between two columns. */
+export function lanesBetween(edges: AccessGraph["edges"], from: ReadonlySet<string>): readonly Lane[] {
+  const bySource = new Map<string, Edge[]>();
+  for (const edge of edges) {
+    if (!from.has(edge.from)) continue;
+    const key = `${edge.from} ${edge.denies}`;
+    const known = bySource.get(key);
+    if (known === undefined) bySource.set(key, [edge]);
+    else known.push(edge);
+  }
+  const alike = new Map<string, { denies: boolean; edges: Edge[] }>();
+  for (const own of bySource.values()) {
+    const denies = own[0]?.denies === true;
+    const targets = own.map(({ to }) => to).sort();
+    const key = `${denies} ${targets.join(" ")}`;
+    const known = alike.get(key);
+    if (known === undefined) alike.set(key, { denies, edges: own });
+    else known.edges.push(...own);
+  }
+  return [...alike.values()];
+}
+
+interface Drawn extends Lane {
+  /** The heights of the lines at the nodes, by the keys of the nodes. */
+  readonly starts: ReadonlyMap<string, number>;
+  readonly ends: ReadonlyMap<string, number>;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+const afterLanes = (lanes: readonly Lane[]) =>
+  lanes.some(({ denies }) => denies) ? room.besideCross : room.besideNode;
+
+/** Free space that columns with few lanes between them have in addition. */
+const mostSpare = 60;
+
+/**
+ * The space between columns, which depends on the lanes and on the width of the screen, so that text keeps its size.
+ *
+ * @param between the lanes of each space
+ */
+export function gapsFor(between: readonly (readonly Lane[])[], width: number): readonly number[] {
+  const least = between.map((lanes) => Math.max(leastGap, room.besideNode + afterLanes(lanes)));
+  const steps = between.map(({ length }) => Math.max(0, length - 1));
+  const [free, wanted] = [width - sum(least), sum(steps) * mostApart];
+  const apart = Math.min(1, Math.max(0, free / Math.max(1, wanted))) * mostApart;
+  const spare = Math.min(mostSpare, Math.max(0, (free - wanted) / Math.max(1, between.length)));
+  return between.map((_, index) => (least[index] ?? 0) + (steps[index] ?? 0) * apart + spare);
+}
+
+/** The lines of the edges between two columns. */
+export function routeEdges(lanes: readonly Lane[], boxes: ReadonlyMap<string, Box>): ReadonlyMap<Edge, Line> {
+  const drawn = drawEnds(lanes, boxes);
+  const bent = order(drawn.filter(({ top, bottom }) => bottom - top > 1));
+  const all = lanes.flatMap(({ edges }) => edges);
+  const left = Math.max(...all.map(({ from }) => rightOf(boxes.get(from))));
+  const right = Math.min(...all.map(({ to }) => boxes.get(to)?.x ?? Number.POSITIVE_INFINITY));
+  const [first, last] = [left + room.besideNode, right - afterLanes(lanes)];
+  const apart = Math.min(mostApart, (last - first) / Math.max(1, bent.length - 1));
+  const lines = new Map<Edge, Line>();
+  for (const lane of drawn) {
+    const x = (first + last) / 2 + (bent.indexOf(lane) - (bent.length - 1) / 2) * apart;
+    for (const edge of lane.edges) {
+      const [y, endY, end] = [lane.starts.get(edge.from), lane.ends.get(edge.to), boxes.get(edge.to)?.x];
+      if (y === undefined || endY === undefined || end === undefined) continue;
+      const { path, length } = lineOf(left, y, x, end, endY);
+      lines.set(edge, { path, dashOffset: lane.starts.size > 1 ? -length : 0 });
+    }
+  }
+  return lines;
+}
+
+const rightOf = (box: Box | undefined) => (box === undefined ? 0 : box.x + box.width);
+
+/** The length of a rounded corner, in radii. */
+const cornerLength = 1.623;
+
+function lineOf(left: number, y: number, x: number, right: number, endY: number) {
+  const turn = Math.min(radius, Math.abs(endY - y) / 2);
+  const down = endY > y ? turn : -turn;
+  if (turn < 0.5) return { path: `M${left} ${y}H${right}`, length: right - left };
+  return {
+    path: `M${left} ${y}H${x - turn}Q${x} ${y} ${x} ${y + down}V${endY - down}Q${x} ${endY} ${x + turn} ${endY}H${right}`,
+    length: right - left + Math.abs(endY - y) - 2 * turn * (2 - cornerLength),
+  };
+}
+
+function drawEnds(lanes: readonly Lane[], boxes: ReadonlyMap<string, Box>): readonly Drawn[] {
+  const started = lanes.map((lane) => ({
+    ...lane,
+    starts: startsOf(lane, lanes, boxes),
+    ends: new Map<string, number>(),
+  }));
+  const arriving = new Map<string, typeof started>();
+  // Lines from above end above the others.
+  for (const lane of [...started].sort((one, other) => mean(one.starts) - mean(other.starts))) {
+    for (const key of new Set(lane.edges.map(({ to }) => to))) arriving.set(key, [...(arriving.get(key) ?? []), lane]);
+  }
+  for (const [key, some] of arriving) {
+    const box = boxes.get(key);
+    if (box === undefined) continue;
+    const room = box.height - 2 * ends.inset;
+    const apart = Math.min(ends.apart, room / Math.max(1, some.length - 1));
+    const slack = (room - (some.length - 1) * apart) / 2;
+    const top = box.y + ends.inset + slack;
+    const isClear = (shift: number) =>
+      some.every(({ starts }, index) =>
+        started.every(
+          (other) =>
+            other.starts === starts ||
+            [...other.starts.values()].every((height) => Math.abs(height - top - index * apart - shift) >= leastApart),
+        ),
+      );
+    // A line without a bend is the clearest. Otherwise, a line must not lie on one that starts at the same height.
+    const straight = some.flatMap(({ starts }, index) =>
+      [...starts.values()].map((height) => height - top - index * apart),
+    );
+    const shifts = [...straight.sort((one, other) => Math.abs(one) - Math.abs(other)), 0, leastApart, -leastApart];
+    const shift = shifts.find((each) => Math.abs(each) <= slack && isClear(each)) ?? 0;
+    some.forEach((lane, index) => {
+      lane.ends.set(key, top + index * apart + shift);
+    });
+  }
+  return started.map((lane) => {
+    const heights = [...lane.starts.values(), ...lane.ends.values()];
+    return { ...lane, top: Math.min(...heights), bottom: Math.max(...heights) };
+  });
+}
+
+/** Lines start in the middle of a node. If some allow and others deny, they start side by side. */
+function startsOf({ denies, edges }: Lane, lanes: readonly Lane[], boxes: ReadonlyMap<string, Box>) {
+  const others = new Set(
+    lanes.filter((lane) => lane.denies !== denies).flatMap((lane) => lane.edges.map(({ from }) => from)),
+  );
+  const starts = new Map<string, number>();
+  for (const { from } of edges) {
+    const box = boxes.get(from);
+    const aside = others.has(from) ? (denies ? ends.apart / 2 : -ends.apart / 2) : 0;
+    if (box !== undefined) starts.set(from, box.y + box.height / 2 + aside);
+  }
+  return starts;
+}
+
+function mean(heights: ReadonlyMap<string, number>): number {
+  return sum([...heights.values()]) / Math.max(1, heights.size);
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0);
+
+/** The lanes from left to right, with few crossings. */
+function order(lanes: readonly Drawn[]): readonly Drawn[] {
+  const ordered = [...lanes];
+  for (let round = 0; round < ordered.length; round++) {
+    let isChanged = false;
+    for (let index = 1; index < ordered.length; index++) {
+      const [left, right] = [ordered[index - 1], ordered[index]];
+      if (left === undefined || right === undefined || crossings(left, right) <= crossings(right, left)) continue;
+      [ordered[index - 1], ordered[index]] = [right, left];
+      isChanged = true;
+    }
+    if (!isChanged) break;
+  }
+  return ordered;
+}
+
+function crossings(left: Drawn, right: Drawn): number {
+  const inside = ({ top, bottom }: Drawn, heights: Iterable<number>) =>
+    [...heights].filter((height) => height > top && height < bottom).length;
+  return inside(left, right.starts.values()) + inside(right, left.ends.values());
+}
