@@ -121,7 +121,7 @@ describe.runIf(hasBrowser)("a person approves", () => {
     await visit.page.getByLabel("Code").fill(code.toLowerCase());
     expect(await accessibilityProblemsInBothThemes(visit.page)).toEqual([]);
     await button(visit, "Continue").click();
-    await visit.page.getByText(`The machine ${name} asks to become your device.`).waitFor();
+    await visit.page.getByText(`The machine “${name}” asks to become your device.`).waitFor();
     await visit.page.getByText(fingerprint).waitFor();
     await visit.page.getByText("It asked from the address 127.0.0.1").waitFor();
     expect(await accessibilityProblemsInBothThemes(visit.page)).toEqual([]);

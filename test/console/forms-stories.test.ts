@@ -26,7 +26,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByRole("textbox", { name: "Name" }).fill("Telemetry");
     await inDialog(visit, "Create").click();
     await heading(visit, "Telemetry").waitFor();
-    await page.getByText(/TCP 8443, UDP 5000–5100/).waitFor();
+    await page.getByText(/TCP 8443, UDP 5000-5100/).waitFor();
 
     await visit.open("/addresses");
     await button(visit, "Add address").click();
@@ -85,7 +85,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "api-key-new");
     await inDialog(visit, "Create").click();
-    await page.getByRole("dialog", { name: "API key Nightly report" }).waitFor();
+    await page.getByRole("dialog", { name: "API key “Nightly report”" }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await button(visit, "Copy key").click();
     await expect.poll(() => page.evaluate("navigator.clipboard.readText()")).toMatch(/^gatehouse_key_/);
@@ -292,7 +292,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     await picture(page, "webhook-new");
     await inDialog(visit, "Create").click();
     await page
-      .getByRole("dialog", { name: "Secret of Chat" })
+      .getByRole("dialog", { name: "Secret of “Chat”" })
       .getByText(/^whsec_/)
       .waitFor();
     await button(visit, "Done, I saved it").click();

@@ -39,7 +39,7 @@ describe.runIf(hasBrowser)("an administrator who publishes a resource", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "publish-review");
     await step(button(visit, "Publish").click());
-    await page.getByRole("heading", { name: "Handbook is published" }).waitFor();
+    await page.getByRole("heading", { name: "“Handbook” is published" }).waitFor();
     await picture(page, "publish-done");
     expect(interactions).toBeLessThanOrEqual(mostInteractions);
     const { body } = await given.client.get("/tenants/policies?filter[name]=Access%20to%20Handbook");

@@ -231,7 +231,7 @@ describe.runIf(hasBrowser)("the owner", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole("button", { name: "Confirm with passkey" }).click();
     // The request was repeated with the input of the form.
-    await page.getByRole("dialog", { name: "API key Nightly export" }).waitFor();
+    await page.getByRole("dialog", { name: "API key “Nightly export”" }).waitFor();
     await button(visit, "Done, I saved it").click();
     await heading(visit, "Nightly export").waitFor();
 

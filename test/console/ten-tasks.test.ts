@@ -147,7 +147,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await button(visit, "Review").click();
     await effectOf(visit).getByText(/gain/).first().waitFor();
     await button(visit, "Publish").click();
-    await page.getByRole("heading", { name: "Manual is published" }).waitFor();
+    await page.getByRole("heading", { name: "“Manual” is published" }).waitFor();
     await expectAtMost(interactions, mostInteractions.publish);
     await expectPublished("Manual");
     await visit.leave();
@@ -177,7 +177,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await pressOn(visit, button(visit, "Review"), "Enter");
     await effectOf(visit).getByText(/gain/).first().waitFor();
     await pressOn(visit, button(visit, "Publish"), "Enter");
-    await page.getByRole("heading", { name: "Atlas is published" }).waitFor();
+    await page.getByRole("heading", { name: "“Atlas” is published" }).waitFor();
     await interactions.expectNoMouse();
     await expectAtMost(interactions, mostByKeyboard.publish);
     await expectPublished("Atlas");

@@ -9,12 +9,12 @@ import { RichText } from "./rich-text.tsx";
 describe("a message", () => {
   test("holds its values as they are", () => {
     expect(t("groups.delete.title", { name: `"R&D" <{{name}}> $t(common.save)` })).toBe(
-      `Delete group "R&D" <{{name}}> $t(common.save)?`,
+      `Delete group “"R&D" <{{name}}> $t(common.save)”?`,
     );
   });
 
   test("isolates a value that would turn the text around it", () => {
-    expect(t("groups.delete.title", { name: "\u202eevil" })).toBe("Delete group \u2068\u202eevil\u2069?");
+    expect(t("groups.delete.title", { name: "\u202eevil" })).toBe("Delete group “\u2068\u202eevil\u2069”?");
     expect(t("groups.delete.title", { name: "\u05e9\u05dc\u05d5\u05dd" })).toContain("\u2068\u05e9");
   });
 
@@ -64,14 +64,28 @@ const withoutParts = (message: string): string =>
 /** Removes complete elements and placeholders. The remaining text must contain neither tags nor braces. */
 const incomplete = /[<>{}]/;
 
-test("every message has no stray spaces, and only complete elements and placeholders", () => {
+/** The faults of all messages. */
+function faultsOf(isFaulty: (message: string, key: string) => boolean): readonly string[] {
   const faults: string[] = [];
   const visit = (key: string, value: unknown) => {
-    if (typeof value === "string") {
-      if (value !== value.trim() || /\s{2}/.test(value) || value === "") faults.push(key);
-      if (incomplete.test(withoutParts(value))) faults.push(key);
-    } else for (const [name, inner] of Object.entries(value as object)) visit(`${key}.${name}`, inner);
+    if (typeof value !== "string")
+      for (const [name, inner] of Object.entries(value as object)) visit(`${key}.${name}`, inner);
+    else if (isFaulty(value, key)) faults.push(key);
   };
   visit("en", en);
-  expect(faults).toEqual([]);
+  return faults;
+}
+
+test("every message has no stray spaces, and only complete elements and placeholders", () => {
+  const isFaulty = (message: string) =>
+    message !== message.trim() || /\s{2}/.test(message) || message === "" || incomplete.test(withoutParts(message));
+  expect(faultsOf(isFaulty)).toEqual([]);
+});
+
+test("titles of dialogs set the names of records in quotation marks, and prose has no straight ones", () => {
+  const isTitle = (key: string) =>
+    /(?:\.title|Title|\.edit)(?:[A-Z]\w*)?$/.test(key) && key !== "en.common.documentTitle";
+  const unquoted = /(?<!“)\{\{(?:name|user|group|policy|gateway|resource|device)\}\}/;
+  expect(faultsOf((message, key) => isTitle(key) && unquoted.test(message))).toEqual([]);
+  expect(faultsOf((message) => /["']/.test(message.replaceAll(/<code>.*?<\/code>/g, "")))).toEqual([]);
 });

@@ -4,10 +4,10 @@ export const accessTests = {
   create: "Create access test",
   delete: {
     effect: "No one’s access will change. If you revert the deletion, the test gets a new ID.",
-    title: "Delete access test {{name}}?",
+    title: "Delete access test “{{name}}”?",
   },
   deleted: "(deleted)",
-  edit: "Edit access test {{name}}",
+  edit: "Edit access test “{{name}}”",
   empty: {
     text: "An access test is a guardrail that survives every change. Create the first one, for example “Contractors can never reach Payroll”.",
     title: "No access tests yet",

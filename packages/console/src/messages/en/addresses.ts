@@ -3,9 +3,9 @@ export const addresses = {
   addTitle: "Add an address to a resource",
   delete: {
     effect: "The address will no longer lead to its resource. You can revert the deletion.",
-    title: "Delete address {{name}}?",
+    title: "Delete address “{{name}}”?",
   },
-  edit: "Edit address {{name}}",
+  edit: "Edit address “{{name}}”",
   empty: {
     text: "An address is where devices reach a resource. Add the first one here or on the page of its resource.",
     title: "No addresses yet",

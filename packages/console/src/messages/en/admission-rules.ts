@@ -140,13 +140,13 @@ export const admissionRules = {
   delete: {
     effect:
       "Gatehouse refuses to delete a rule that a policy uses. Select another rule in those policies first. If you revert the deletion, the rule gets a new ID.",
-    title: "Delete admission rule {{name}}?",
+    title: "Delete admission rule “{{name}}”?",
   },
   difference: {
     after: "After the change",
     before: "Before the change",
   },
-  edit: "Edit admission rule {{name}}",
+  edit: "Edit admission rule “{{name}}”",
   empty: {
     text: "An admission rule is a condition that a policy can require, such as an encrypted disk or office hours. Create the first one.",
     title: "No admission rules yet",

@@ -2,7 +2,7 @@ export const apiKeys = {
   create: "Create API key",
   created: {
     text: "Configure the key in the program that uses it. The program sends the key in the header <code>apikey</code>.",
-    title: "API key {{name}}",
+    title: "API key “{{name}}”",
   },
   empty: {
     text: "Programs and administrators use API keys to call the API. Create the first key with only the permissions that it needs.",
@@ -40,13 +40,13 @@ export const apiKeys = {
     effectOwn:
       "The key and all sessions that use it will stop working immediately. Your own session uses this key, so you need another key to sign in. You cannot undo this.",
     label: "Revoke",
-    title: "Revoke API key {{name}}?",
+    title: "Revoke API key “{{name}}”?",
   },
   rotate: {
     label: "Rotate",
     text: "Configure the new key in the programs that use the previous one.",
-    title: "Rotate {{name}}",
-    titleNew: "New key for {{name}}",
+    title: "Rotate “{{name}}”",
+    titleNew: "New key for “{{name}}”",
   },
   searchLabel: "Name or prefix",
   state: {

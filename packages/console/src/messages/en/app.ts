@@ -84,9 +84,9 @@ export const app = {
     discard: "Discard input and open the console",
     ended: "Your session has ended",
     endedText:
-      "Sign in again to continue with {{tenant}}. Your input is still here, and interrupted requests continue after you sign in.",
-    other: "You are signed in as {{name}}.",
-    otherTenant: "The input on this page belongs to {{tenant}}.",
+      "Sign in again to continue with “{{tenant}}”. Your input is still here, and interrupted requests continue after you sign in.",
+    other: "You are signed in as “{{name}}”.",
+    otherTenant: "The input on this page belongs to “{{tenant}}”.",
     providerTab: "The sign-in opens in a new tab. This dialog closes once you have signed in there.",
     showKey: "Show key",
     signIn: "Sign in",

@@ -9,7 +9,7 @@ export const devices = {
     approve: "Approve",
     approved: "Device approved",
     approveNote: "The user enrolled the device by signing in. It gets the access that policies grant.",
-    approveTitle: "Approve device {{name}}?",
+    approveTitle: "Approve device “{{name}}”?",
     pending: "Awaiting approval",
     refuse: "Refuse",
     refuseEffect: "The device will be deleted. The user can enrol it again.",
@@ -25,12 +25,12 @@ export const devices = {
     done: "Device deactivated. It is disconnected.",
     label: "Deactivate",
     note: "The device will be disconnected immediately. Its record will be kept, policies will still refer to it, and you can reactivate it.",
-    title: "Deactivate device {{name}}?",
+    title: "Deactivate device “{{name}}”?",
   },
   delete: {
     effect:
       "The device will be disconnected and must be enrolled again. Policies will no longer refer to it, including policies that deny it. To keep it out, deactivate it instead. If you revert the deletion, the device gets a new ID.",
-    title: "Delete device {{name}}?",
+    title: "Delete device “{{name}}”?",
   },
   empty: {
     text: "Users add their devices on the page “My access and devices”, or with the device agent. Enrolled devices appear here automatically.",
@@ -65,13 +65,13 @@ export const devices = {
     done: "Device reactivated",
     label: "Reactivate",
     note: "The device regains the access that policies grant, unless its user is deactivated.",
-    title: "Reactivate device {{name}}?",
+    title: "Reactivate device “{{name}}”?",
   },
   resetKey: {
     done: "The device may connect with another key for 24 hours.",
     label: "Reset WireGuard key",
     note: "For 24 hours, the device may connect with another WireGuard key, once. If others may know its token, rotate the token first.",
-    title: "Reset the key of device {{name}}?",
+    title: "Reset the key of device “{{name}}”?",
   },
   routes: {
     blocks: "Routed blocks",
@@ -84,16 +84,16 @@ export const devices = {
   tags: {
     help: "Admission rules read them as device.tags. Lower-case letters, digits and . _ : - only.",
     label: "Edit tags",
-    title: "Tags of device {{name}}",
+    title: "Tags of device “{{name}}”",
   },
   title: "Devices",
   token: {
     done: "Token rotated",
     label: "Rotate token",
     note: "The previous token will be revoked immediately, and the device’s link will be closed. The device stays disconnected until its agent has the new token.",
-    shown: "New token of {{name}}",
+    shown: "New token of “{{name}}”",
     text: "The device’s agent authenticates with this token.",
-    title: "Rotate the token of {{name}}?",
+    title: "Rotate the token of “{{name}}”?",
   },
   userDeactivated: {
     label: "Cut off because",

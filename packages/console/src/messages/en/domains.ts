@@ -5,7 +5,7 @@ export const domains = {
   delete: {
     effect:
       "People will no longer find this organisation by their email address, and no new person will be admitted from the domain. Users remain.",
-    title: "Delete domain {{name}}?",
+    title: "Delete domain “{{name}}”?",
   },
   empty: {
     text: "Prove that a domain is yours with a TXT record in DNS. People can then sign in by entering their email address, and identity providers can admit people with email addresses in the domain.",

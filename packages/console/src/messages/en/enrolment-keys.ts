@@ -3,13 +3,13 @@ export const enrolmentKeys = {
   create: "Create enrolment key",
   created: {
     text: "Copy the key to the servers, and run <code>gatehouse-device enrol --key-file FILE</code> on each.",
-    title: "Enrolment key {{name}}",
+    title: "Enrolment key “{{name}}”",
   },
   delete: {
     effect: "The record of the key will be removed from the list. Devices that the key has enrolled stay enrolled.",
-    title: "Delete enrolment key {{name}}?",
+    title: "Delete enrolment key “{{name}}”?",
   },
-  edit: "Edit enrolment key {{name}}",
+  edit: "Edit enrolment key “{{name}}”",
   empty: {
     text: "Servers are enrolled with these keys, without a person. Create the first key for the user that the servers belong to.",
     title: "No enrolment keys yet",
@@ -37,7 +37,7 @@ export const enrolmentKeys = {
     done: "Enrolment key revoked",
     effect: "The key will no longer enrol devices. Devices that it has enrolled stay enrolled. You cannot undo this.",
     label: "Revoke",
-    title: "Revoke enrolment key {{name}}?",
+    title: "Revoke enrolment key “{{name}}”?",
   },
   searchLabel: "Name, prefix or user",
   state: {

@@ -6,7 +6,7 @@ export const enrolmentLinks = {
   copyLink: "Copy link",
   create: "Create link",
   createAndSend: "Create and send by mail",
-  created: "Invitation link for {{name}}",
+  created: "Invitation link for “{{name}}”",
   createdDone: "Invitation link created",
   createdText: "The user registers a passkey with this link, once, within seven days.",
   createFor: "Create invitation link",

@@ -110,7 +110,7 @@ export const events = {
     "tenant-settings": "Settings",
   },
   history: "View history",
-  historyOf: "History of {{name}}",
+  historyOf: "History of “{{name}}”",
   noun: "events",
   revert: {
     all: "Revert all {{count, number}} events of the request",

@@ -7,7 +7,7 @@ export const gateways = {
       "{{count}} resources will no longer be reachable through this gateway, and the gateway’s token will stop working. If you revert the deletion, the gateway gets a new ID.",
     onlyGateway:
       "These policies name no other gateway, and would then allow all gateways: {{names}}. Change or delete them first.",
-    title: "Delete gateway {{name}}?",
+    title: "Delete gateway “{{name}}”?",
   },
   deploy: {
     again: "This gateway has been deployed. To move it to a new machine, run the command there.",
@@ -49,7 +49,7 @@ export const gateways = {
     title: "Deploy",
     waiting: "Waiting for the gateway to connect. This page updates when it connects.",
   },
-  edit: "Edit gateway {{name}}",
+  edit: "Edit gateway “{{name}}”",
   empty: {
     text: "A gateway sits in front of your resources and admits the users that your policies allow. Create the first gateway, then run the command on its page.",
     title: "No gateways yet",
@@ -79,7 +79,7 @@ export const gateways = {
     domains: "Domains with their own resolvers",
     domainsHelp: "One per line. The longest matching domain applies.",
     edit: "Edit settings",
-    editTitle: "Settings of {{name}}",
+    editTitle: "Settings of “{{name}}”",
     invalidLine: "“{{line}}” is not a domain with resolvers. Example: corp.example.com = 192.0.2.53",
     machineResolvers: "Resolvers of the gateway’s machine",
     networks: "Networks",
@@ -136,7 +136,7 @@ export const gateways = {
       label: "Rotate token",
       note: "The old token works for 24 hours. Update the gateway before then. If others may know the token, select “Replace token now” instead.",
     },
-    title: "{{step}}: {{name}}",
+    title: "{{step}}: “{{name}}”",
   },
   sync: {
     applied: "Applied",

@@ -12,11 +12,12 @@ export const graph = {
   denyLabel: "denied: {{name}}",
   empty: {
     all: "No active policy of this type exists.",
-    allFor: "No active policy of this type applies to {{name}}.",
+    allFor: "No active policy of this type applies to “{{name}}”.",
     allowed: "No active policy of this type allows access.",
-    allowedFor: "No active policy of this type allows access for {{name}}.",
+    allowedFor: "No active policy of this type allows access for “{{name}}”.",
     denied: "No active policy of this type denies access. Access that no policy allows is denied, too.",
-    deniedFor: "No active policy of this type denies access for {{name}}. Access that no policy allows is denied, too.",
+    deniedFor:
+      "No active policy of this type denies access for “{{name}}”. Access that no policy allows is denied, too.",
   },
   explanation:
     "The graph shows what active policies allow and deny, even if a gateway is offline. The order of policies, their admission rules and the time decide which one applies. Query one user and one resource to see the decision.",

@@ -13,9 +13,9 @@ export const groups = {
     moveMembers_one: "Move {{count, number}} user to the default group and delete",
     moveMembers_other: "Move {{count, number}} users to the default group and delete",
     noDefault: "No default group was found. Add the users to another group first.",
-    title: "Delete group {{name}}?",
+    title: "Delete group “{{name}}”?",
   },
-  edit: "Edit group {{name}}",
+  edit: "Edit group “{{name}}”",
   empty: {
     text: "Policies grant access to groups of users. Create the first group for a team or a task.",
     title: "No groups yet",
@@ -31,14 +31,14 @@ export const groups = {
   },
   members: {
     add: "Add members",
-    addTitle: "Add members to {{name}}",
+    addTitle: "Add members to “{{name}}”",
     empty: "No members yet",
     emptyText:
       "Members get the access and the roles of the group. Add users, or choose the group when you invite them.",
     removed: "Member removed",
     removeNamed: "Remove {{name}}",
     removeNote: "The user loses the access and the roles of the group. Every user must stay in at least one group.",
-    removeTitle: "Remove {{name}} from {{group}}?",
+    removeTitle: "Remove “{{name}}” from “{{group}}”?",
     select: "Select at least one user.",
     title: "Members ({{count, number}})",
   },

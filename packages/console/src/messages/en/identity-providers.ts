@@ -4,11 +4,11 @@ export const identityProviders = {
   delete: {
     effect:
       "Accounts of this provider will be unlinked, and sessions that people began with it will end. You cannot undo this.",
-    title: "Delete identity provider {{name}}?",
+    title: "Delete identity provider “{{name}}”?",
   },
   disable: "Disable",
   disabled: "Identity provider disabled",
-  edit: "Edit identity provider {{name}}",
+  edit: "Edit identity provider “{{name}}”",
   empty: {
     text: "People sign in with an identity provider over OpenID Connect. Add the first one, register its redirect URI there, and test it.",
     title: "No identity providers yet",

@@ -3,7 +3,7 @@ export const my = {
   access: {
     check: "Check",
     checkLabel: "Something missing? Enter its name or address",
-    checkTitle: "Answer for {{name}}",
+    checkTitle: "Answer for “{{name}}”",
     device: "With this device",
     empty:
       "The services and networks that you can reach appear here. There are none yet. Ask your administrator for access to what you need.",
@@ -11,9 +11,9 @@ export const my = {
     noDevice: "You have no device yet. Add one below to connect.",
     opens: "It opens on {{time}}.",
     openUntil: "It is open until {{time}}.",
-    reachable: "You can connect to {{name}}.",
+    reachable: "You can connect to “{{name}}”.",
     search: "Search",
-    connectFirst: "{{device}} is offline. Connect the device to reach the allowed resources.",
+    connectFirst: "“{{device}}” is offline. Connect the device to reach the allowed resources.",
     states: {
       allowed: "Allowed, device offline",
       available: "Available",
@@ -33,7 +33,7 @@ export const my = {
     create: "Create file",
     done: "I have saved it",
     download: "Download file",
-    fileTitle: "File for {{name}}",
+    fileTitle: "File for “{{name}}”",
     gateways: "Gateways",
     importStep: "Import the new file into the WireGuard app, in place of the old one.",
     insecure: "Your browser can make keys only on pages that are loaded over HTTPS. Open this page with https://.",
@@ -59,7 +59,7 @@ export const my = {
     tooLong: "Download the file, and import it into the WireGuard app. It is too long for a QR code.",
     updateIntro:
       "The file is not updated by itself. If you cannot reach something that this page shows as available, update the file.",
-    updateTitle: "Update file for {{name}}",
+    updateTitle: "Update file for “{{name}}”",
   },
   connect: {
     command: "Command",
@@ -85,11 +85,11 @@ export const my = {
     removeDone: "Device removed",
     removeEffect: "The device will be disconnected immediately. To use it again, add it again.",
     removeLabel: "Remove {{name}}",
-    removeTitle: "Remove {{name}}?",
+    removeTitle: "Remove “{{name}}”?",
     rename: "Rename",
     renameDone: "Device renamed",
     renameLabel: "Rename {{name}}",
-    renameTitle: "Rename {{name}}",
+    renameTitle: "Rename “{{name}}”",
     save: "Save",
     signedInUntil: "Signed in until {{time}}",
     signIn: "Sign in again",
@@ -112,7 +112,7 @@ export const my = {
   },
   keySession: {
     text: "An API key has no devices. Sign out, and sign in as a person to see your access and your devices.",
-    title: "You are signed in with the API key {{name}}",
+    title: "You are signed in with the API key “{{name}}”",
   },
   missing: {
     condition: {

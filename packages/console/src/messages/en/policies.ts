@@ -13,12 +13,12 @@ export const policies = {
     SITETOSITE: "Create site-to-site policy",
   },
   deactivate: "Deactivate",
-  deactivateTitle: "Deactivate policy {{name}}?",
+  deactivateTitle: "Deactivate policy “{{name}}”?",
   delete: {
     note: "Later policies will decide instead. If you revert the deletion, the policy gets a new ID.",
-    title: "Delete policy {{name}}?",
+    title: "Delete policy “{{name}}”?",
   },
-  edit: "Edit policy {{name}}",
+  edit: "Edit policy “{{name}}”",
   empty: {
     INTERNET: "The default policy applies to destinations that no other policy covers.",
     PRIVATE: "Private resources are unreachable until a policy allows access. Create the first policy.",
@@ -75,7 +75,7 @@ export const policies = {
     title: "Change the order of policies",
   },
   reactivate: "Reactivate",
-  reactivateTitle: "Reactivate policy {{name}}?",
+  reactivateTitle: "Reactivate policy “{{name}}”?",
   rule: {
     always: "Always",
     never: "Never",

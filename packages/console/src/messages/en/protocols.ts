@@ -2,7 +2,7 @@ export const protocols = {
   create: "Create protocol",
   delete: {
     effect: "Gatehouse refuses to delete a protocol that an address uses. The deletion never changes anyone’s access.",
-    title: "Delete protocol {{name}}?",
+    title: "Delete protocol “{{name}}”?",
   },
   empty: {
     text: "A protocol defines the ports of an address that devices can reach. Create one for ports that no built-in protocol covers.",

@@ -22,11 +22,11 @@ export const publish = {
     gateway: "a gateway of the resource is online",
     needs: "A person can connect when all of this is true:",
     policy: "the policy <link>{{policy}}</link> allows it",
-    title: "{{name}} is published",
+    title: "“{{name}}” is published",
     toGateway: "Deploy gateway",
-    toResource: "View resource {{name}}",
+    toResource: "View resource “{{name}}”",
   },
-  effect: "Effect of publishing {{name}}",
+  effect: "Effect of publishing “{{name}}”",
   gateway: {
     help: "Deploy the gateway on a machine that can reach the address.",
     label: "Gateway",
@@ -46,7 +46,7 @@ export const publish = {
   summary: {
     address: "Address: {{destination}}",
     gateway: "Gateway: {{name}}",
-    newGateway: "Gateway {{name}} will be created. Deploy it afterwards.",
+    newGateway: "Gateway “{{name}}” will be created. Deploy it afterwards.",
     policy_one: "Policy “{{policy}}” allows access to the members of the group {{groups}}.",
     policy_other: "Policy “{{policy}}” allows access to the members of the groups {{groups}}.",
     policyForAll: "Policy “{{policy}}” allows access to all users.",

@@ -66,12 +66,12 @@ export const records = {
     devices_one: "{{count, number}} device",
     devices_other: "{{count, number}} devices",
     empty: {
-      gatewayOffline: "No gateway of {{name}} is online.",
+      gatewayOffline: "No gateway of “{{name}}” is online.",
       inactive_one: "{{count, number}} of {{total, number}} users is deactivated.",
       inactive_other: "{{count, number}} of {{total, number}} users are deactivated.",
       noDevice_one: "{{count, number}} of {{total, number}} users has no device yet.",
       noDevice_other: "{{count, number}} of {{total, number}} users have no device yet.",
-      noGateway: "{{name}} has no gateway.",
+      noGateway: "“{{name}}” has no gateway.",
       noMembers: "The groups have no members yet.",
       noResources: "The policy names no resources.",
       noSubjects: "The policy names no one: no users, groups or devices.",
@@ -292,11 +292,11 @@ export const records = {
   },
   sharedAddress: {
     enclosing:
-      "{{address}} is within a block or wildcard of <others/>. Connections to {{address}} go to {{name}} only, even to ports that {{name}} does not offer.",
+      "{{address}} is within a block or wildcard of <others/>. Connections to {{address}} go to “{{name}}” only, even to ports that “{{name}}” does not offer.",
     first:
-      "{{address}} is also an address of <others/>. Connections to ports that {{name}} offers go to {{name}}, which was created first.",
+      "{{address}} is also an address of <others/>. Connections to ports that “{{name}}” offers go to “{{name}}”, which was created first.",
     later:
-      "{{address}} belongs to <others/>, which was created first. Connections to ports that both resources offer go there, and policies for {{name}} do not decide about them.",
+      "{{address}} belongs to <others/>, which was created first. Connections to ports that both resources offer go there, and policies for “{{name}}” do not decide about them.",
     title_one: "Overlapping address",
     title_other: "Overlapping addresses",
   },

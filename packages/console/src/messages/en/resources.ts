@@ -1,7 +1,7 @@
 export const resources = {
   addresses: {
     add: "Add address",
-    addTitle: "Add an address to {{name}}",
+    addTitle: "Add an address to “{{name}}”",
     another: "Add another address",
     empty: "A resource without an address is unreachable. Add a host name, an IP address or a network.",
     address: "Address",
@@ -14,7 +14,7 @@ export const resources = {
     removed: "Address removed",
     removeField: "Remove address {{number}}",
     removeNote: "The address and its protocols will be deleted. You can revert the deletion.",
-    removeTitle: "Remove {{address}} from {{name}}?",
+    removeTitle: "Remove “{{address}}” from “{{name}}”?",
     title: "Addresses ({{count, number}})",
   },
   bulk: {
@@ -28,9 +28,9 @@ export const resources = {
       "The resource will be deleted with its address, and will be unreachable. If you revert the deletion, the resource gets a new ID.",
     effect_other:
       "The resource will be deleted with its {{count}} addresses, and will be unreachable. If you revert the deletion, the resource gets a new ID.",
-    title: "Delete resource {{name}}?",
+    title: "Delete resource “{{name}}”?",
   },
-  edit: "Edit resource {{name}}",
+  edit: "Edit resource “{{name}}”",
   empty: {
     text: "A resource is a service or a network that policies grant access to. Publish the first one: that also creates the policy that gives people access. “Create resource” leaves the policy for later.",
     title: "No resources yet",
@@ -49,12 +49,12 @@ export const resources = {
     connect: "Connect {{name}}",
     connectField: "Connect a gateway",
     connectPlaceholder: "Connect a gateway…",
-    connectTitle: "Connect {{gateway}} to {{resource}}",
+    connectTitle: "Connect “{{gateway}}” to “{{resource}}”",
     column: "Actions",
     discard: "Discard",
     disconnect: "Disconnect {{name}}",
     disconnectShort: "Disconnect",
-    disconnectTitle: "Disconnect {{gateway}} from {{resource}}",
+    disconnectTitle: "Disconnect “{{gateway}}” from “{{resource}}”",
     empty: "A resource without a gateway is unreachable. Connect a gateway that reaches its addresses.",
     help: "Devices reach the resource through the first of these gateways that is online. You can change the gateway selection on the page of the resource.",
     label: "Gateways",
@@ -73,9 +73,9 @@ export const resources = {
     noGateway: "No gateway",
     notDeployed: "Gateway not deployed",
     reasons: {
-      error: "Gateway {{name}} reports an error",
-      maintenance: "Gateway {{name}} is in maintenance",
-      offline: "Gateway {{name}} is offline",
+      error: "Gateway “{{name}}” reports an error",
+      maintenance: "Gateway “{{name}}” is in maintenance",
+      offline: "Gateway “{{name}}” is offline",
       several: "None of its gateways is online",
     },
     unreachable: "Unreachable",

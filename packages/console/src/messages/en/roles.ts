@@ -2,7 +2,7 @@ export const roles = {
   assign: {
     label: "Assign to a user",
     submit: "Assign",
-    title: "Assign the role {{name}}",
+    title: "Assign the role “{{name}}”",
   },
   empty: {
     text: "Every organisation has built-in roles. A role is a set of permissions for users.",
@@ -24,7 +24,7 @@ export const roles = {
     label: "Remove",
     labelFor: "Remove {{name}}",
     note: "Roles that the user inherits from groups remain as long as the user is a member.",
-    title: "Remove the role {{name}} from {{user}}?",
+    title: "Remove the role “{{name}}” from “{{user}}”?",
   },
   showUsers: "Show users",
   title: "Roles",

@@ -7,7 +7,7 @@ export const users = {
     revoke_one: "Revoke API key",
     revoke_other: "Revoke all {{count, number}} API keys",
     revokeNote: "The keys and all sessions that use them will stop working immediately. You cannot undo this.",
-    revokeTitle: "Revoke the API keys that {{name}} created?",
+    revokeTitle: "Revoke the API keys that “{{name}}” created?",
     revoked: "API keys revoked",
     text: "These keys stay valid when the user is deactivated or deleted.",
     title: "API keys that the user created",
@@ -35,7 +35,7 @@ export const users = {
     done: "User deactivated and devices disconnected",
     label: "Deactivate",
     note: "The user and all of the user’s devices will be disconnected immediately. The user’s invitation links will be revoked permanently. All other data will be kept, and you can reactivate the user later.",
-    title: "Deactivate {{name}}?",
+    title: "Deactivate “{{name}}”?",
   },
   delete: {
     effect: "Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
@@ -43,13 +43,13 @@ export const users = {
       "{{count, number}} device will be deactivated, and its record will be kept. Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
     effectDevices_other:
       "{{count, number}} devices will be deactivated, and their records will be kept. Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
-    title: "Delete user {{name}}?",
+    title: "Delete user “{{name}}”?",
   },
   devices: {
     empty: "After signing in, the user adds a device with the device agent or with any WireGuard app.",
     title: "Devices",
   },
-  edit: "Edit user {{name}}",
+  edit: "Edit user “{{name}}”",
   empty: {
     text: "Users are the people who access your network. Invite the first ones.",
     title: "No users yet",
@@ -118,13 +118,13 @@ export const users = {
     done: "User reactivated",
     label: "Reactivate",
     note: "Restores the access of the user and of the user’s devices. Earlier invitation links stay revoked. Without a passkey, the user needs a new link, which you can create under Invitation links.",
-    title: "Reactivate {{name}}?",
+    title: "Reactivate “{{name}}”?",
   },
   title: "Users",
   transfer: {
-    done: "{{name}} is the owner now",
+    done: "“{{name}}” is the owner now",
     label: "Make owner",
     note: "The owner role moves from the current owner to this user. An organisation has exactly one owner, who can do everything.",
-    title: "Transfer ownership to {{name}}?",
+    title: "Transfer ownership to “{{name}}”?",
   },
 } as const;

@@ -7,7 +7,7 @@ export const webhooks = {
   delete: {
     effect:
       "Gatehouse will stop delivering events to this webhook, cancel pending deliveries and delete the delivery history. You cannot undo this.",
-    title: "Delete webhook {{name}}?",
+    title: "Delete webhook “{{name}}”?",
   },
   deliveries: {
     attempts: "Attempts",
@@ -42,7 +42,7 @@ export const webhooks = {
     FAILING: "All attempts failed for several days.",
     GONE: "The receiver responded with status 410 (Gone).",
   },
-  edit: "Edit webhook {{name}}",
+  edit: "Edit webhook “{{name}}”",
   empty: {
     text: "A webhook notifies another program of changes as they happen. Create the first one with the URL of the receiver.",
     title: "No webhooks yet",
@@ -63,13 +63,13 @@ export const webhooks = {
   noun: "webhooks",
   rotate: {
     label: "Rotate secret",
-    title: "Rotate the secret of {{name}}",
-    titleNew: "New secret of {{name}}",
+    title: "Rotate the secret of “{{name}}”",
+    titleNew: "New secret of “{{name}}”",
   },
   searchLabel: "Name or URL",
   secret: {
     text: "The receiver uses the secret to verify the signature of each message.",
-    title: "Secret of {{name}}",
+    title: "Secret of “{{name}}”",
   },
   state: {
     active: "Active",

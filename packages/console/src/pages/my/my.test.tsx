@@ -80,7 +80,7 @@ test("a search without results can be cleared without losing the focus", async (
 test("a session of a key is told why the page is empty", async () => {
   mockApi.signIn();
   openConsole("/my");
-  await screen.findByText(/signed in with the API key Test key/);
+  await screen.findByText(/signed in with the API key “Test key”/);
   expect(mockApi.received("listMyDevices")).toEqual([]);
 });
 

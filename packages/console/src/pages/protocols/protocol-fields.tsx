@@ -14,7 +14,7 @@ export const kinds = {
 
 export function formatPorts({ networkProtocols }: Pick<Protocol, "networkProtocols">): string {
   return networkProtocols
-    .map(({ protocol, port }) => (port === undefined ? protocol : `${protocol} ${port.replace("-", "–")}`))
+    .map(({ protocol, port }) => (port === undefined ? protocol : `${protocol} ${port}`))
     .join(", ");
 }
 
