@@ -2,6 +2,7 @@
 import { Anchor, Blockquote, Code, List, Stack, Table, Text, Title, type TitleOrder } from "@mantine/core";
 import { marked, type Token, type Tokens } from "marked";
 import { Fragment, type ReactNode } from "react";
+import { curlQuotes } from "../../messages/quotation-marks.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { isGuide } from "./guide-texts.ts";
 import { headingId } from "./heading-id.ts";
@@ -126,10 +127,13 @@ function GuideTable({ table: { header, rows } }: { readonly table: Tokens.Table 
 }
 
 function Inline({ tokens }: { readonly tokens: readonly Token[] }) {
-  return tokens.map((token, index) => <Fragment key={keyOf(token, index)}>{inlineOf(token)}</Fragment>);
+  return tokens.map((token, index) => (
+    <Fragment key={keyOf(token, index)}>{inlineOf(token, /\S$/.test(tokens[index - 1]?.raw ?? ""))}</Fragment>
+  ));
 }
 
-function inlineOf(token: Token): ReactNode {
+/** @param isContinued whether other text stands directly before the token */
+function inlineOf(token: Token, isContinued: boolean): ReactNode {
   switch (token.type) {
     case "strong":
       return (
@@ -154,7 +158,7 @@ function inlineOf(token: Token): ReactNode {
       return null;
     default: {
       const { tokens, text } = token as Tokens.Text;
-      return tokens === undefined ? text : <Inline tokens={tokens} />;
+      return tokens === undefined ? curlQuotes(text, isContinued) : <Inline tokens={tokens} />;
     }
   }
 }

@@ -28,6 +28,7 @@ describe("a guide", () => {
     for (const code of article.querySelectorAll("pre, code")) code.remove();
     expect(article.textContent?.length).toBeGreaterThan(500);
     expect(article.textContent).not.toMatch(markup);
+    expect(article.textContent).not.toMatch(/["']/);
   });
 
   test("names its headings as documents refer to them", async () => {

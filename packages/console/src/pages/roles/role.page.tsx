@@ -19,6 +19,7 @@ import { RecordSelect } from "../../records/record-select.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import { useRecord } from "../../records/use-record.ts";
+import { describeRole } from "./describe-role.ts";
 
 const path = "/tenants/roles/{id}";
 const usersPath = "/tenants/roles/{id}/users";
@@ -44,7 +45,7 @@ export function RolePage() {
           <Panel title={t("common.about")}>
             <Facts
               facts={[
-                { label: t("common.description"), value: role.description },
+                { label: t("common.description"), value: describeRole(role) },
                 {
                   label: t("roles.kind.label"),
                   value: role.deleteable ? t("roles.kind.custom") : t("roles.kind.builtInHelp"),

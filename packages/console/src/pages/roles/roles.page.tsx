@@ -5,6 +5,7 @@ import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { describeRole } from "./describe-role.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
   source: whole("/tenants/roles"),
@@ -13,7 +14,7 @@ const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
   defaultSort: "-permissions",
   columns: [
     nameColumn("roles", "whole"),
-    { key: "description", title: t("common.description"), visibleFrom: "xs", cell: ({ description }) => description },
+    { key: "description", title: t("common.description"), visibleFrom: "xs", cell: describeRole },
     {
       key: "permissions",
       title: t("roles.permissions"),
