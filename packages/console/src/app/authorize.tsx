@@ -137,9 +137,7 @@ export function DeviceCodePage() {
         ) : (
           <Text>{t("signIn.authorize.deviceConsequences", { email: session.user?.email ?? "" })}</Text>
         )}
-        <Alert color="red" variant="outline">
-          {t("signIn.authorize.phishing")}
-        </Alert>
+        <Alert color="red">{t("signIn.authorize.phishing")}</Alert>
         <Answer answer={answer} />
       </ApprovalPage>
     );

@@ -7,7 +7,7 @@ import { useInstallation } from "./installation.ts";
 export function DemoNotice() {
   if (useInstallation()?.demo === undefined) return null;
   return (
-    <Alert color="orange" variant="outline" mb="md" py={6}>
+    <Alert color="orange" mb="md" py={6}>
       <Text span inherit fw={600}>
         {t("signIn.demo.title")}
       </Text>{" "}

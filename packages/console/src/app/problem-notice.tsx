@@ -1,7 +1,6 @@
 /** An error notice with the request id, which identifies the request in the server's log. */
 import { GatehouseError, NoResponseError, UnexpectedResponseError } from "@gatehouse/client/errors";
 import { Alert, Anchor, Button, Group, Text } from "@mantine/core";
-import { TriangleAlert } from "lucide-react";
 import { useEffect, useState } from "react";
 import { t } from "../messages/i18n.ts";
 import { CopyText } from "./copy.tsx";
@@ -54,8 +53,6 @@ export function ProblemNotice({ error, retry }: ProblemNoticeProps) {
     <Alert
       // Records that prevent a change are an expected answer, not a failure.
       color={namesRecords ? "yellow" : "red"}
-      variant="outline"
-      icon={<TriangleAlert aria-hidden />}
       title={title}
       role="alert"
       maw={760}

@@ -1,6 +1,7 @@
 /** The ways to sign in as a dialog over a page whose session has ended. */
 import { Alert, Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
+import { Info } from "lucide-react";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { t } from "../messages/i18n.ts";
 import { SignInWays } from "./entrance/sign-in-ways.tsx";
@@ -59,7 +60,7 @@ function SignInAgain({ session }: SessionEndDialogProps) {
   const { providerPath, user, tenant } = previous;
   return (
     <Stack>
-      <Alert color="blue" variant="outline">
+      <Alert color="blue" icon={<Info aria-hidden />}>
         {t("app.session.endedText", { tenant: tenant.name })}
       </Alert>
       {atProvider && (
@@ -101,7 +102,7 @@ function OtherPrincipal({ session, previous, resume }: OtherPrincipalProps) {
   const isSameTenant = session.tenant.id === previous.tenant.id;
   return (
     <Stack>
-      <Alert color="yellow" variant="outline" role="alert" ref={notice} tabIndex={-1}>
+      <Alert color="yellow" role="alert" ref={notice} tabIndex={-1}>
         {t("app.session.other", { name: session.user?.email ?? session.apiKey?.name ?? "" })}
         {!isSameTenant && ` ${t("app.session.otherTenant", { tenant: previous.tenant.name })}`}
       </Alert>

@@ -7,6 +7,8 @@ import {
   type ModalProps,
   type NotificationProps,
 } from "@mantine/core";
+import { TriangleAlert } from "lucide-react";
+import { createElement } from "react";
 import { t } from "../messages/i18n.ts";
 
 /** The accent: the only colour without a fixed meaning. */
@@ -74,9 +76,9 @@ export const theme = createTheme({
     TableTr: { defaultProps: { role: "row" } },
     TableTh: { defaultProps: { role: "columnheader" } },
     TableTd: { defaultProps: { role: "cell" } },
-    // Alerts that a screen reader must announce at once set their own role.
+    // Every notice has an icon. Those that a screen reader must announce at once set their own role.
     Alert: Alert.extend({
-      defaultProps: { role: "note" },
+      defaultProps: { role: "note", variant: "outline", icon: createElement(TriangleAlert, { "aria-hidden": true }) },
       styles: { label: { color: "var(--mantine-color-text)" } },
     }),
   },

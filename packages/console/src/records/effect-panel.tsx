@@ -1,7 +1,6 @@
 /** The effect of a planned or a completed change: who gains and who loses access to what. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Alert, Button, Group, Stack, Table, Text } from "@mantine/core";
-import { TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
@@ -99,12 +98,7 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
       )}
       {changes !== undefined && showsAll && <EffectRows changes={changes} total={gained.pairs + lost.pairs} />}
       {brokenTests.length > 0 && (
-        <Alert
-          color="red"
-          variant="outline"
-          icon={<TriangleAlert aria-hidden />}
-          title={t(`records.effect.${tense}.brokenTests`)}
-        >
+        <Alert color="red" title={t(`records.effect.${tense}.brokenTests`)}>
           <ul className="bullets">
             {brokenTests.map((test) => (
               <li key={test.id}>

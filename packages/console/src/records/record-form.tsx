@@ -220,7 +220,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
             </PendingTextsProvider>
             <Stack className="form-actions" gap="sm">
               {isAtFields || invalid.size > 0 ? (
-                <Alert color="red" variant="outline" role="alert">
+                <Alert color="red" role="alert">
                   {t("records.form.attention", { count: atFields.size })}
                 </Alert>
               ) : (

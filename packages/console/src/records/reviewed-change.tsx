@@ -2,7 +2,6 @@
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Alert, Box, Button, Group, Menu, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { TriangleAlert } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../app/api.ts";
 import { expectDeletions } from "../app/live-updates.ts";
@@ -148,12 +147,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
     <Stack>
       {note !== undefined && <Text component="div">{note}</Text>}
       {user !== undefined && locksOut(changes, user.id) && (
-        <Alert
-          color="red"
-          variant="outline"
-          icon={<TriangleAlert aria-hidden />}
-          title={t("records.review.ownAccount")}
-        >
+        <Alert color="red" title={t("records.review.ownAccount")}>
           {t("records.review.ownAccountText", { email: user.email })}
         </Alert>
       )}
@@ -188,7 +182,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
         </section>
       )}
       {isBlocked(problem) ? (
-        <Alert color="red" variant="outline" title={t("records.review.blocked")} role="alert">
+        <Alert color="red" title={t("records.review.blocked")} role="alert">
           <Stack gap="sm">
             <ul className="bullets">
               {problem.errors.map(({ pointer, message }) => (

@@ -91,15 +91,17 @@ function PlaceNotice({ place }: { readonly place: string | undefined }) {
   if (place === undefined || (place === "" && supportsPasskeys())) return null;
   const { pathname, search, hash } = globalThis.location;
   return (
-    <p className="entrance-notice">
-      {place === "" ? (
-        texts.passkeys.unsupported
-      ) : (
-        <>
-          {texts.passkeys.elsewhere} <a href={`${place}${pathname}${search}${hash}`}>{place}</a>
-        </>
-      )}
-    </p>
+    <Notice>
+      <p>
+        {place === "" ? (
+          texts.passkeys.unsupported
+        ) : (
+          <>
+            {texts.passkeys.elsewhere} <a href={`${place}${pathname}${search}${hash}`}>{place}</a>
+          </>
+        )}
+      </p>
+    </Notice>
   );
 }
 
@@ -206,7 +208,7 @@ interface DemoPeopleProps extends Pick<SignInWaysProps, "done"> {
 function DemoPeople({ people, done }: DemoPeopleProps) {
   const { busy, error, attempt } = useAttempt();
   return (
-    <section className="entrance-notice" aria-label={texts.demo.title}>
+    <Notice label={texts.demo.title}>
       <strong>{texts.demo.title}</strong>
       <p>{texts.demo.text}</p>
       <p>{texts.demo.signInAs}</p>
@@ -221,7 +223,7 @@ function DemoPeople({ people, done }: DemoPeopleProps) {
         </Button>
       ))}
       <Problem error={error} />
-    </section>
+    </Notice>
   );
 }
 
@@ -291,9 +293,9 @@ function ProviderForm({ tab }: Pick<ProviderLinkProps, "tab">) {
       />
       <Problem error={error} />
       {found?.length === 0 && (
-        <p className="entrance-notice" role="alert">
-          {texts.page.noProviders}
-        </p>
+        <Notice role="alert">
+          <p>{texts.page.noProviders}</p>
+        </Notice>
       )}
       {found?.map((provider, position) => (
         <ProviderLink key={provider.path} provider={provider} tab={tab} ref={position === 0 ? first : null}>
@@ -317,14 +319,14 @@ function RecoveryForm({ done, tab }: Pick<SignInWaysProps, "done"> & Pick<Provid
   const id = useId();
   if (recovered !== undefined) {
     return (
-      <section className="entrance-notice" aria-labelledby={id}>
-        <h2 id={id}>{texts.page.recoveryNext}</h2>
+      <Notice label={texts.page.recoveryNext}>
+        <h2>{texts.page.recoveryNext}</h2>
         <p>{texts.account.recoveryText}</p>
         <code className="secret">{recovered.recoveryCode}</code>
         <Button kind="primary" busy={busy} onClick={() => void attempt(async () => done(recovered))}>
           {texts.page.saved}
         </Button>
-      </section>
+      </Notice>
     );
   }
   if (!opened) {
@@ -397,7 +399,7 @@ function Problem({ error }: { readonly error: unknown }) {
   const reason = error instanceof Error ? error.message : String(error);
   const detail = known?.problem.detail ?? (error instanceof TypeError ? app.problem.connectionFailed : reason);
   return (
-    <div className="entrance-problem" role="alert">
+    <Notice tone="bad" role="alert">
       <strong>{title}</strong>
       <p>{detail}</p>
       {known !== undefined && (
@@ -408,6 +410,37 @@ function Problem({ error }: { readonly error: unknown }) {
           <code>{known.requestId}</code>
         </p>
       )}
-    </div>
+    </Notice>
+  );
+}
+
+interface NoticeProps {
+  readonly tone?: "bad" | "waiting";
+  /** Set on a notice that is a region. */
+  readonly label?: string;
+  readonly role?: "alert";
+  readonly children: ReactNode;
+}
+
+/** A notice that looks like those of the component library. */
+function Notice({ tone = "waiting", label, role, children }: NoticeProps) {
+  const Part = label === undefined ? "div" : "section";
+  return (
+    <Part className="entrance-notice" data-tone={tone} role={role} aria-label={label}>
+      <svg
+        width={20}
+        height={20}
+        viewBox="0 0 24 24"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth={2}
+        strokeLinecap="round"
+        strokeLinejoin="round"
+        aria-hidden
+      >
+        <path d="m21.73 18-8-14a2 2 0 0 0-3.48 0l-8 14A2 2 0 0 0 4 21h16a2 2 0 0 0 1.73-3M12 9v4M12 17h.01" />
+      </svg>
+      <div>{children}</div>
+    </Part>
   );
 }

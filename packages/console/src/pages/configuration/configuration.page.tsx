@@ -1,5 +1,6 @@
 /** The tenant's configuration as one document: export, plan and apply. */
 import { Alert, Button, Code, FileButton, Group, Stack, Text, Textarea, Title } from "@mantine/core";
+import { CircleCheck } from "lucide-react";
 import { useEffect, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
@@ -119,7 +120,7 @@ function Apply() {
           <section aria-label={t("configuration.apply.difference")} aria-live="polite">
             <Stack gap="sm">
               {isEmpty ? (
-                <Alert color="green" variant="outline">
+                <Alert color="green" icon={<CircleCheck aria-hidden />}>
                   {t("configuration.apply.same")}
                 </Alert>
               ) : (

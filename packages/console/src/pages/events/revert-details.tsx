@@ -21,7 +21,7 @@ export function RevertDetails({ revert }: { readonly revert: Revert }) {
     <Stack gap="sm">
       {changes.length === 0 && cannot.length === 0 && <Text>{t("events.revert.same")}</Text>}
       {refused !== undefined && (
-        <Alert color="red" variant="outline" title={t("events.revert.refused")} role="alert">
+        <Alert color="red" title={t("events.revert.refused")} role="alert">
           {refused.detail}
         </Alert>
       )}

@@ -49,7 +49,7 @@ function SyncState({ sync }: { readonly sync: GatewaySync }) {
         </Text>
       </div>
       {sync.error !== undefined && (
-        <Alert color="red" variant="outline" title={t("gateways.sync.error")}>
+        <Alert color="red" title={t("gateways.sync.error")}>
           <Code block style={{ whiteSpace: "pre-wrap" }}>
             {sync.error}
           </Code>

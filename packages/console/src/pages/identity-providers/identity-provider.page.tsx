@@ -1,6 +1,7 @@
 import { Alert, Button, Code, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
+import { Info } from "lucide-react";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
@@ -50,7 +51,7 @@ function NextStep({ provider: { enabled, testedAt } }: { readonly provider: Iden
   const canWrite = usePermission("identity-providers:write");
   if (enabled || !canWrite) return null;
   return (
-    <Alert color="blue" variant="outline" title={t("identityProviders.nextStep.title")} role="note">
+    <Alert color="blue" icon={<Info aria-hidden />} title={t("identityProviders.nextStep.title")} role="note">
       {t(`identityProviders.nextStep.${testedAt === null ? "test" : "enable"}`)}
     </Alert>
   );

@@ -18,7 +18,7 @@ export function MailWarning({ mail }: { readonly mail: Mail | undefined }) {
   if (mail === undefined || mail.error === undefined) return null;
   const title = mail.status === "failed" ? t("enrolmentLinks.mailFailed") : t("enrolmentLinks.mailDelayed");
   return (
-    <Alert color={mail.status === "failed" ? "red" : "yellow"} variant="outline" title={title}>
+    <Alert color={mail.status === "failed" ? "red" : "yellow"} title={title}>
       {mail.error}
     </Alert>
   );
