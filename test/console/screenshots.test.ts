@@ -183,7 +183,21 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
   });
 
   test("the overview of a new tenant, and empty lists", async () => {
-    await show("/overview", (visit) => shoot(visit, "overview-first-steps"), emptyKey);
+    await show(
+      "/overview",
+      async (visit) => {
+        await shoot(visit, "overview-first-steps");
+        for (const [step, name] of [
+          ["gateway", "Deploy a gateway"],
+          ["device", "Add people and a device"],
+          ["policy", "Create a policy"],
+        ] as const) {
+          await button(visit, name).click();
+          await shoot(visit, `overview-first-steps-${step}`);
+        }
+      },
+      emptyKey,
+    );
     await show("/resources", (visit) => shoot(visit, "resources-empty"), emptyKey);
     await show("/policies", (visit) => shoot(visit, "policies-empty"), emptyKey);
   });

@@ -11,7 +11,7 @@ interface CopiedValueProps {
 
 export function CopiedValue({ label, text }: CopiedValueProps) {
   return (
-    <Group gap="xs" align="flex-start" justify="space-between" wrap="nowrap">
+    <Group gap="xs" align="baseline" justify="space-between" wrap="nowrap">
       {/* A URL breaks between its parts, not at their hyphens. */}
       <Code block p="4px 6px" miw={0} className="value">
         {text.split(/(?<=[^/]\/)/).map((part, index) => (

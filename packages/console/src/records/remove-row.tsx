@@ -1,4 +1,4 @@
-/** The button that removes a row of fields, in the corner of the row. */
+/** The button that removes a row of fields, at the end of the row. */
 import { ActionIcon } from "@mantine/core";
 import { Trash2 } from "lucide-react";
 
@@ -10,8 +10,8 @@ interface RemoveRowProps {
 /** The row has the class `removable-row`. */
 export function RemoveRow({ label, onClick }: RemoveRowProps) {
   return (
-    <ActionIcon variant="default" size={24} className="remove-row" aria-label={label} onClick={onClick}>
-      <Trash2 size={14} aria-hidden />
+    <ActionIcon variant="default" size="var(--control)" className="remove-row" aria-label={label} onClick={onClick}>
+      <Trash2 size={16} aria-hidden />
     </ActionIcon>
   );
 }

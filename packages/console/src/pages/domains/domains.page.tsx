@@ -129,7 +129,7 @@ interface RecordPartProps {
 /** The name or the value of the TXT record, to enter at the DNS provider. */
 function RecordPart({ label, text, isWhole = false }: RecordPartProps) {
   return (
-    <Group gap="xs" wrap="nowrap" align="flex-start">
+    <Group gap="xs" wrap="nowrap" align="baseline">
       <Text span inherit c="dimmed" w={44} flex="none">
         {label}
       </Text>

@@ -58,9 +58,8 @@ export function AccessFields({ access, change, problem, Part }: AccessFieldsProp
           checked={access.needsOfficeHours}
           onChange={({ currentTarget }) => change({ needsOfficeHours: currentTarget.checked })}
         />
-        {/* Below the label of the checkbox. */}
         {access.needsOfficeHours && (
-          <Group align="flex-start" gap="sm" ps={32}>
+          <Group align="flex-start" gap="sm" className="below-checkbox">
             <HoursFields hours={hours} set={changeHours} />
           </Group>
         )}
