@@ -32,6 +32,7 @@ export const common = {
   never: "Never",
   no: "No",
   none: "None",
+  quoted: "“{{text}}”",
   yes: "Yes",
 
   about: "About",

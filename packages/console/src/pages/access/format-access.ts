@@ -102,10 +102,15 @@ export function formatObserved({ text, values }: Condition): string {
   const observed = values.map(({ name, value }) =>
     t("access.evaluated.value", {
       name,
-      value: formatObservedTime(text, name, value) ?? value ?? t("access.evaluated.valueUnknown"),
+      value: formatObservedTime(text, name, value) ?? formatValue(value),
     }),
   );
   return observed.length === 0 ? "" : ` (${observed.join("; ")})`;
+}
+
+function formatValue(value: string | undefined): string {
+  const text = /^"(.*)"$/.exec(value ?? "")?.[1];
+  return text === undefined ? (value ?? t("access.evaluated.valueUnknown")) : t("common.quoted", { text });
 }
 
 /** The time in the time zone of the condition, such as "Monday 07:00"; undefined for other values. */

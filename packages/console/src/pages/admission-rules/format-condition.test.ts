@@ -9,7 +9,7 @@ test.each([
   ["device.posture.osMajor >= 14", "the device’s posture “os major” is at least 14"],
   ['source.country in ["DE", "FR"]', "the source country is DE or FR"],
   ['!(source.country in ["DE"])', "the source country is not DE"],
-  ['"Finance" in user.groups', "the user is in the group Finance"],
+  ['"Finance" in user.groups', "the user is in the group “Finance”"],
   ['"build" in device.tags', "the device has the tag build"],
   ['!("build" in device.tags)', "the device does not have the tag build"],
   ['session.age < duration("8h")', "the user signed in on the device less than 8 hours ago"],
@@ -43,7 +43,7 @@ test("a rule reads as its conditions, of which all or any must be met", () => {
   });
   expect(formatRule('"Finance" in user.groups || user.level >= 3')).toEqual({
     match: "any",
-    conditions: ["the user is in the group Finance", "the user’s attribute “level” is at least 3"],
+    conditions: ["the user is in the group “Finance”", "the user’s attribute “level” is at least 3"],
   });
   const office = 'now.getDayOfWeek("UTC") >= 1 && now.getDayOfWeek("UTC") < 6';
   expect(formatRule(`${office} && now.getHours("UTC") >= 7 && now.getHours("UTC") < 20`)).toEqual({

@@ -23,7 +23,7 @@ export function AccessSummary({ access, name }: { readonly access: Access; reado
           ? t("publish.summary.policyForAll", { policy: t("publish.policyName", { name }) })
           : t("publish.summary.policy", {
               policy: t("publish.policyName", { name }),
-              groups: formatList((named ?? []).map((group) => group.name)),
+              groups: formatList((named ?? []).map((group) => t("common.quoted", { text: group.name }))),
               count: groups.length,
             })}
       </Text>

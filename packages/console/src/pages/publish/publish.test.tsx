@@ -69,7 +69,7 @@ describe("publishing a resource", () => {
     await choose(user, t("admissionRules.builder.from"), "07:30");
     await choose(user, t("admissionRules.builder.timeZone"), "Africa/Abidjan");
     await click(user, t("common.review"));
-    const named = { policy: "Access to Wiki", groups: "Engineering", count: 1 };
+    const named = { policy: "Access to Wiki", groups: "“Engineering”", count: 1 };
     await screen.findByText(t("publish.summary.policy", named));
     const destination = t("publish.address.port", { address: "wiki.internal", protocol: "HTTPS", port: 443 });
     screen.getByText(t("publish.summary.address", { destination }));
