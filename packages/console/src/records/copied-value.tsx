@@ -13,7 +13,7 @@ export function CopiedValue({ label, text }: CopiedValueProps) {
   return (
     <Group gap="xs" align="baseline" justify="space-between" wrap="nowrap">
       {/* A URL breaks between its parts, not at their hyphens. */}
-      <Code block p="4px 6px" miw={0} className="value">
+      <Code block p="4px 6px" miw={0} flex={1} className="value">
         {text.split(/(?<=[^/]\/)/).map((part, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: parts repeat, and have no identity
           <span key={index} className="record-name">

@@ -8,6 +8,7 @@ import { type ComponentType, useEffect, useId, useRef, useState } from "react";
 import { lazyPage } from "../../app/lazy-page.tsx";
 import { useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { GuideLink, type GuidePart } from "../../records/guide-link.tsx";
 import { areStepsCompleted, rememberCompletedSteps } from "./completed-steps.ts";
 import { type Progress as Done, useProgress } from "./use-progress.ts";
 
@@ -29,6 +30,14 @@ const contents: Readonly<Record<Step, ComponentType>> = {
   device: lazyPage(async () => (await import("./steps/device-step.tsx")).DeviceStep),
   policy: lazyPage(async () => (await import("./steps/policy-step.tsx")).PolicyStep),
   reached: lazyPage(async () => (await import("./steps/try-step.tsx")).TryStep),
+};
+
+const guides: Readonly<Record<Step, GuidePart>> = {
+  gateway: "gateway#install",
+  resource: "console#publish-a-resource",
+  device: "device#enrol",
+  policy: "console#policies",
+  reached: "console#access",
 };
 
 export function FirstSteps() {
@@ -160,6 +169,12 @@ function OneStep({ step, isDone, isCurrent, isOpen, toggle }: OneStepProps) {
       {(isCurrent || isOpen) && (
         <Text size="sm" c="dimmed" ps={34}>
           {t(`overview.firstSteps.${step}.text`)}
+          {isOpen && (
+            <>
+              {" "}
+              <GuideLink to={guides[step]} />
+            </>
+          )}
         </Text>
       )}
       {isCurrent && !isOpen && (

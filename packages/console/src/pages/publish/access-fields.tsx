@@ -85,7 +85,14 @@ export function Step({ title, children }: PartProps) {
   );
 }
 
-/** A part of a form inside a panel, which needs no frame. */
-export function PlainPart({ children }: PartProps) {
-  return <Stack gap="sm">{children}</Stack>;
+/** A part of a form inside a step, which has a title of the third order and needs no frame. */
+export function PlainPart({ title, children }: PartProps) {
+  return (
+    <Stack gap="sm" component="section" aria-label={title}>
+      <Title order={4} fz="sm">
+        {title}
+      </Title>
+      {children}
+    </Stack>
+  );
 }

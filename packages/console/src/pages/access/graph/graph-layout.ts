@@ -7,7 +7,7 @@ import { gapsFor, type Line, lanesBetween, routeEdges } from "./graph-routes.ts"
 /** Pixels. */
 const nodeHeight = 46;
 /** Gateways have short names, and the lines before them need room. */
-const widthsOf = { subject: 228, source: 228, policy: 228, resource: 228, gateway: 200 } as const;
+const widthsOf = { subject: 230, source: 230, policy: 230, resource: 230, gateway: 200 } as const;
 /** The name of a policy has two lines, and a third one says what the policy does. */
 const policyHeight = 62;
 /** The space between the nodes of a column. */

@@ -2,7 +2,6 @@
 import { Button, Group, Loader, Paper, Stack, Text } from "@mantine/core";
 import { useId, useState } from "react";
 import { t } from "../../../messages/i18n.ts";
-import { GuideLink } from "../../../records/guide-link.tsx";
 import { LinkForPerson } from "../../../records/link-for-person.tsx";
 import { InviteForm } from "../../users/invite-users.tsx";
 
@@ -37,9 +36,6 @@ export function DeviceStep() {
       <Group gap={8}>
         <Loader size={14} aria-hidden />
         <Text size="sm">{t("overview.firstSteps.device.waiting")}</Text>
-        <Text size="sm" component="span">
-          <GuideLink to="device#enrol" />
-        </Text>
       </Group>
     </Stack>
   );

@@ -1,11 +1,10 @@
 /** Creates a gateway, shows how to deploy it, and then whether it enforces the configuration. */
-import { Button, Group, Skeleton, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Skeleton, Stack, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api, whole } from "../../../app/api.ts";
 import { ProblemNotice } from "../../../app/problem-notice.tsx";
 import { t } from "../../../messages/i18n.ts";
-import { GuideLink } from "../../../records/guide-link.tsx";
 import { RecordLink } from "../../../records/record-link.tsx";
 import { StatusOf } from "../../../records/status.tsx";
 import { useAction, useRecord } from "../../../records/use-record.ts";
@@ -31,14 +30,7 @@ export function GatewayStep() {
     .find((gateway) => gateway !== undefined);
   const [first] = data;
   const id = (shown ?? first)?.id;
-  return (
-    <Stack gap="sm">
-      {id === undefined ? <NewGateway /> : <Deployment id={id} />}
-      <Text size="sm">
-        <GuideLink to="gateway#install" />
-      </Text>
-    </Stack>
-  );
+  return id === undefined ? <NewGateway /> : <Deployment id={id} />;
 }
 
 function NewGateway() {

@@ -2,7 +2,6 @@
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { t } from "../../../messages/i18n.ts";
-import { GuideLink } from "../../../records/guide-link.tsx";
 import { PublishForm } from "../../publish/publish-form.tsx";
 
 export function ResourceStep() {
@@ -11,9 +10,6 @@ export function ResourceStep() {
     <Stack gap="sm">
       <PublishForm key={published.length} isStep done={({ name }) => setPublished([...published, name])} />
       {published.length > 0 && <Text role="status">{t("publish.done.title", { name: published.at(-1) ?? "" })}</Text>}
-      <Text size="sm">
-        <GuideLink to="console#publish-a-resource" />
-      </Text>
     </Stack>
   );
 }
