@@ -91,7 +91,7 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
         title: t("domains.fields.record"),
         isBelow: true,
         cell: ({ recordName, recordValue }) => (
-          <Stack gap={4}>
+          <Stack gap={8}>
             <RecordPart label={t("domains.fields.recordName")} text={recordName} isWhole />
             <RecordPart label={t("domains.fields.recordValue")} text={recordValue} />
           </Stack>

@@ -21,7 +21,7 @@ function graphOf(edges: readonly Edge[]): AccessGraph {
   };
 }
 
-/** Where each edge is vertical, and where it ends. */
+/** The position of the vertical part of each edge, and the height of its ends. */
 function linesOf(graph: AccessGraph) {
   const { lines } = layOut(graph);
   return graph.edges.map((each) => {

@@ -15,7 +15,7 @@ interface Box {
 export interface Line {
   /** An SVG path. */
   readonly path: string;
-  /** Where the dashes of a denied line begin, so that those of lines in one lane cover each other. */
+  /** The start of the dashes of a denied line, so that the dashes of lines in one lane cover each other. */
   readonly dashOffset: number;
 }
 
