@@ -1,6 +1,7 @@
 /** A row in a panel at the side, without leaving the list. */
 import { Button, Drawer, Group } from "@mantine/core";
 import { useRef } from "react";
+import { useScrollLock } from "../app/scroll-lock.ts";
 import { t } from "../messages/i18n.ts";
 import { Facts } from "../records/record-page.tsx";
 import type { Column } from "./list-definition.ts";
@@ -13,6 +14,7 @@ interface PeekPanelProps<Row extends { readonly id: string }> {
 }
 
 export function PeekPanel<Row extends { readonly id: string }>({ columns, rows, row, show }: PeekPanelProps<Row>) {
+  useScrollLock();
   const index = rows.findIndex(({ id }) => id === row.id);
   const step = (by: number) => {
     const next = rows[index + by];
@@ -23,6 +25,7 @@ export function PeekPanel<Row extends { readonly id: string }>({ columns, rows, 
   return (
     <Drawer
       opened
+      lockScroll={false}
       onClose={() => show(undefined)}
       position="right"
       size="md"

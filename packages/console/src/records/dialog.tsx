@@ -1,6 +1,7 @@
 /** A dialog over the page. Focus enters at its first field, and returns to the element that opened it. */
 import { Modal } from "@mantine/core";
 import { type ReactNode, useEffect, useState } from "react";
+import { useScrollLock } from "../app/scroll-lock.ts";
 import { t } from "../messages/i18n.ts";
 
 /** The width in pixels. A form and the review of its changes share it, so that the dialog keeps its size. */
@@ -19,12 +20,14 @@ interface DialogProps {
 /** An open dialog. Unmount it to close it. */
 export function Dialog({ title, onClose, closeOnClickOutside = true, closable = true, children }: DialogProps) {
   useReturnedFocus();
+  useScrollLock();
   return (
     <Modal
       opened
       onClose={onClose}
       title={<bdi>{title}</bdi>}
       size={dialogWidth}
+      lockScroll={false}
       closeOnClickOutside={closeOnClickOutside && closable}
       closeOnEscape={closable}
       withCloseButton={closable}
