@@ -345,7 +345,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await first.getByText("Systems of offices").waitFor();
     await page.getByRole("switch", { name: "Following live" }).press("Space");
     await first.getByRole("link").click();
-    await page.getByRole("cell", { name: /Removed: (Operations, Support|Support, Operations)/ }).waitFor();
+    await page.getByRole("cell", { name: /Removed: (− )?(Operations (− )?Support|Support (− )?Operations)/ }).waitFor();
     await page.getByRole("region", { name: "Effect on access" }).getByText("Lost: always → never").first().waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "event-effect");

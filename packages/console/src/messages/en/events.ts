@@ -13,7 +13,6 @@ export const events = {
   at: "{{time}} ({{zone}}), {{ago}}",
   beforeAndAfter: "Before and after",
   changes: {
-    added: "Added:",
     more_one: "and {{count, number}} more, unchanged",
     more_other: "and {{count, number}} more, unchanged",
     after: "After",
@@ -22,7 +21,6 @@ export const events = {
     deny: "deny",
     field: "Field",
     none: "none",
-    removed: "Removed:",
     same: "The record has the same fields before and after.",
   },
   effect: {

@@ -35,6 +35,10 @@ export const records = {
     protocolsHelp:
       "Devices reach the address only with these protocols. If none is selected, nobody can reach the address.",
   },
+  changes: {
+    added: "Added:",
+    removed: "Removed:",
+  },
   conflict: {
     differs: "You both changed these fields. Choose a value for each. Nothing has been saved yet.",
     discardMine: "Discard mine",

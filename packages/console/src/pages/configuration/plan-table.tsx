@@ -1,8 +1,9 @@
 /** The difference between the tenant and a document, record by record. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Code, Group, Table, Text } from "@mantine/core";
+import { Button, Group, Table, Text } from "@mantine/core";
 import { useState } from "react";
 import { t } from "../../messages/i18n.ts";
+import { ChangedValues } from "../../records/changed-values.tsx";
 
 export type Plan = ResultOf<"/tenants/configuration/plan", "post">;
 
@@ -76,34 +77,18 @@ function Fields({ change: { action, fields, implied } }: { readonly change: Chan
           <Text span size="sm" fw={600}>
             {field}
           </Text>{" "}
-          {before !== undefined && <Value sign="−" className="removed" value={before} />}
-          {after !== undefined && <Value sign="+" className="added" value={after} />}
-          {removed.length > 0 && <Value sign="−" className="removed" value={removed} />}
-          {added.length > 0 && <Value sign="+" className="added" value={added} />}
+          {before !== undefined && <ChangedValues change="removed" values={textsOf(before)} />}
+          {after !== undefined && <ChangedValues change="added" values={textsOf(after)} />}
+          <ChangedValues change="removed" values={textsOf(removed)} />
+          <ChangedValues change="added" values={textsOf(added)} />
         </div>
       ))}
     </>
   );
 }
 
-interface ValueProps {
-  readonly sign: "+" | "−";
-  readonly className: string;
-  readonly value: unknown;
-}
-
-function Value({ sign, className, value }: ValueProps) {
-  return (
-    <div className={className}>
-      <span aria-hidden>{sign} </span>
-      <span className="unseen">{sign === "+" ? t("events.changes.added") : t("events.changes.removed")} </span>
-      <Code className="value">{format(value)}</Code>
-    </div>
+function textsOf(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : [value]).map((item) =>
+    typeof item === "string" ? item : JSON.stringify(item),
   );
-}
-
-function format(value: unknown): string {
-  if (typeof value === "string") return value;
-  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join(", ");
-  return JSON.stringify(value);
 }

@@ -1,5 +1,7 @@
-import { Code, Table, Text } from "@mantine/core";
+import { Table, Text } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
+import { absent } from "../../records/absent.tsx";
+import { ChangedValues, Chips } from "../../records/changed-values.tsx";
 import { RuleReading } from "../../records/rule-reading.tsx";
 import { formatRule } from "../admission-rules/format-condition.ts";
 import { changedFields } from "./changed-fields.ts";
@@ -40,21 +42,21 @@ export function ChangedFields({
             {change.unchanged !== undefined ? (
               <>
                 <Table.Td>
-                  <Items sign="−" label={t("events.changes.removed")} items={change.before} className="removed" />
-                  <Unchanged items={change.unchanged} isAlone={change.before === undefined} />
+                  <ChangedValues change="removed" values={change.before ?? []} />
+                  <Unchanged items={change.unchanged} isAlone={change.before?.length === 0} />
                 </Table.Td>
                 <Table.Td>
-                  <Items sign="+" label={t("events.changes.added")} items={change.after} className="added" />
-                  <Unchanged items={change.unchanged} isAlone={change.after === undefined} />
+                  <ChangedValues change="added" values={change.after ?? []} />
+                  <Unchanged items={change.unchanged} isAlone={change.after?.length === 0} />
                 </Table.Td>
               </>
             ) : (
               <>
                 <Table.Td>
-                  <Value field={change.field} text={change.before} />
+                  <Values field={change.field} texts={change.before} />
                 </Table.Td>
                 <Table.Td>
-                  <Value field={change.field} text={change.after} />
+                  <Values field={change.field} texts={change.after} />
                 </Table.Td>
               </>
             )}
@@ -62,27 +64,6 @@ export function ChangedFields({
         ))}
       </Table.Tbody>
     </Table>
-  );
-}
-
-interface ItemsProps {
-  readonly sign: string;
-  readonly label: string;
-  readonly items: string | undefined;
-  readonly className: string;
-}
-
-/** The removed or the added items of a list. */
-function Items({ sign, label, items, className }: ItemsProps) {
-  if (items === undefined) return null;
-  return (
-    <>
-      <span className={className}>
-        <span aria-hidden>{sign} </span>
-        <span className="unseen">{label} </span>
-        <Code className="value">{items}</Code>
-      </span>{" "}
-    </>
   );
 }
 
@@ -101,15 +82,29 @@ function Unchanged({ items, isAlone }: UnchangedProps) {
   const count = items.length - mostUnchanged;
   return (
     <>
-      <Code className="value">{items.slice(0, mostUnchanged).join(", ")}</Code>
+      <span className="values">
+        <Chips values={items.slice(0, mostUnchanged)} />
+      </span>
       {count > 0 && <Text c="dimmed">{t("events.changes.more", { count })}</Text>}
     </>
   );
 }
 
-function Value({ field, text }: { readonly field: string; readonly text: string | undefined }) {
-  if (text === undefined || text === "") return <Text c="dimmed">–</Text>;
+interface ValuesProps {
+  readonly field: string;
+  readonly texts: readonly string[] | undefined;
+}
+
+function Values({ field, texts }: ValuesProps) {
+  if (texts === undefined || texts.join("") === "") {
+    return texts?.length === 0 ? <Text c="dimmed">{t("events.changes.none")}</Text> : absent;
+  }
+  const [text = ""] = texts;
   const reading = field === "rule" ? formatRule(text) : undefined;
   if (reading !== undefined) return <RuleReading text={text} reading={reading} />;
-  return <Code className="value">{text}</Code>;
+  return (
+    <span className="values">
+      <Chips values={texts} />
+    </span>
+  );
 }

@@ -6,10 +6,9 @@ type State = Readonly<Record<string, unknown>>;
 
 export interface ChangedField {
   readonly field: string;
-  /** Undefined if the field is absent or null. For two lists, the removed items. */
-  readonly before: string | undefined;
-  /** The added items, if both values are lists. */
-  readonly after: string | undefined;
+  /** The text of the value, or those of the items of a list. Undefined if the field is absent or null. */
+  readonly before: readonly string[] | undefined;
+  readonly after: readonly string[] | undefined;
   /** Items that both lists have. Only then are `before` and `after` the removed and the added items of a list. */
   readonly unchanged?: readonly string[];
 }
@@ -20,7 +19,7 @@ export function changedFields(before: State = {}, after: State = {}): readonly C
     const [old, now] = [before[field], after[field]];
     if (JSON.stringify(old) === JSON.stringify(now)) return [];
     const lists = Array.isArray(old) && Array.isArray(now) ? compareLists(old, now) : undefined;
-    const change = lists ?? { before: formatAs(field, old), after: formatAs(field, now) };
+    const change = lists ?? { before: textsOf(field, old), after: textsOf(field, now) };
     // An absent field and null mean the same.
     return change.before === undefined && change.after === undefined ? [] : [{ field, ...change }];
   });
@@ -34,8 +33,8 @@ function compareLists(old: readonly unknown[], now: readonly unknown[]) {
   const added = [...(nowItems ?? [])].filter(([key]) => oldItems?.has(key) !== true).map(([, text]) => text);
   if (removed.length + added.length === 0) return undefined;
   return {
-    before: removed.length === 0 ? undefined : removed.join(", "),
-    after: added.length === 0 ? undefined : added.join(", "),
+    before: removed,
+    after: added,
     unchanged,
   };
 }
@@ -44,24 +43,23 @@ function keyOf(item: unknown): string {
   return isRecord(item) && typeof item.id === "string" ? item.id : JSON.stringify(item);
 }
 
-function formatAs(field: string, value: unknown): string | undefined {
+function textsOf(field: string, value: unknown): readonly string[] | undefined {
+  if (value === undefined || value === null) return undefined;
+  return Array.isArray(value) ? value.map(formatItem) : [formatAs(field, value)];
+}
+
+function formatAs(field: string, value: unknown): string {
   // The action of a policy is a boolean.
   if (field === "action" && typeof value === "boolean") {
     return value ? t("events.changes.allow") : t("events.changes.deny");
   }
   if (field === "status" && typeof value === "string") return formatStatus(value);
-  return formatValue(field, value);
+  if (durations.has(field) && typeof value === "number") return formatDuration(value);
+  return formatItem(value);
 }
 
 /** Fields that hold seconds. */
 const durations = new Set(["configurationLifetime", "deviceSessionLifetime", "sessionIdleTime", "sessionLifetime"]);
-
-function formatValue(field: string, value: unknown): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (durations.has(field) && typeof value === "number") return formatDuration(value);
-  if (Array.isArray(value)) return value.length === 0 ? t("events.changes.none") : value.map(formatItem).join(", ");
-  return formatItem(value);
-}
 
 /** A record with a name is shown by its name. */
 function formatItem(value: unknown): string {

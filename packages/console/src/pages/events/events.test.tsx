@@ -14,23 +14,26 @@ test("the filter for operations takes the words that the list shows", async () =
   );
 });
 
-test("a changed list shows all of its items before and after the change", async () => {
-  const [sales, support, people] = [
+test("a changed list shows each of its items in a chip, before and after the change", async () => {
+  const [sales, internal, support, people] = [
     { id: newId(), name: "Sales" },
+    { id: newId(), name: "Internal" },
     { id: newId(), name: "Support" },
     { id: newId(), name: "People" },
   ];
   const event = sample("Event", {
     operation: "updatePolicy",
-    before: { groups: [sales, people] },
+    before: { groups: [sales, internal, people] },
     after: { groups: [support, people] },
   });
   mockApi.answer("get", "/tenants/events", pageOf([event]));
   openConsole(`/events/${event.id}`);
   const row = await screen.findByRole("row", { name: /^Groups/ });
   const [before, after] = [...row.querySelectorAll("td")].map(({ textContent }) => textContent);
-  expect(before).toContain(`− ${t("events.changes.removed")} Sales People`);
-  expect(after).toContain(`+ ${t("events.changes.added")} Support People`);
+  expect(before).toContain(`${t("records.changes.removed")} − Sales − Internal People`);
+  expect(after).toContain(`${t("records.changes.added")} + Support People`);
+  const chips = [...row.querySelectorAll(".value")].map(({ textContent }) => textContent);
+  expect(chips).toEqual(["− Sales", "− Internal", "People", "+ Support", "People"]);
 });
 
 test("a changed rule is in words and as text", async () => {
