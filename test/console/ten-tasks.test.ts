@@ -85,7 +85,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await inDialog(visit, "Invite 3 users").click();
     await inDialog(visit, "Create links").click();
     const download = page.waitForEvent("download");
-    await inDialog(visit, "Download CSV").click();
+    await inDialog(visit, "Export CSV").click();
     await download;
     await expectAtMost(interactions, mostInteractions.invite);
     await expectInvited("field", "Field service");
@@ -114,7 +114,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await pressOn(visit, inDialog(visit, "Invite 3 users"), "Enter");
     await pressOn(visit, inDialog(visit, "Create links"), "Enter");
     const download = page.waitForEvent("download");
-    await pressOn(visit, inDialog(visit, "Download CSV"), "Enter");
+    await pressOn(visit, inDialog(visit, "Export CSV"), "Enter");
     await download;
     await interactions.expectNoMouse();
     await expectAtMost(interactions, mostByKeyboard.invite);

@@ -63,10 +63,6 @@ export const access = {
     count_other: "{{count, number}} results",
     countOfDevices_one: "{{count, number}} result, counting each device",
     countOfDevices_other: "{{count, number}} results, counting each device",
-    download: {
-      csv: "Download CSV",
-      json: "Download JSON",
-    },
     empty: "No results",
     firstPage: "First page",
     future:

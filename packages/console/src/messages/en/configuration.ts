@@ -16,7 +16,7 @@ export const configuration = {
     title: "Plan and apply",
   },
   export: {
-    action: "Download file",
+    action: "Export file",
     done: "Configuration file exported",
     text: "The file contains groups, users, protocols, gateways, resources, admission rules, policies, identity providers and settings. Records refer to each other by name. The command <code>gatehouse export</code> writes the same records.",
     title: "Export",

@@ -26,7 +26,7 @@ export const enrolmentLinks = {
     created_one: "The person can sign in with the link once, until <time/>. Hand it over.",
     created_other: "Each person can sign in with a separate link once, until <time/>. Hand the links over.",
     csv: "The CSV file also contains codes. People without the link type their code at {{address}}.",
-    download: "Download CSV",
+    export: "Export CSV",
     progress_one: "{{done, number}} of {{count, number}} link created",
     progress_other: "{{done, number}} of {{count, number}} links created",
     saved: "Done, I saved them",
@@ -35,7 +35,7 @@ export const enrolmentLinks = {
     text_other:
       "Each of the {{count, number}} people signs in with a separate link. Create the links now, and send one to each person.",
     warning:
-      "Anyone who has a link can sign in as its user. You cannot retrieve the links later. Download the CSV file or copy each link.",
+      "Anyone who has a link can sign in as its user. You cannot retrieve the links later. Export them as CSV, or copy each link.",
   },
   noMail:
     "This server sends no mail. To send links by mail, set <code>GATEHOUSE_SMTP_URL</code> and <code>GATEHOUSE_MAIL_FROM</code>.",

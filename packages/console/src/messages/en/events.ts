@@ -35,13 +35,13 @@ export const events = {
   },
   export: {
     copy: "Copy command",
-    csv: "Download CSV",
+    csv: "Export CSV",
     filtered: "The files contain the events that match the filters of the list.",
     formats:
       "NDJSON contains the entries with the signatures that prove them. CSV contains only the entries, for spreadsheets.",
     key: "Public key",
     label: "Export and verify",
-    ndjson: "Download NDJSON",
+    ndjson: "Export NDJSON",
     title: "Export the audit record",
     verify: "Store the public key outside Gatehouse. This command verifies the file on any machine:",
     whole: "The files contain the whole audit record.",

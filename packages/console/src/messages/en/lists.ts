@@ -26,10 +26,10 @@ export const lists = {
   chip: "{{filter}} {{option}}",
   clearFilter: "Clear {{filter}}",
   export: {
-    csv: "CSV",
+    csv: "Export CSV",
     cut: "The file holds the first {{count, number}} of {{total, number}} {{noun}}.",
-    json: "JSON",
-    label: "Export filtered rows",
+    json: "Export JSON",
+    label: "Filtered rows",
   },
   fewerFilters: "Fewer filters",
   moreFilters: "More filters",

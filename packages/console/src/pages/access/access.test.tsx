@@ -310,7 +310,7 @@ describe("lists of access", () => {
     mockApi.answer("get", "/tenants/access", pageOf([row], 2));
     const at = "2026-03-02T09:00:00.000Z";
     const user = openConsole(`/access?view=what&user=${userId}&at=${at}`);
-    await click(user, t("access.found.download.json"));
+    await click(user, t("lists.export.json"));
     await waitFor(() => expect(files).toHaveLength(1));
     expect(JSON.parse((await files[0]) ?? "")).toEqual({
       question: { user: userId, at },
@@ -318,7 +318,7 @@ describe("lists of access", () => {
       data: [row, row],
     });
     expect(mockApi.received("listPastAccess").at(-1)?.query).toMatchObject({ at, offset: "1" });
-    await click(user, t("access.found.download.csv"));
+    await click(user, t("lists.export.csv"));
     await waitFor(() => expect(files).toHaveLength(2));
     expect(await files[1]).toContain(`${at},ann@example.com,Wiki,Engineers build,Berlin`);
   });

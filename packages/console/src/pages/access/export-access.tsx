@@ -1,4 +1,4 @@
-/** Downloads the access that a question found, with the question, for example for an auditor. */
+/** Exports the access that a question found, with the question, for example for an auditor. */
 import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useState } from "react";
@@ -45,7 +45,7 @@ export function ExportAccess({ parameters: { limit, offset, ...question } }: Exp
     <Group gap="xs">
       {(["csv", "json"] as const).map((format) => (
         <Button key={format} size="xs" variant="default" data-reads loading={isBusy} onClick={() => void save(format)}>
-          {t(`access.found.download.${format}`)}
+          {t(`lists.export.${format}`)}
         </Button>
       ))}
     </Group>

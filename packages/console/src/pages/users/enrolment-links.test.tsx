@@ -93,7 +93,7 @@ test("links for many people are one CSV file, and links that were made before a 
   expect(dialog.queryByRole("button", { name: t("common.close") })).toBeNull();
   await user.keyboard("{Escape}");
   screen.getByRole("button", { name: t("enrolmentLinks.many.saved") });
-  await click(user, t("enrolmentLinks.many.download"));
+  await click(user, t("enrolmentLinks.many.export"));
 
   expect(clicked).toHaveBeenCalledTimes(1);
   expect(await files[0]?.text()).toBe(

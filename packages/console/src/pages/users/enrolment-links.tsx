@@ -87,12 +87,12 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
         {canCreate && (links.length > 0 || installation?.sendsMail === true) && (
           <Group gap="xs">
             {links.length > 0 && (
-              <Button variant="default" loading={create.isPending} onClick={() => create.mutate(false)}>
+              <Button size="xs" variant="default" loading={create.isPending} onClick={() => create.mutate(false)}>
                 {createLabel}
               </Button>
             )}
             {installation?.sendsMail === true && (
-              <Button variant="default" loading={create.isPending} onClick={() => create.mutate(true)}>
+              <Button size="xs" variant="default" loading={create.isPending} onClick={() => create.mutate(true)}>
                 {t("enrolmentLinks.createAndSend")}
               </Button>
             )}

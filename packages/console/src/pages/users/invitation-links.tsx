@@ -100,7 +100,7 @@ export function InvitationLinks({ emails, begun, close }: InvitationLinksProps) 
         </Button>
         {links.length > 0 && !busy && (
           <Button variant={complete ? "filled" : "default"} onClick={() => download(csvOf(links))}>
-            {t("enrolmentLinks.many.download")}
+            {t("enrolmentLinks.many.export")}
           </Button>
         )}
         {!complete && (
