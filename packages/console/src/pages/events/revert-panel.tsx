@@ -36,7 +36,7 @@ export function RevertPanel({ event, isReverted }: RevertPanelProps) {
       <Stack gap="sm">
         <Text>{t(isReverted ? "events.revert.already" : "events.revert.text")}</Text>
         <Group>
-          <Button variant={isReverted ? "default" : "filled"} onClick={() => setOpened(true)}>
+          <Button size="xs" variant={isReverted ? "default" : "filled"} onClick={() => setOpened(true)}>
             {t("events.revert.preview")}
           </Button>
         </Group>

@@ -84,7 +84,7 @@ export function RecoveryCode() {
     <Panel title={t("signIn.account.recovery")}>
       <Stack align="flex-start">
         <Text>{t("signIn.account.recoveryText")}</Text>
-        <Button variant="default" loading={renew.isPending} onClick={() => renew.mutate()}>
+        <Button size="xs" variant="default" loading={renew.isPending} onClick={() => renew.mutate()}>
           {t("signIn.account.renewRecovery")}
         </Button>
       </Stack>
@@ -152,7 +152,7 @@ export function Sessions({ userId }: { readonly userId: string }) {
             ))}
           </Table.Tbody>
         </Table>
-        <Button variant="default" loading={endAll.isPending} onClick={() => endAll.mutate()}>
+        <Button size="xs" variant="default" loading={endAll.isPending} onClick={() => endAll.mutate()}>
           {t("signIn.account.endAll")}
         </Button>
       </Stack>

@@ -53,6 +53,7 @@ export function UserApiKeys({ user, etag }: { readonly user: User; readonly etag
             changes={[{ method: "DELETE", path: `/tenants/users/${user.id}/api-keys` }]}
             etag={etag}
             doneMessage={t("users.apiKeys.revoked")}
+            size="xs"
             danger
           />
         )}

@@ -72,7 +72,7 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
             </Table.Tbody>
           </Table>
           {data.data.some(({ state }) => state === "not-signed-in") && <NotSignedInNote />}
-          <RequireSignIn target={{ kind: "user", id: user.id, name: user.email ?? user.id }} />
+          <RequireSignIn target={{ kind: "user", id: user.id, name: user.email ?? user.id }} size="xs" />
         </Stack>
       )}
     </Panel>

@@ -28,10 +28,11 @@ export function UserSignIn({ user: { id } }: { readonly user: User }) {
         {passkeys !== undefined && <Text>{t("signIn.user.passkeys", { count: passkeys.length })}</Text>}
         {canWrite && (
           <Group gap="xs">
-            <Button variant="default" loading={end.isPending} onClick={() => end.mutate()}>
+            <Button size="xs" variant="default" loading={end.isPending} onClick={() => end.mutate()}>
               {t("signIn.user.endSessions")}
             </Button>
             <Button
+              size="xs"
               variant="default"
               disabled={passkeys?.length === 0}
               loading={reset.isPending}
