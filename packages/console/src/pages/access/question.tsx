@@ -1,8 +1,9 @@
 /** The question of the access page in one line. Address, country and time are collapsed. */
 import {
-  Button,
   Collapse,
+  Combobox,
   Group,
+  InputBase,
   NumberInput,
   Paper,
   Select,
@@ -13,7 +14,6 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
-import { ChevronDown, ChevronUp } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
 import { paged } from "../../app/api.ts";
 import { formatOwnZone, formatShortTime } from "../../messages/format.ts";
@@ -64,16 +64,19 @@ interface WhenProps {
 function When({ query, isOpen, toggle, controls }: WhenProps) {
   return (
     <span className="when">
-      <Button
-        variant="default"
+      <InputBase
+        component="button"
+        type="button"
+        pointer
         aria-expanded={isOpen}
         aria-controls={controls}
-        rightSection={isOpen ? <ChevronUp size={16} aria-hidden /> : <ChevronDown size={16} aria-hidden />}
+        rightSection={<Combobox.Chevron />}
+        rightSectionPointerEvents="none"
         onClick={toggle}
       >
         {describeCircumstances(query)}
-      </Button>
-      {t("access.question.mark")}
+      </InputBase>
+      <span className="mark">{t("access.question.mark")}</span>
     </span>
   );
 }
