@@ -3,8 +3,10 @@ import { Button, Chip, Group, Select, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { Search } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
+import { usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
 import { DateTimeField } from "../records/date-time-field.tsx";
+import { RecordSelect } from "../records/record-select.tsx";
 import type { Filter, ListDefinition, ListState } from "./list-definition.ts";
 import type { useListState } from "./list-state.ts";
 
@@ -84,6 +86,7 @@ interface FilterInputProps<Row> {
 function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
   const { kind = "choice", title, help, options = [] } = filter;
   const explained = help === undefined ? {} : { title: help, "aria-description": help };
+  const canReadUsers = usePermission("users:read");
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   if (kind === "switch") {
@@ -142,6 +145,21 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
         }}
         miw={130}
       />
+    );
+  }
+  if (kind === "user") {
+    return (
+      canReadUsers && (
+        <RecordSelect
+          path="/tenants/users"
+          label={title}
+          isLabelHidden
+          placeholder={title}
+          value={value}
+          onChange={apply}
+          className="list-user"
+        />
+      )
     );
   }
   if (kind === "date-time") {

@@ -36,7 +36,7 @@ export interface Filter<Row> {
    * `part` any part of it; `date-time` is an RFC 3339 time. `switch` is on or off; `toStored` gives the value that it
    * filters by.
    */
-  readonly kind?: "choice" | "chips" | "text" | "part" | "date-time" | "switch";
+  readonly kind?: "choice" | "chips" | "text" | "part" | "date-time" | "user" | "switch";
   /** The query parameter, such as `filter[createdAt][gte]`. */
   readonly parameter?: string;
   /** Converts what a person types to what the field holds, such as "Update policy" to "updatePolicy". */

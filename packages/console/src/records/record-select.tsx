@@ -17,6 +17,7 @@ interface RecordSelectProps {
   readonly required?: boolean;
   readonly error?: string | undefined;
   readonly disabled?: boolean;
+  readonly className?: string;
   /** Filters, for example to the devices of one user. */
   readonly query?: ListQuery;
   /** A record id; empty for none. */

@@ -91,7 +91,7 @@ const definition: ListDefinition<Row> = {
         label: t(`deviceSessions.states.${value}`),
       })),
     },
-    { field: "user.email", title: t("deviceSessions.fields.user"), kind: "part" },
+    { field: "user.id", title: t("deviceSessions.fields.user"), kind: "user" },
   ],
   bulk: [
     {

@@ -1,7 +1,7 @@
-import { screen, within } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
 import { expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
-import { openConsole } from "../../testing/console-page.tsx";
+import { choose, openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
 
@@ -20,4 +20,15 @@ test("only a session that has begun can have no end, and the page says why other
   (await rowOf("Laptop")).getByText(t("deviceSessions.noEnd"));
   expect((await rowOf("Phone")).queryByText(t("deviceSessions.noEnd"))).toBeNull();
   screen.getByText(/^A device connects once it is enrolled/);
+});
+
+test("the list is filtered by a person, whom the filter finds", async () => {
+  const person = sample("User", { id: newId(), email: "engineer-01@example.com" });
+  mockApi.answer("get", "/tenants/device-sessions", pageOf([]));
+  mockApi.answer("get", "/tenants/users", pageOf([person]));
+  const user = openConsole("/device-sessions?state=active");
+  await choose(user, t("deviceSessions.fields.user"), person.email ?? "");
+  await waitFor(() =>
+    expect(mockApi.received("listDeviceSessions").at(-1)?.query).toMatchObject({ "filter[user.id]": person.id }),
+  );
 });
