@@ -67,7 +67,7 @@ export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps
       {rows.length > 0 && (
         <Paper withBorder p="xs" component="section" aria-label={t("lists.select.bar")} className="bulk-bar">
           <Group gap="xs">
-            <Text size="sm" fw={600} px="xs" aria-live="polite">
+            <Text size="sm" fw={600} aria-live="polite" className="bulk-count">
               {t("lists.select.count", { count: rows.length })}
             </Text>
             {rows.length < matching && (
@@ -84,11 +84,13 @@ export function BulkBar<Row extends { readonly id: string }>(props: BulkBarProps
                 })}
               </Button>
             )}
-            {offered.map((each) => (
-              <Button key={each.label} size="xs" variant="default" onClick={() => setAction(each)}>
-                {each.label}
-              </Button>
-            ))}
+            <Group gap="xs" className="bulk-actions">
+              {offered.map((each) => (
+                <Button key={each.label} size="xs" variant="default" onClick={() => setAction(each)}>
+                  {each.label}
+                </Button>
+              ))}
+            </Group>
             <CloseButton ml="auto" aria-label={t("lists.select.clear")} onClick={clear} />
           </Group>
         </Paper>
