@@ -66,8 +66,17 @@ export const theme = createTheme({
     InputClearButton: { styles: { root: { minWidth: 24, minHeight: 24 } } },
     SegmentedControl: { defaultProps: { withItemsBorders: false } },
     Menu: {
-      // Render the menu inside the landmark of its button, and focus its first item. A menu may contain only items.
-      defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } satisfies Partial<MenuProps>,
+      defaultProps: {
+        // Render the menu inside the landmark of its button, and focus its first item. A menu may contain only items.
+        withinPortal: false,
+        withInitialFocusPlaceholder: false,
+        // A menu that fits neither below nor above its button covers it. It scrolls if it is taller than the screen.
+        middlewares: {
+          shift: { crossAxis: true, padding: 8, limiter: { fn: ({ x, y }) => ({ x, y }) } },
+          size: { padding: 8 },
+        },
+      } satisfies Partial<MenuProps>,
+      styles: { dropdown: { overflowY: "auto" } },
     },
     // Narrow screens show tables as blocks (console.css). Browsers can then drop the roles of their elements.
     Table: { defaultProps: { role: "table" } },

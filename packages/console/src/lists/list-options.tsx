@@ -43,14 +43,13 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
   const [, ...optional] = definition.columns;
   const width = useMatches({ base: 0, xs: 1, sm: 2, md: 3, lg: 4, xl: 5 });
   return (
-    // A menu that is taller than the space below its button scrolls.
-    <Menu position="bottom-end" width={230} closeOnItemClick={false} middlewares={{ size: { padding: 12 } }}>
+    <Menu position="bottom-end" width={230} closeOnItemClick={false}>
       <Menu.Target>
         <ActionIcon variant="default" size={34} aria-label={t("lists.options.label")} data-reads loading={isExporting}>
           <Settings2 size={16} aria-hidden />
         </ActionIcon>
       </Menu.Target>
-      <Menu.Dropdown style={{ overflowY: "auto" }}>
+      <Menu.Dropdown>
         <Menu.Label>{t("lists.options.columns")}</Menu.Label>
         {optional.map((column) => {
           const { key, title } = column;
