@@ -1,6 +1,7 @@
 /** Layout that only a browser computes: nothing is cut off, covered or broken inside words. */
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { addRecords } from "./console-pages.ts";
 import { hasBrowser } from "./console-world.ts";
 import {
   button,
@@ -14,6 +15,13 @@ import {
 } from "./story-world.ts";
 
 warnIfSkipped();
+
+/** The lists that have records. */
+const lists = [
+  ...["users", "groups", "devices", "device-sessions", "enrolment-keys", "gateways", "resources", "addresses"],
+  ...["protocols", "admission-rules", "access-tests", "roles", "api-keys", "identity-providers", "domains", "webhooks"],
+  "events",
+];
 
 const boxOf = async (part: Locator) => (await part.boundingBox()) ?? expect.fail("the part is not on the screen");
 
@@ -120,6 +128,101 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.open("/users");
     await button(visit, "List options").click();
     await page.getByRole("menuitemcheckbox", { name: /^Groups Hidden at this width$/ }).waitFor();
+    await visit.leave();
+  });
+
+  test("reads every list on a phone, whole and with facts below the names", async () => {
+    await addRecords(given.world);
+    const visit = await given.visit({ width: 390 });
+    const { page } = visit;
+    for (const at of lists) {
+      await visit.open(`/${at}`);
+      await page.locator("tbody td[data-main]").first().waitFor();
+      await isQuiet(visit);
+      await page.locator("tbody td[data-below]").first().waitFor();
+      const cut = await page.evaluate<
+        string[]
+      >(`[document.documentElement, ...document.querySelectorAll("main :not([aria-hidden=true])")]
+        .filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 1)
+        .filter((part) => part === document.documentElement || getComputedStyle(part).overflowX !== "visible")
+        .map((part) => part.outerHTML.slice(0, 120))`);
+      expect(cut, at).toEqual([]);
+    }
+    await visit.leave();
+  });
+
+  test("sees every list option on a phone at once, beside or over the button", async () => {
+    const visit = await given.visit({ width: 390 });
+    const { page } = visit;
+    await page.setViewportSize({ width: 390, height: 844 });
+    await visit.open("/users");
+    await page.locator("tbody a").first().waitFor();
+    await button(visit, "List options").click();
+    const menu = page.getByRole("menu");
+    const { x, y, width, height } = await boxOf(menu);
+    expect([x >= 0, y >= 0, x + width <= 390, y + height <= 844]).toEqual([true, true, true, true]);
+    const hidden = await menu.evaluate(
+      (area: { readonly scrollHeight: number; readonly clientHeight: number }) => area.scrollHeight - area.clientHeight,
+    );
+    expect(hidden).toBeLessThanOrEqual(0);
+    await visit.leave();
+  });
+
+  test("reaches every action on selected rows on a phone, in two lines", async () => {
+    const { body } = await given.client.get("/tenants/users?filter[email]=engineer-02@example.com");
+    await given.client.must.patch(`/tenants/users/${body.data[0].id}/deactivate`, {});
+    const visit = await given.visit({ width: 390 });
+    const { page } = visit;
+    await visit.open("/users?q=engineer");
+    await page.getByRole("checkbox", { name: "Select engineer-01@example.com" }).check();
+    await page.getByRole("checkbox", { name: "Select engineer-02@example.com" }).check();
+    const buttons = page.getByRole("region", { name: "Selected records" }).getByRole("button");
+    await expect
+      .poll(() => buttons.allTextContents())
+      .toEqual(expect.arrayContaining(["Add to group", "Deactivate", "Reactivate", "Delete"]));
+    const boxes = await Promise.all((await buttons.all()).map(boxOf));
+    const lines = new Set(boxes.map(({ y, height }) => Math.round((y + height / 2) / 10)));
+    expect(lines.size).toBeLessThanOrEqual(2);
+    expect(boxes.filter(({ x, width }) => x < 0 || x + width > 390)).toEqual([]);
+    await visit.leave();
+  });
+
+  test("sees a panel without a neighbour as wide as the page", async () => {
+    const visit = await given.visit({ width: 1440 });
+    const { page } = visit;
+    await visit.open(`/groups/${await given.idOf("groups", "Engineering")}`);
+    const about = await boxOf(page.getByRole("region", { name: "About" }));
+    const members = await boxOf(page.getByRole("region", { name: /^Members/ }));
+    expect(Math.abs(about.width - members.width)).toBeLessThanOrEqual(1);
+    await visit.leave();
+  });
+
+  test("sees the page behind a dialog stay where it is", async () => {
+    const visit = await given.visit();
+    const { page } = visit;
+    await page.setViewportSize({ width: 1280, height: 500 });
+    await visit.open("/users");
+    await page.locator("tbody a").first().waitFor();
+    const scrolled = () => page.evaluate<number>("Math.round(scrollY)");
+    await page.mouse.move(600, 300);
+    await page.mouse.wheel(0, 120);
+    await expect.poll(scrolled).toBeGreaterThan(0);
+    const before = await scrolled();
+    const title = await boxOf(page.getByRole("banner"));
+    await page.locator("tbody a").nth(4).focus();
+    await page.keyboard.press("Space");
+    await page.getByRole("dialog").waitFor();
+    await page.mouse.move(200, 300);
+    await page.mouse.wheel(0, 200);
+    await page.keyboard.press("PageDown");
+    await isQuiet(visit);
+    expect(await scrolled()).toBe(before);
+    expect(await boxOf(page.getByRole("banner"))).toEqual(title);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.mouse.move(600, 300);
+    await page.mouse.wheel(0, 120);
+    await expect.poll(scrolled).toBeGreaterThan(before);
     await visit.leave();
   });
 

@@ -30,7 +30,7 @@ type Device = ItemAt<"/tenants/devices">;
 export const deviceUserColumn: Column<Device> = {
   key: "user",
   title: t("devices.fields.user"),
-  visibleFrom: "xs",
+  isBelow: true,
   cell: ({ user }) =>
     user === undefined ? t("devices.noUser") : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
 };

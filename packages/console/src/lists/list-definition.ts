@@ -11,11 +11,11 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode;
   /** The sort value of a row. Paged lists give the name of the field that the server sorts by. */
   readonly sortBy?: string | ((row: Row) => string | number);
-  /** The narrowest screen that shows the column. */
-  readonly visibleFrom?: "xs" | "sm" | "md" | "lg" | "xl";
+  /** The narrowest table that shows the column. Narrow screens show no table, but a card for each row. */
+  readonly visibleFrom?: "sm" | "md" | "lg" | "xl";
   /**
-   * On a narrow screen, the cell is a line below the name of the record. For facts that a person needs to decide.
-   * `visibleFrom` then hides the column only on screens of medium width.
+   * Shows the cell of a fact that a person needs to decide as a line of the card, below the name of the record.
+   * `visibleFrom` then hides the column only from tables. A card shows cells without either beside the name.
    */
   readonly isBelow?: true;
   /** The cell holds buttons, which say themselves what they do. A line below the name then has no label. */
@@ -33,8 +33,8 @@ export interface Filter<Row> {
   readonly options?: readonly { readonly value: string; readonly label: string }[];
   /**
    * Default: `choice`. `chips` are a choice of few options, each of them one click. `text` matches the whole field,
-   * `part` any part of it; `date-time` is an RFC 3339 time. `switch` is on or off; `toStored` gives the value that it
-   * filters by.
+   * `part` any part of it; `date-time` is an RFC 3339 time. `user` is a person, by id. `switch` is on or off;
+   * `toStored` gives the value that it filters by.
    */
   readonly kind?: "choice" | "chips" | "text" | "part" | "date-time" | "user" | "switch";
   /** The query parameter, such as `filter[createdAt][gte]`. */

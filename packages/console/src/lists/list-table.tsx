@@ -1,4 +1,7 @@
-/** The table of a list. A click on a row opens its record; the space bar shows the row in a side panel. */
+/**
+ * The table of a list. A click on a row opens its record; the space bar shows the row in a side panel. A narrow screen
+ * shows each row as a card (console.css).
+ */
 import { ActionIcon, Checkbox, Paper, Skeleton, Table, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { ArrowDown, ArrowUp, ChevronsUpDown, PanelRightOpen } from "lucide-react";
 import type { KeyboardEvent, MouseEvent } from "react";
@@ -33,7 +36,6 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
           aria-busy={page === undefined}
           verticalSpacing={density === "compact" ? 3 : 7}
           data-density={density}
-          data-stacks={columns.some(({ isBelow }) => isBelow === true) || undefined}
         >
           <Table.Thead>
             <Table.Tr data-sort-by={columns.some(isSortable) ? t("lists.sortBy") : undefined}>
@@ -56,7 +58,7 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
               {columns.map((column) => (
                 <Heading key={column.key} column={column} sort={sort} sortBy={sortBy} />
               ))}
-              <Table.Th w={36} visibleFrom="xs">
+              <Table.Th w={36} visibleFrom="sm">
                 <VisuallyHidden>{t("lists.peek.column")}</VisuallyHidden>
               </Table.Th>
             </Table.Tr>
@@ -92,7 +94,7 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
                       {column.cell(row)}
                     </Table.Td>
                   ))}
-                  <Table.Td visibleFrom="xs">
+                  <Table.Td visibleFrom="sm">
                     <ActionIcon
                       variant="subtle"
                       color="gray"
@@ -185,7 +187,7 @@ function SkeletonRows<Row>({ columns, selectable }: SkeletonRowsProps<Row>) {
           {line === 0 && index === 0 && <VisuallyHidden>{t("common.loading")}</VisuallyHidden>}
         </Table.Td>
       ))}
-      <Table.Td visibleFrom="xs" />
+      <Table.Td visibleFrom="sm" />
     </Table.Tr>
   ));
 }

@@ -37,6 +37,7 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
     {
       key: "resource",
       title: t("addresses.fields.resource"),
+      isBelow: true,
       cell: ({ id }) => <ResourceOfAddress id={id} />,
     },
     {
@@ -55,7 +56,7 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
     {
       key: "protocols",
       title: t("addresses.fields.protocols"),
-      visibleFrom: "sm",
+      isBelow: true,
       cell: ({ protocols }) => (
         <span {...(protocols.length <= onOneLine ? { className: "one-line" } : {})}>
           <RecordLinks path="protocols" records={protocols} />

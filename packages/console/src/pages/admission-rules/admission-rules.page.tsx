@@ -29,7 +29,7 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
     {
       key: "time",
       title: t("admissionRules.fields.timeBased"),
-      visibleFrom: "xs",
+      visibleFrom: "sm",
       cell: ({ hasTimeConstraint }) => (hasTimeConstraint ? t("common.yes") : t("common.no")),
     },
     {

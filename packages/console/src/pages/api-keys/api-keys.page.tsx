@@ -44,14 +44,14 @@ const definition: ListDefinition<ApiKey> = {
     {
       key: "lastUsedAt",
       title: t("apiKeys.fields.lastUsed"),
-      visibleFrom: "xs",
+      isBelow: true,
       sortBy: ({ lastUsedAt = "" }) => lastUsedAt,
       cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} />,
     },
     {
       key: "expiresAt",
       title: t("apiKeys.fields.expires"),
-      visibleFrom: "sm",
+      isBelow: true,
       sortBy: ({ expiresAt = "9" }) => expiresAt,
       cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
     },

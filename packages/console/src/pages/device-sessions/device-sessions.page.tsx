@@ -52,7 +52,7 @@ const definition: ListDefinition<Row> = {
     {
       key: "user",
       title: t("deviceSessions.fields.user"),
-      visibleFrom: "xs",
+      isBelow: true,
       cell: ({ user }) => <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
     },
     {
@@ -66,7 +66,7 @@ const definition: ListDefinition<Row> = {
       key: "endsAt",
       title: t("deviceSessions.fields.end"),
       sortBy: "endsAt",
-      visibleFrom: "sm",
+      isBelow: true,
       cell: (session) => <EndOfDeviceSession session={session} />,
     },
     {

@@ -25,7 +25,7 @@ const definition: ListDefinition<ItemAt<"/tenants/devices">> = {
       key: "lastConnection",
       title: t("devices.fields.lastConnection"),
       sortBy: "lastConnection",
-      visibleFrom: "sm",
+      isBelow: true,
       cell: ({ lastConnection }) => <RelativeTime at={lastConnection} />,
     },
   ],

@@ -33,14 +33,14 @@ const definition: ListDefinition<EnrolmentKey> = {
     {
       key: "user",
       title: t("enrolmentKeys.fields.user"),
-      visibleFrom: "sm",
+      isBelow: true,
       sortBy: ({ user }) => user.email,
       cell: ({ user }) => <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
     },
     {
       key: "uses",
       title: t("enrolmentKeys.fields.uses"),
-      visibleFrom: "xs",
+      isBelow: true,
       sortBy: ({ uses }) => uses,
       cell: ({ uses, maxUses }) => t("enrolmentKeys.fields.usesOf", { uses, count: maxUses }),
     },
@@ -53,7 +53,7 @@ const definition: ListDefinition<EnrolmentKey> = {
     {
       key: "expiresAt",
       title: t("enrolmentKeys.fields.expires"),
-      visibleFrom: "sm",
+      isBelow: true,
       sortBy: ({ expiresAt }) => expiresAt,
       cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
     },

@@ -43,14 +43,14 @@ const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
     {
       key: "resources",
       title: t("gateways.fields.resources"),
-      visibleFrom: "sm",
+      isBelow: true,
       sortBy: ({ resources = [] }) => resources.length,
       cell: ({ resources = [] }) => resources.length,
     },
     {
       key: "lastOnline",
       title: t("gateways.fields.lastOnline"),
-      visibleFrom: "sm",
+      isBelow: true,
       sortBy: ({ lastOnline = "" }) => lastOnline,
       cell: ({ lastOnline }) => <RelativeTime at={lastOnline} />,
     },

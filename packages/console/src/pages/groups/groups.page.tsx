@@ -26,7 +26,7 @@ const definition: ListDefinition<ItemAt<"/tenants/groups">> = {
       visibleFrom: "md",
       cell: ({ description }) => <Text lineClamp={1}>{description}</Text>,
     },
-    { key: "users", title: t("groups.usersColumn"), cell: ({ users }) => users.length },
+    { key: "users", title: t("groups.usersColumn"), isBelow: true, cell: ({ users }) => users.length },
     {
       key: "roles",
       title: t("groups.rolesColumn"),

@@ -28,7 +28,7 @@ const definition: ListDefinition<IdentityProvider> = {
     {
       key: "issuer",
       title: t("identityProviders.fields.issuer"),
-      visibleFrom: "sm",
+      isBelow: true,
       cell: ({ issuer }) => <span style={{ overflowWrap: "anywhere" }}>{issuer}</span>,
     },
     {

@@ -15,11 +15,11 @@ const definition: ListDefinition<Protocol> = {
   defaultSort: "name",
   columns: [
     nameColumn("protocols", "whole"),
-    { key: "ports", title: t("protocols.fields.protocolsAndPorts"), cell: formatPorts },
+    { key: "ports", title: t("protocols.fields.protocolsAndPorts"), isBelow: true, cell: formatPorts },
     {
       key: "type",
       title: t("protocols.fields.kind"),
-      visibleFrom: "xs",
+      isBelow: true,
       sortBy: ({ type }) => type,
       cell: ({ type }) => kinds[type],
     },

@@ -33,13 +33,14 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
     {
       key: "type",
       title: t("common.type"),
-      visibleFrom: "xs",
+      isBelow: true,
       cell: ({ type }) => formatResourceType(type),
     },
     {
       key: "addresses",
       title: t("resources.addresses.label"),
       visibleFrom: "md",
+      isBelow: true,
       cell: ({ addresses }) => (
         <Text size="sm" lineClamp={2} className="addresses">
           {addresses

@@ -14,10 +14,11 @@ const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
   defaultSort: "-permissions",
   columns: [
     nameColumn("roles", "whole"),
-    { key: "description", title: t("common.description"), visibleFrom: "xs", cell: describeRole },
+    { key: "description", title: t("common.description"), isBelow: true, cell: describeRole },
     {
       key: "permissions",
       title: t("roles.permissions"),
+      isBelow: true,
       sortBy: ({ type }) => rolePermissions[type].length,
       cell: ({ type }) =>
         t("roles.permissionsCount", { count: rolePermissions[type].length, total: permissions.length }),

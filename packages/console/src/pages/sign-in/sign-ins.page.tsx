@@ -27,11 +27,13 @@ const definition: ListDefinition<SignIn> = {
     {
       key: "user",
       title: t("signIn.fields.user"),
+      isBelow: true,
       cell: ({ user }) =>
         user === undefined ? absent : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
     },
     {
       key: "method",
+      isBelow: true,
       title: t("signIn.fields.method"),
       cell: ({ method, provider }) => provider?.name ?? t(`signIn.methods.${method}`),
     },
@@ -42,7 +44,7 @@ const definition: ListDefinition<SignIn> = {
       visibleFrom: "md",
       cell: ({ reason, note }) => reason ?? note ?? absent,
     },
-    { key: "address", title: t("signIn.fields.address"), visibleFrom: "sm", cell: ({ address }) => address },
+    { key: "address", title: t("signIn.fields.address"), isBelow: true, cell: ({ address }) => address },
   ],
   filters: [
     periodFilter,

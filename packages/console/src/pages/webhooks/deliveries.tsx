@@ -48,7 +48,7 @@ export function Deliveries({ webhookId, isActive }: DeliveriesProps) {
           sortBy: "createdAt",
           cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
         },
-        { key: "type", title: t("webhooks.deliveries.columns.event"), cell: about },
+        { key: "type", title: t("webhooks.deliveries.columns.event"), isBelow: true, cell: about },
         {
           key: "status",
           title: t("webhooks.state.label"),
@@ -57,7 +57,7 @@ export function Deliveries({ webhookId, isActive }: DeliveriesProps) {
         {
           key: "attempts",
           title: t("webhooks.deliveries.attempts"),
-          visibleFrom: "sm",
+          isBelow: true,
           cell: (delivery) => <Attempts delivery={delivery} />,
         },
         ...(canWrite
@@ -65,6 +65,8 @@ export function Deliveries({ webhookId, isActive }: DeliveriesProps) {
               {
                 key: "redeliver",
                 title: t("webhooks.deliveries.columns.action"),
+                isBelow: true as const,
+                isAction: true as const,
                 cell: ({ id }: Delivery) => <Redeliver webhookId={webhookId} id={id} />,
               },
             ]

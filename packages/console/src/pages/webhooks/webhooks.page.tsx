@@ -23,7 +23,7 @@ const definition: ListDefinition<Webhook> = {
     {
       key: "url",
       title: t("webhooks.fields.url"),
-      visibleFrom: "sm",
+      isBelow: true,
       cell: ({ url }) => <span style={{ overflowWrap: "anywhere" }}>{url}</span>,
     },
     {
