@@ -32,6 +32,7 @@ import type { OrderThresholds } from "./platform/lists/list-order-cache.ts";
 import { PageReader } from "./platform/lists/page-reader.ts";
 import type { Log } from "./platform/log.ts";
 import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
+import { OutboundThread } from "./platform/outbound/outbound-thread.ts";
 import { type ResolveTxt, txtResolver } from "./platform/outbound/resolve-txt.ts";
 import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
 import type { ServedCertificate } from "./platform/served-certificate.ts";
@@ -110,7 +111,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const core = composeCore(options, data, pace, clock, heads, (auditEntries) =>
     metrics?.auditEntriesWritten(auditEntries),
   );
-  const { runner, models, lateEffects, streams } = core;
+  const { runner, models, lateEffects, streams, outbound } = core;
   const lagged = (lagMs: number) => metrics?.configurationApplied(lagMs);
   const agents = composeAgents(options, { runner, follower, clock, log, lagged });
   const setUp = async () => {
@@ -173,6 +174,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       await agents.close();
       await app.close();
       await tasks.stop();
+      await outbound.close();
       await lateEffects.settled();
       await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "failed to store API key usage"));
       await data.close();
@@ -187,6 +189,7 @@ interface CoreParts {
   readonly models: ModelStore;
   readonly lateEffects: LateEffects;
   readonly streams: EventStreams;
+  readonly outbound: OutboundThread;
 }
 
 /** The dependencies of every command: audit record, models, access ledger and secrets. */
@@ -243,6 +246,7 @@ function composeCore(
     guard: accessTestGuard,
     failed: (err) => log.warn({ err }, "failed to compute the access impact of a command; will retry"),
   });
+  const outbound = new OutboundThread({ log });
   const clear = () => {
     answers.clear();
     pages?.clear();
@@ -278,6 +282,7 @@ function composeCore(
     },
     webhookNetworks: allowedNetworks(webhooks?.networks ?? []),
     providerNetworks: allowedNetworks(providerNetworks ?? []),
+    exchange: outbound.exchange,
     sendsMail: mail !== undefined,
     resolveTxt: resolveTxt ?? txtResolver(),
     committed: (auditEntries) => {
@@ -286,7 +291,7 @@ function composeCore(
       channel.notify();
     },
   };
-  return { runner, answers, models, lateEffects, streams };
+  return { runner, answers, models, lateEffects, streams, outbound };
 }
 
 async function openMetrics(

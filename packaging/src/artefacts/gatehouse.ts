@@ -15,7 +15,8 @@ export const gatehouse: Artefact = {
   ],
   image: { includes: [] },
   application: {
-    entries: ["packages/cli/dist/main.js"],
+    // Started by its path, as a thread.
+    entries: ["packages/cli/dist/main.js", "packages/server/dist/platform/outbound/request-thread.js"],
     assets: [
       { folder: "packages/server/src/migrations", files: /\.sql$/ },
       { folder: "packages/console/dist", files: /^[^.].*$/ },

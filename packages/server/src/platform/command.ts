@@ -18,6 +18,7 @@ import { claimReply, type IdempotencyRequest, storeReply } from "./idempotency.q
 import { newId } from "./ids.ts";
 import { hasLargeBody, withSerializedBody } from "./json-slices.ts";
 import type { PageReader } from "./lists/page-reader.ts";
+import type { Exchange } from "./outbound/exchange.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { ResolveTxt } from "./outbound/resolve-txt.ts";
 import type { Outcome } from "./outcome.ts";
@@ -85,6 +86,8 @@ export interface CommandRunner {
   readonly webhookNetworks: AllowedNetworks;
   /** Networks outside the internet that identity providers can be in. */
   readonly providerNetworks: AllowedNetworks;
+  /** Performs requests to targets that tenants choose. */
+  readonly exchange: Exchange;
   /** Whether the server sends mail. */
   readonly sendsMail: boolean;
   /** Reads the TXT records that prove the ownership of domains. */

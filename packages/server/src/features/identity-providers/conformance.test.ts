@@ -5,10 +5,16 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { allowedNetworks } from "../../platform/outbound/outbound-networks.ts";
+import { performExchange } from "../../platform/outbound/perform-exchange.ts";
 import { HostileProvider } from "../../testing/hostile-provider.ts";
 import { finishSignIn, type Provider, startSignIn } from "./relying-party.ts";
 
-const access = { tenantId: "acme", networks: allowedNetworks(["127.0.0.0/8"]), timeoutMs: 30_000 };
+const access = {
+  tenantId: "acme",
+  networks: allowedNetworks(["127.0.0.0/8"]),
+  exchange: performExchange,
+  timeoutMs: 30_000,
+};
 let hostile: HostileProvider;
 
 beforeAll(async () => {

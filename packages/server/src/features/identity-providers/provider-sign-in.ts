@@ -211,7 +211,8 @@ export class OpenIdSignIn implements ProviderSignIn {
   }
 
   #access({ tenantId }: ProviderVisit): ProviderAccess {
-    return { tenantId, networks: this.#options.runner.providerNetworks };
+    const { providerNetworks: networks, exchange } = this.#options.runner;
+    return { tenantId, networks, exchange };
   }
 
   #redirectUri({ tenantId, providerId }: ProviderVisit): string {

@@ -4,10 +4,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { allowedNetworks } from "../../platform/outbound/outbound-networks.ts";
+import { performExchange } from "../../platform/outbound/perform-exchange.ts";
 import { finishSignIn, startSignIn } from "./relying-party.ts";
 
 const redirectUri = "http://127.0.0.1:1/sign-in/callback";
-const access = { tenantId: "acme", networks: allowedNetworks(["127.0.0.0/8"]) };
+const access = { tenantId: "acme", networks: allowedNetworks(["127.0.0.0/8"]), exchange: performExchange };
 const client = { clientId: "gatehouse", clientSecret: "a-secret-of-the-client" };
 let server: Server;
 let issuer: string;

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { allowedNetworks } from "../../platform/outbound/outbound-networks.ts";
+import { performExchange } from "../../platform/outbound/perform-exchange.ts";
 import { type Deviations, HostileProvider } from "../../testing/hostile-provider.ts";
 import {
   finishSignIn,
@@ -14,7 +15,12 @@ import {
   startSignIn,
 } from "./relying-party.ts";
 
-const access = { tenantId: "acme", networks: allowedNetworks(["127.0.0.0/8"]), timeoutMs: 30_000 };
+const access = {
+  tenantId: "acme",
+  networks: allowedNetworks(["127.0.0.0/8"]),
+  exchange: performExchange,
+  timeoutMs: 30_000,
+};
 const redirectUri = "https://gatehouse.example.com/sign-in/callback";
 let hostile: HostileProvider;
 

@@ -4,9 +4,9 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import * as client from "openid-client";
+import type { Exchange } from "../../platform/outbound/exchange.ts";
 import { GuardedFetchError, guardedFetch } from "../../platform/outbound/guarded-fetch.ts";
 import type { AllowedNetworks } from "../../platform/outbound/outbound-networks.ts";
-import type { ResolveHost } from "../../platform/outbound/resolve-host.ts";
 import {
   type Claims,
   identityOf,
@@ -31,7 +31,7 @@ export interface ProviderAccess {
   /** The tenant of the provider. */
   readonly tenantId: string;
   readonly networks: AllowedNetworks;
-  readonly resolveHost?: ResolveHost;
+  readonly exchange: Exchange;
   /** The time limit of each request, in milliseconds. */
   readonly timeoutMs?: number;
 }

@@ -6,8 +6,8 @@ import type { Clock } from "../../platform/clock.ts";
 import { type CommandRunner, runCommand } from "../../platform/command.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Job } from "../../platform/jobs/job-queue.ts";
+import type { Exchange } from "../../platform/outbound/exchange.ts";
 import { guardedPost, type PostOutcome } from "../../platform/outbound/guarded-post.ts";
-import type { ResolveHost } from "../../platform/outbound/resolve-host.ts";
 import { empty } from "../../platform/outcome.ts";
 import type { AttemptResult } from "../../platform/telemetry/metrics.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -34,7 +34,8 @@ export interface WebhookSenderOptions {
   /** The time after which a webhook that does not catch up with the events is disabled, in milliseconds. */
   readonly behindAfterMs: number;
   readonly timeoutMs?: number;
-  readonly resolveHost?: ResolveHost;
+  /** Defaults to that of the server. */
+  readonly exchange?: Exchange;
   /** From 0 to below 1. */
   readonly random?: () => number;
   /** Called after each attempt. */
@@ -64,7 +65,7 @@ export class WebhookSender {
     const assigned: queries.Assignment = { deliveryId, jobId: job.id };
     const prepared = await this.#inside(tenantId, (tx) => this.#prepare(tx, assigned));
     if (prepared === undefined) return;
-    const { clock, runner, timeoutMs = defaultTimeoutMs, resolveHost } = this.#options;
+    const { clock, runner, timeoutMs = defaultTimeoutMs, exchange = runner.exchange } = this.#options;
     const at = clock.now();
     const outcome = await guardedPost({
       tenantId,
@@ -73,9 +74,9 @@ export class WebhookSender {
       body: prepared.body,
       timeoutMs,
       networks: runner.webhookNetworks,
+      exchange,
       signal,
       clock,
-      ...(resolveHost === undefined ? {} : { resolveHost }),
     });
     if (outcome.kind === "aborted") {
       await this.#inside(tenantId, (tx) => queries.releaseDelivery(tx, assigned));

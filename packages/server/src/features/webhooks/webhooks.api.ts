@@ -14,7 +14,7 @@ export { webhookView } from "./webhooks.view.ts";
 const concurrency = 16;
 
 export interface WebhookDeliverySettings
-  extends Pick<WebhookSenderOptions, "timeoutMs" | "resolveHost" | "random" | "attempted"> {
+  extends Pick<WebhookSenderOptions, "timeoutMs" | "exchange" | "random" | "attempted"> {
   /** The time of continuous failures after which a webhook is disabled, in milliseconds. */
   readonly disableAfterMs: number;
   /** The time after which a webhook that does not catch up with the events is disabled, in milliseconds. */

@@ -3,6 +3,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { JobQueue } from "../../platform/jobs/job-queue.ts";
 import { createLog } from "../../platform/log.ts";
+import { performExchange } from "../../platform/outbound/perform-exchange.ts";
 import type { TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { type Answer, answering, WebhookReceiver } from "../../testing/webhook-receiver.ts";
@@ -142,7 +143,8 @@ describe("a message that is not taken", () => {
   test("is not sent to a name that resolves to an internal address, and the log hides the address", async () => {
     const guarded = await createWebhookWorld({
       networks: [],
-      resolveHost: async () => [{ address: "127.0.0.1", family: 4 }],
+      exchange: (request, signal) =>
+        performExchange(request, signal, async () => [{ address: "127.0.0.1", family: 4 }]),
     });
     const own = await guarded.server.newTenant();
     const { id } = await createWebhook(own, `https://hooks.example.com:${receiver.port}/`);

@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { Pace } from "./handshake-pace.ts";
+import { threadTimeMs } from "./thread-time.ts";
 
 /** The bytes that a server can send before the end of the handshake. Usual certificate chains have 2 to 6 KiB. */
 const maxHandshakeBytes = 16 * 1024;
@@ -69,13 +70,13 @@ export class BoundedConnection extends Duplex {
   /** Readers process the bytes before `push` returns. */
   #pass(part: Buffer): void {
     const handshake = this.#handshake;
-    const startedAt = performance.now();
-    const before = process.cpuUsage();
+    if (handshake === undefined) {
+      this.push(part);
+      return;
+    }
+    const before = threadTimeMs();
     this.push(part);
-    if (handshake === undefined) return;
-    const { user, system } = process.cpuUsage(before);
-    // Processor time includes other threads, and elapsed time includes waiting on a busy machine: take the smaller one.
-    handshake.pace.count(handshake.tenantId, Math.min(performance.now() - startedAt, (user + system) / 1_000));
+    handshake.pace.count(handshake.tenantId, threadTimeMs() - before);
   }
 
   /** Nothing waits for readers, because the number of bytes is limited. */

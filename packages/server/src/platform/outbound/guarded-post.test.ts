@@ -8,6 +8,8 @@ import { type Answer, answering, WebhookReceiver } from "../../testing/webhook-r
 import { systemClock } from "../clock.ts";
 import { type GuardedPost, guardedPost } from "./guarded-post.ts";
 import { allowedNetworks } from "./outbound-networks.ts";
+import { performExchange } from "./perform-exchange.ts";
+import type { ResolveHost } from "./resolve-host.ts";
 
 let receiver: WebhookReceiver;
 const closing: (() => Promise<void>)[] = [];
@@ -22,8 +24,13 @@ afterEach(async () => {
 
 const loopback = allowedNetworks(["127.0.0.1"]);
 
-function post(url: string, more: Partial<GuardedPost> = {}) {
+interface PostOptions extends Partial<GuardedPost> {
+  readonly resolveHost?: ResolveHost;
+}
+
+function post(url: string, { resolveHost, ...more }: PostOptions = {}) {
   return guardedPost({
+    exchange: (request, signal) => performExchange(request, signal, resolveHost),
     tenantId: "acme",
     url: new URL(url),
     headers: { "webhook-id": "1" },

@@ -28,10 +28,7 @@ export interface GuardedRequest {
   readonly resolveHost?: ResolveHost | undefined;
 }
 
-/**
- * The URL leads only to addresses that requests of tenants cannot go to, or its name cannot be resolved. Tenants cannot
- * distinguish these, because the difference would reveal the names in the network of the server.
- */
+/** The result is "no-address". */
 export class NoAddressError extends Error {}
 
 /**
@@ -107,7 +104,7 @@ function allowedLookup(request: GuardedRequest, signal: AbortSignal): LookupFunc
 }
 
 const systemResolver = hostResolver();
-/** One for the process, because all requests share its event loop. */
+/** One for all requests, because they share the event loop of their thread. */
 const pace = new HandshakePace();
 
 let sharedContext: SecureContext | undefined;
@@ -120,8 +117,7 @@ function contextOfRequests(): SecureContext {
 }
 
 /** Describes an error from a table, because error messages contain addresses. */
-export function problemOf(error: Error, noAddress: string): string {
-  if (error instanceof NoAddressError) return noAddress;
+export function problemOf(error: Error): string {
   if (error instanceof TooManyBytesError) return "the server sent more bytes than Gatehouse accepts";
   const { code = "" }: NodeJS.ErrnoException = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const known = problems[code];

@@ -1,0 +1,135 @@
+import { Worker } from "node:worker_threads";
+import type { Log } from "../log.ts";
+import type { Exchange, ExchangeResult } from "./exchange.ts";
+import type { FromThread, ToThread } from "./request-thread.ts";
+
+/** Node.js cannot load the sources, from which the tests run. */
+const program = import.meta.url.endsWith(".ts")
+  ? new URL("../../testing/request-thread-from-source.mjs", import.meta.url)
+  : new URL("./request-thread.js", import.meta.url);
+/** A thread without requests ends after this time, in milliseconds. */
+const defaultIdleMs = 5 * 60_000;
+/** The interval of checks whether the thread answers, in milliseconds. */
+const defaultCheckMs = 5_000;
+/** A thread that does not answer this many checks in succession is replaced. A slow handshake takes half a second. */
+const maxUnanswered = 4;
+/** What some hundred requests need. Contents of responses are outside the heap, and limited. */
+const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
+const interrupted: ExchangeResult = {
+  kind: "failed",
+  problem: "the request was interrupted by a failure in Gatehouse",
+};
+
+export interface OutboundThreadOptions {
+  readonly log: Pick<Log, "error">;
+  readonly idleMs?: number;
+  readonly checkMs?: number;
+  /** Another program, for tests. */
+  readonly program?: URL;
+}
+
+interface RunningThread {
+  readonly worker: Worker;
+  /** The requests without a result. */
+  readonly waiting: Map<number, (result: ExchangeResult) => void>;
+  readonly checks: NodeJS.Timeout;
+  unanswered: number;
+  idle: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Performs requests to targets of tenants in one thread. OpenSSL verifies certificates synchronously: a hostile target
+ * can block the event loop of the thread, but not that of the server. The thread starts with the first request, and
+ * ends when it has had none for some time.
+ */
+export class OutboundThread {
+  readonly #options: OutboundThreadOptions;
+  #running: RunningThread | undefined;
+  #lastId = 0;
+
+  constructor(options: OutboundThreadOptions) {
+    this.#options = options;
+  }
+
+  readonly exchange: Exchange = (request, signal) => {
+    if (signal.aborted) return Promise.resolve({ kind: "aborted" });
+    const thread = this.#running ?? this.#start();
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve) => {
+      const abort = () => post(thread, { type: "abort", id });
+      signal.addEventListener("abort", abort);
+      thread.waiting.set(id, (result) => {
+        signal.removeEventListener("abort", abort);
+        resolve(result);
+      });
+      clearTimeout(thread.idle);
+      thread.worker.ref();
+      post(thread, { type: "perform", id, request });
+    });
+  };
+
+  /** Ends the thread. Requests without a result fail. */
+  async close(): Promise<void> {
+    const thread = this.#running;
+    if (thread !== undefined) await this.#end(thread);
+  }
+
+  #start(): RunningThread {
+    const { checkMs = defaultCheckMs, program: chosen = program } = this.#options;
+    const worker = new Worker(chosen, { name: "outbound", resourceLimits });
+    const checks = setInterval(() => this.#check(thread), checkMs);
+    checks.unref();
+    const thread: RunningThread = { worker, waiting: new Map(), checks, unanswered: 0, idle: undefined };
+    worker.on("message", (message: FromThread) => this.#receive(thread, message));
+    worker.on("error", (error: NodeJS.ErrnoException) => this.#fail(thread, error.code ?? error.name));
+    worker.on("exit", () => this.#fail(thread, "it ended"));
+    this.#running = thread;
+    return thread;
+  }
+
+  #receive(thread: RunningThread, message: FromThread): void {
+    thread.unanswered = 0;
+    if (message.type === "alive") return;
+    const settle = thread.waiting.get(message.id);
+    thread.waiting.delete(message.id);
+    settle?.(message.result);
+    if (thread.waiting.size > 0) return;
+    thread.worker.unref();
+    clearTimeout(thread.idle);
+    thread.idle = setTimeout(() => void this.#end(thread), this.#options.idleMs ?? defaultIdleMs);
+    thread.idle.unref();
+  }
+
+  #check(thread: RunningThread): void {
+    if (thread.waiting.size === 0) return;
+    if (thread.unanswered >= maxUnanswered) {
+      this.#fail(thread, "it does not answer");
+      return;
+    }
+    thread.unanswered += 1;
+    post(thread, { type: "check" });
+  }
+
+  /** Only the reason is logged: the thread has the secrets of requests. */
+  #fail(thread: RunningThread, reason: string): void {
+    if (this.#running !== thread) return;
+    const requests = thread.waiting.size;
+    this.#options.log.error({ reason, requests }, "thread for outgoing requests failed; the next request restarts it");
+    void this.#end(thread);
+  }
+
+  /** The next request starts another thread. A thread inside a call of OpenSSL ends after that call. */
+  async #end(thread: RunningThread): Promise<void> {
+    if (this.#running === thread) this.#running = undefined;
+    clearInterval(thread.checks);
+    clearTimeout(thread.idle);
+    for (const settle of thread.waiting.values()) settle(interrupted);
+    thread.waiting.clear();
+    await thread.worker.terminate();
+  }
+}
+
+function post({ worker }: RunningThread, message: ToThread): void {
+  worker.postMessage(message);
+}
