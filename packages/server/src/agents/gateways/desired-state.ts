@@ -70,6 +70,8 @@ export class DesiredState {
   #moved: readonly MovedDevice[] = [];
   /** The keys of gateways, as stored. */
   #keys = new Map<string, KnownKey>();
+  /** The gateways whose keys were read before the first refresh. */
+  readonly #learning = new Set<string>();
   /** Devices by IPv4 tunnel address; undefined until they are needed. */
   #idsByAddress: ReadonlyMap<string, string> | undefined;
   #isReloading = false;
@@ -139,6 +141,21 @@ export class DesiredState {
     const known = this.#keys.get(gatewayId);
     if (fault !== undefined || known === undefined) return fault ?? invalidProof(claim);
     return keyClaimFault(known, claim, this.#options.clock.now().getTime());
+  }
+
+  /** Reads the key of a gateway before the first refresh, for `hasOtherKey`. Reads it once. */
+  async learnKey(gatewayId: string): Promise<void> {
+    if (this.#enforcement !== undefined || this.#learning.has(gatewayId)) return;
+    this.#learning.add(gatewayId);
+    try {
+      const { gateways } = await this.#read((tx) => readSomeLinkRows(tx, [], [gatewayId]));
+      // The first refresh has read all keys, at a later time.
+      if (this.#enforcement !== undefined) return;
+      for (const row of gateways) this.#keys.set(row.id, knownKeyOf(row));
+    } catch (error) {
+      this.#learning.delete(gatewayId);
+      throw error;
+    }
   }
 
   /** Whether a gateway has another key now than a connection that was admitted before. */

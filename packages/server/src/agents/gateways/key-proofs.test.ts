@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Challenge } from "@gatehouse/agent-protocol/link/key-proof";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { storeClaimedKeys } from "../../features/enrolment/enrolment.api.ts";
 import { hashToken } from "../../platform/secrets/tokens.ts";
 import { linkedReplicas } from "../../testing/linked-replicas.ts";
@@ -9,6 +9,8 @@ import { SimulatedKey } from "../../testing/simulated-agent.ts";
 import { SimulatedDevice } from "../../testing/simulated-device.ts";
 import type { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { until } from "../../testing/until.ts";
+import { ConnectionRegistry } from "../channel/connection-registry.ts";
+import { DesiredState } from "./desired-state.ts";
 
 const replicas = linkedReplicas(2);
 const read = async (id: string) => (await replicas.client.get(`/tenants/gateways/${id}`)).body;
@@ -25,6 +27,25 @@ async function provenGateway() {
   await until("its key is stored", async () => (await read(id)).publicKeyProved === true);
   return { id, gateway, key };
 }
+
+const refusalsOf = async (id: string) =>
+  (await eventsOf(id)).filter(({ operation }: { operation: string }) => operation === "refuseGatewayKey");
+
+/** Holds up all updates of desired states from now on. @returns a function that lets them continue */
+function holdUpdates(): () => void {
+  const { refresh } = DesiredState.prototype;
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  vi.spyOn(DesiredState.prototype, "refresh").mockImplementation(async function (this: DesiredState) {
+    await released;
+    return refresh.call(this);
+  });
+  return () => release();
+}
+
+afterEach(() => void vi.restoreAllMocks());
 
 async function isRefused(gateway: SimulatedGateway, id: string): Promise<void> {
   const before = gateway.goodbyes.length;
@@ -138,20 +159,55 @@ test("a thief of the token with its own key does not disconnect the gateway", as
   expect(thief.goodbyes).toMatchObject([{ reason: "key_refused" }]);
   expect(gateway.isOpen).toBe(true);
   expect(gateway.goodbyes).toEqual([]);
-  const refusals = async () =>
-    (await eventsOf(id)).filter(({ operation }: { operation: string }) => operation === "refuseGatewayKey");
-  await until("there is an event", async () => (await refusals()).length > 0);
-  expect((await refusals())[0]).toMatchObject({ reason: expect.stringContaining(thief.publicKey) });
+  await until("there is an event", async () => (await refusalsOf(id)).length > 0);
+  expect((await refusalsOf(id))[0]).toMatchObject({ reason: expect.stringContaining(thief.publicKey) });
   // The gateway stays in service: otherwise, a thief could take it out of service.
   const record = await read(id);
   expect(record).toMatchObject({ publicKey: key.publicKey, status: "ONLINE" });
   expect(record.error).toBeFalsy();
-  const before = (await refusals()).length;
+  const before = (await refusalsOf(id)).length;
   thief.useKey(new SimulatedKey());
   await thief.connect();
   await until("the thief is refused again", () => thief.goodbyes.length > 1);
   await replicas.client.must.put(`/tenants/gateways/${id}/settings?wait=applied`, { resolvers: ["10.80.0.53"] });
-  expect(await refusals()).toHaveLength(before);
+  expect(await refusalsOf(id)).toHaveLength(before);
+});
+
+test("a thief's link that arrives during an update of its gateway is refused with an event", async () => {
+  const { id, gateway } = await provenGateway();
+  const release = holdUpdates();
+  await replicas.client.must.put(`/tenants/gateways/${id}/settings`, { resolvers: ["10.80.0.53"] });
+  await until("the update has begun", () => vi.mocked(DesiredState.prototype.refresh).mock.calls.length > 0);
+  const arrive = vi.spyOn(ConnectionRegistry.prototype, "arrive");
+  const thief = replicas.agentWithToken(id, gateway.token);
+  thief.useKey(new SimulatedKey());
+  await thief.connect();
+  await until("it has proved its key", () => arrive.mock.calls.length > 0);
+  release();
+  await until("the thief is refused", () => thief.goodbyes.length > 0);
+  expect(thief.goodbyes).toMatchObject([{ reason: "key_refused" }]);
+  await until("there is an event", async () => (await refusalsOf(id)).length > 0);
+  expect((await refusalsOf(id))[0]).toMatchObject({ reason: expect.stringContaining(thief.publicKey) });
+});
+
+test("many links of a thief do not end the agent's, even before the replica has loaded the tenant", async () => {
+  const { id, gateway, key } = await provenGateway();
+  gateway.cut();
+  const release = holdUpdates();
+  const arrive = vi.spyOn(ConnectionRegistry.prototype, "arrive");
+  const arriving = async (own: SimulatedKey) => {
+    const before = arrive.mock.calls.length;
+    const opened = replicas.agentWithToken(id, gateway.token, replicas.otherUrl);
+    opened.useKey(own);
+    expect(await opened.connect()).toBe(101);
+    await until("it arrives", () => arrive.mock.calls.length > before);
+    return opened;
+  };
+  const agent = await arriving(key);
+  for (let count = 0; count < 20; count += 1) await arriving(new SimulatedKey());
+  release();
+  await until("the agent is served", () => agent.content !== undefined);
+  expect(agent.goodbyes).toEqual([]);
 });
 
 test("a reset that another replica stored ends a link with the former key", async () => {

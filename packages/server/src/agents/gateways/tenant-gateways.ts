@@ -121,6 +121,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       this.left(surplus);
     }
     if (connection.isClosed) return;
+    this.#learnKey(connection);
     const [key] = await Promise.all([signingKey(), this.#upToDate()]);
     if (connection.isClosed) return;
     connection.agentGeneration = hello.enforces?.generation ?? 0;
@@ -286,11 +287,24 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     }
   }
 
-  /** Ends links whose gateway has another key now, which another link proved or an administrator allowed. */
+  /**
+   * Before the desired states are loaded, reads the key of a gateway with several links. Of more links than are allowed,
+   * those of a thief without the key then end first.
+   */
+  #learnKey({ agent: { agentId } }: GatewayConnection): void {
+    if (this.#isLoaded || this.connections.allOf(agentId).length === 1) return;
+    // If this fails, the next link reads it.
+    this.#desired.learnKey(agentId).catch(() => undefined);
+  }
+
+  /**
+   * Ends links whose gateway has another key now, which another link proved or an administrator allowed. Links that
+   * arrive are refused afterwards, with an event.
+   */
   #endReplacedKeys(gatewayIds: Iterable<string>): void {
     for (const gatewayId of gatewayIds) {
       for (const connection of this.connections.allOf(gatewayId)) {
-        if (this.#hasOtherKey(connection)) this.#end(connection, "key_refused");
+        if (connection.isClaimed && this.#hasOtherKey(connection)) this.#end(connection, "key_refused");
       }
     }
   }

@@ -29,8 +29,6 @@ export class GuardedFetchError extends Error {
   }
 }
 
-const neverAborted = new AbortController().signal;
-
 /**
  * Sends a request and returns the whole response, of any status. Follows no redirect, uses no proxy, and always
  * verifies certificates.
@@ -53,7 +51,7 @@ export async function guardedFetch(
       networks,
       reads: "document",
     },
-    neverAborted,
+    new AbortController().signal,
   );
   if (result.kind === "no-address") {
     throw new GuardedFetchError(

@@ -14,7 +14,7 @@ const defaultCheckMs = 5_000;
 /** A thread that does not answer this many checks in succession is replaced. A slow handshake takes half a second. */
 const maxUnanswered = 4;
 /** What some hundred requests need. Contents of responses are outside the heap, and limited. */
-const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
+const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
 const interrupted: ExchangeResult = {
   kind: "failed",
   problem: "the request was interrupted by a failure in Gatehouse",
