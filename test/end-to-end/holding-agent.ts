@@ -10,7 +10,9 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 /** An agent without a kernel. */
 export class HoldingAgent implements LinkedAgent {
-  readonly isLimited = false;
+  /** The link relies on its own state. */
+  readonly configuration = undefined;
+  readonly enforces = undefined;
   held: SignedConfiguration | undefined;
   signingKey: string | undefined;
   refusal: string | undefined;

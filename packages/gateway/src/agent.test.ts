@@ -471,10 +471,27 @@ describe("a gateway's agent", () => {
     await pass(agent, 2_000);
     await vi.waitUntil(() => clock.waiting > 1);
     expect(notified).toEqual([content(), undefined]);
+    expect(agent.enforces).toBeUndefined();
+    expect(agent.configuration?.content).toEqual(content());
     await pass(agent, 5_000);
     expect(passing(kernel)).toEqual([device]);
+    expect(agent.enforces).toBeDefined();
     expect(notified).toEqual([content(), undefined, content()]);
     expect((await agent.report()).warnings).toEqual([expect.stringContaining("Another program changed")]);
+  });
+
+  test("does not report a configuration as applied while its filters are missing", async () => {
+    const { agent, kernel } = await start();
+    const configuration = signed(content());
+    await agent.applyConfiguration(configuration);
+    kernel.filters = undefined;
+    const filter = vi.spyOn(kernel, "filter").mockRejectedValue(new Error("the kernel refuses"));
+    await pass(agent, 2_000);
+    await vi.waitUntil(() => clock.waiting > 1);
+    expect(await agent.applyConfiguration(configuration)).toMatchObject({ state: "failed", reason: "not_applied" });
+    filter.mockRestore();
+    expect(await agent.applyConfiguration(configuration)).toMatchObject({ state: "applied" });
+    expect(passing(kernel)).toEqual([device]);
   });
 
   test("restores filters and a tunnel that another program removed", async () => {

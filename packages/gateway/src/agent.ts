@@ -182,7 +182,14 @@ export class Agent {
   /** The configuration that is enforced completely; undefined: none. */
   get enforces(): ConfigurationName | undefined {
     const enforced = this.#enforced;
-    return enforced === undefined || enforced.isLimited ? undefined : nameOf(enforced.configuration.envelope.header);
+    return enforced === undefined || enforced.isLimited || this.#isOpen
+      ? undefined
+      : nameOf(enforced.configuration.envelope.header);
+  }
+
+  /** The latest configuration that the machine accepted, also if it is not enforced completely; undefined: none. */
+  get configuration(): SignedConfiguration | undefined {
+    return this.#enforced?.configuration;
   }
 
   /** Whether the machine refused a configuration, so that the previous one is no longer enforced completely. */
@@ -302,6 +309,7 @@ export class Agent {
     await this.#tunnel(content);
     await kernel.filter(state);
     this.#enforced = { configuration, content, isLimited: false, expiresAt, policy, policyAt };
+    this.#isOpen = false;
     this.#mustRetry = false;
     this.#setTimer();
   }
@@ -455,8 +463,9 @@ export class Agent {
       if (this.#enforced === undefined) await kernel.filter(closedTable(wireGuard.name));
       else await this.#refreshFilters();
     } catch (error) {
-      if (!this.#isOpen) await this.#holder.notify(undefined);
+      const wasOpen = this.#isOpen;
       this.#isOpen = true;
+      if (!wasOpen) await this.#holder.notify(undefined);
       throw error;
     }
   }

@@ -6,7 +6,7 @@ import {
   type StepAgentLink,
   type VerifiedConfiguration,
 } from "../link/agent-link.ts";
-import type { VerifyText } from "../link/envelope.ts";
+import { configurationName, type VerifyText } from "../link/envelope.ts";
 import type { HashText } from "../link/hash-tree.ts";
 import type { ConfigurationEnvelope } from "./configuration.ts";
 import { applyDifference, type ContentTree, contentRoot, contentTreeOf } from "./content-tree.ts";
@@ -54,18 +54,21 @@ export function gatewayAgentLink(sha256: HashText, verify: VerifyText): StepGate
 /** The root that no content has: the server then sends the whole configuration, and does not wait for it to expire. */
 const incompleteRoot = "0".repeat(64);
 
-/**
- * Returns the `enforces` field of `hello`.
- *
- * @param isLimited whether the configuration is not enforced completely
- */
+/** Returns the `enforces` field of `hello`. */
 export function enforcedConfiguration(
   enforced: VerifiedConfiguration<GatewayConfiguration> | undefined,
-  isLimited = false,
 ): EnforcedConfiguration | null {
   if (enforced === undefined) return null;
   const { root, expiresAt } = enforced.configuration.envelope.header;
-  return { ...enforced.name, root: isLimited ? incompleteRoot : root, expiresAt };
+  return { ...enforced.name, root, expiresAt };
+}
+
+/** Returns the `enforces` field of `hello` for a configuration that is not enforced completely. */
+export function incompleteConfiguration(
+  { header }: GatewayConfiguration["envelope"],
+  sha256: HashText,
+): EnforcedConfiguration {
+  return { ...configurationName(header, sha256), root: incompleteRoot, expiresAt: header.expiresAt };
 }
 
 function contentAfter(

@@ -3,11 +3,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { formatLogLine } from "@gatehouse/agent-core/log";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
+import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
 import { gatewayLinkSubprotocols } from "@gatehouse/agent-protocol/gateway/frames";
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { waitLimitMs } from "../../../../test/wait-limit.ts";
+import { exampleConfiguration } from "../testing/example-configuration.ts";
 import { GatewayLink } from "./gateway-link.ts";
 
 const key = `${"A".repeat(43)}=`;
@@ -18,11 +20,14 @@ let socket: WebSocket | undefined;
 let log: string[];
 let link: GatewayLink;
 let close: () => void;
+/** The configuration that the agent does not enforce completely. */
+let held: SignedConfiguration | undefined;
 
 beforeEach(async () => {
   clock = new StoppedClock();
   hellos = [];
   log = [];
+  held = undefined;
   const server = createServer();
   const sockets = new WebSocketServer({ server, handleProtocols: () => gatewayLinkSubprotocols[2] });
   sockets.on("connection", (opened) => {
@@ -37,7 +42,10 @@ beforeEach(async () => {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // of a server that listens on TCP
     token: () => Promise.resolve("token"),
     agent: {
-      isLimited: false,
+      get configuration() {
+        return held;
+      },
+      enforces: undefined,
       applyConfiguration: () => Promise.reject(new Error("none was sent")),
       trustSigningKey: () => Promise.resolve(),
       report: () => Promise.resolve({ enforces: null, load: 0, peers: [], warnings: [] }),
@@ -109,4 +117,15 @@ test("reconnects when the configuration expires during a link", async () => {
   link.expired();
   await receivedHellos(2);
   expect(hellos[1]).toMatchObject({ enforces: null });
+});
+
+test("a gateway that has lost its filters does not claim to drop everything", async () => {
+  held = exampleConfiguration();
+  link.start();
+  await receivedHellos(1);
+  welcome(clock.now());
+  link.expired();
+  await receivedHellos(2);
+  const { generation, expiresAt } = held.envelope.header;
+  expect(hellos[1]).toMatchObject({ enforces: { generation, expiresAt, root: "0".repeat(64) } });
 });

@@ -7,6 +7,7 @@ import {
   enforcedConfiguration,
   type GatewayConfiguration,
   gatewayAgentLink,
+  incompleteConfiguration,
 } from "@gatehouse/agent-protocol/gateway/agent-link";
 import { configurationFormat, type SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
 import { contentOf, contentTreeOf } from "@gatehouse/agent-protocol/gateway/content-tree";
@@ -22,15 +23,17 @@ import {
   type Whole,
 } from "@gatehouse/agent-protocol/gateway/frames";
 import { newAgentLink } from "@gatehouse/agent-protocol/link/agent-link";
-import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { Outcome, Report } from "../agent.ts";
 import type { Trust } from "../configuration/verify-configuration.ts";
 
 /** The agent's methods that the link calls. */
 export interface LinkedAgent {
-  /** Whether only a part of the configuration is enforced. */
-  readonly isLimited: boolean;
+  /** The latest configuration that the machine accepted, also if it is not enforced completely; undefined: none. */
+  readonly configuration: SignedConfiguration | undefined;
+  /** The configuration that is enforced completely; undefined: none. */
+  readonly enforces: ConfigurationName | undefined;
   applyConfiguration(given: unknown): Promise<Outcome>;
   trustSigningKey(signingKey: string, handovers: readonly SigningKeyHandover[]): Promise<void>;
   report(): Promise<Report>;
@@ -103,7 +106,10 @@ function gatewayKind({
     step: gatewayAgentLink(sha256, isSignedBy),
     messageIn: (frame) => frame,
     hello: (enforced) => {
-      const enforces = enforcedConfiguration(enforced, agent.isLimited);
+      const envelope = agent.configuration?.envelope;
+      // Without traffic rules, or with a part of them, the gateway does not drop everything, as null would say.
+      const isComplete = envelope === undefined || (enforced !== undefined && agent.enforces !== undefined);
+      const enforces = isComplete ? enforcedConfiguration(enforced) : incompleteConfiguration(envelope, sha256);
       return { type: "hello", agentVersion, publicKey: keys.publicKey, enforces, format: configurationFormat };
     },
     prove: (challenge) => keys.prove("gateway", challenge),
