@@ -1,9 +1,14 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { fastify } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sharedTestServer, startTestServer, type TestServer } from "../testing/test-server.ts";
+import { mountAgentPackages } from "./agent-packages.ts";
 
 const key = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nabcd\n-----END PGP PUBLIC KEY BLOCK-----\n";
 
@@ -40,6 +45,24 @@ describe("a server with the packages of agents", () => {
     expect(again.statusCode).toBe(304);
     const part = await get("/apt/pool/main/agent.deb", { range: "bytes=4-" });
     expect({ statusCode: part.statusCode, body: part.body }).toEqual({ statusCode: 206, body: "age" });
+  });
+
+  test("an address that reads nothing cannot keep many files open over HTTP/2", async () => {
+    const app = fastify({ http2: true });
+    app.decorateRequest("observed", true);
+    mountAgentPackages(app as never, { folder, publicUrl: () => "http://localhost" });
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    const { port } = app.server.address() as AddressInfo; // of a server that listens on TCP
+    const session = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
+    const statusOf = async () => {
+      const [headers] = await once(session.request({ ":path": "/apt/pool/main/agent.deb" }), "response");
+      return headers[":status"];
+    };
+    const statuses = await Promise.all(Array.from({ length: 40 }, statusOf));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(32);
+    expect(statuses.filter((status) => status !== 200)).toHaveLength(8);
+    session.destroy();
+    await app.close();
   });
 
   test("the console learns that the server has packages", async () => {

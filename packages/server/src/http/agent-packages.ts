@@ -6,7 +6,17 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
+import { AppError } from "../platform/app-error.ts";
+import { clientAddress } from "./client-address.ts";
+import { onceClosed } from "./client-disconnect.ts";
 import { deviceScript, gatewayScript, missingAgentsScript } from "./install-scripts.ts";
+import { addressGroup } from "./rate-limits.ts";
+
+/**
+ * The most responses over HTTP/2 that an address can have open. Each keeps a file open, also if its client does not
+ * read. Over HTTP/1.1, which apt uses, a connection has one response at a time.
+ */
+const maxOpenFiles = 32;
 
 interface AgentPackages {
   /** The folder with the repository; undefined, or a folder without one, if it is absent. */
@@ -33,21 +43,44 @@ export function mountAgentPackages(app: FastifyInstance, { folder, publicUrl }: 
     );
   }
   if (folder === undefined || repository === undefined) return false;
-  void app.register(fastifyStatic, {
-    root: folder,
-    prefix: "/apt/",
-    decorateReply: false,
-    index: false,
-    redirect: false,
-    cacheControl: false,
-    allowedPath: (file) => repositoryFile.test(file),
-    setHeaders: (reply) => {
-      reply.setHeader("X-Content-Type-Options", "nosniff");
-      // An upgrade of the server replaces all files at once.
-      reply.setHeader("Cache-Control", "no-cache");
-    },
+  void app.register(async (scope) => {
+    limitOpenFiles(scope);
+    await scope.register(fastifyStatic, {
+      root: folder,
+      prefix: "/apt/",
+      decorateReply: false,
+      index: false,
+      redirect: false,
+      cacheControl: false,
+      allowedPath: (file) => repositoryFile.test(file),
+      setHeaders: (reply) => {
+        reply.setHeader("X-Content-Type-Options", "nosniff");
+        // An upgrade of the server replaces all files at once.
+        reply.setHeader("Cache-Control", "no-cache");
+      },
+    });
   });
   return true;
+}
+
+function limitOpenFiles(app: FastifyInstance): void {
+  const open = new Map<string, number>();
+  app.addHook("onRequest", (request, reply, done) => {
+    if (request.raw.httpVersionMajor < 2) return done();
+    const address = addressGroup(clientAddress(request));
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > maxOpenFiles) {
+      const detail = `Your address is already reading ${maxOpenFiles} files over HTTP/2.`;
+      return done(new AppError("rate_limited", { detail, retryAfterSeconds: 5 }));
+    }
+    open.set(address, count);
+    onceClosed(reply, () => {
+      const rest = (open.get(address) ?? 1) - 1;
+      if (rest === 0) open.delete(address);
+      else open.set(address, rest);
+    });
+    done();
+  });
 }
 
 interface Repository {

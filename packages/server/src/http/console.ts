@@ -3,15 +3,25 @@
  * API.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { AppError } from "../platform/app-error.ts";
+import { chooseEncoding } from "./compression.ts";
+import { sendBytes } from "./replies.ts";
 
 const prefix = "/console/";
 /** The placeholder that the build inserts for a style's nonce. */
 const noncePlaceholder = "__GATEHOUSE_NONCE__";
-const yearMs = 365 * 24 * 60 * 60 * 1000;
+/** The media types of assets by the extension of their names. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
+  ".woff2": "font/woff2",
+};
+const extensions = { br: ".br", gzip: ".gz" } as const;
 
 /** Allows no other origin and nothing inline, except styles that the page's own scripts create with the nonce. */
 function contentSecurityPolicy(nonce: string | undefined): string {
@@ -51,24 +61,39 @@ export function mountConsole(app: FastifyInstance, folder: string | undefined): 
     app.get(`${prefix}*`, (_request, reply) => pageReply(reply, undefined).status(503).send(notBuilt));
     return;
   }
-  // Asset names change with their content, and each asset has a compressed copy.
-  void app.register(fastifyStatic, {
-    root: path.join(folder, "assets"),
-    prefix: `${prefix}assets/`,
-    decorateReply: false,
-    index: false,
-    preCompressed: true,
-    immutable: true,
-    maxAge: yearMs,
-    setHeaders: (reply) => {
-      reply.setHeader("X-Content-Type-Options", "nosniff");
-      reply.setHeader("Vary", "Accept-Encoding");
-    },
-  });
+  mountAssets(app, path.join(folder, "assets"));
   // Every other path is a page of the console, which routes it itself.
   app.get(`${prefix}*`, (_request, reply) => {
     const nonce = randomBytes(18).toString("base64url");
     return pageReply(reply, nonce).send(page.replaceAll(noncePlaceholder, nonce));
+  });
+}
+
+/**
+ * Serves the assets. Their names change with their content. Each is read once, and all responses share the bytes:
+ * clients without credentials can open many responses and not read them.
+ */
+function mountAssets(app: FastifyInstance, folder: string): void {
+  const files: ReadonlySet<string> = new Set(existsSync(folder) ? readdirSync(folder) : []);
+  const contents = new Map<string, Buffer>();
+  const contentOf = (file: string) => {
+    const content = contents.get(file) ?? readFileSync(path.join(folder, file));
+    contents.set(file, content);
+    return content;
+  };
+  app.get<{ Params: { "*": string } }>(`${prefix}assets/*`, (request, reply) => {
+    const { "*": file } = request.params;
+    if (!files.has(file)) throw new AppError("no_such_operation");
+    const encoding = chooseEncoding(request.headers["accept-encoding"]);
+    const compressed = encoding === undefined ? file : file + extensions[encoding];
+    const isCompressed = compressed !== file && files.has(compressed);
+    reply
+      .header("Content-Type", mediaTypes[path.extname(file)] ?? "application/octet-stream")
+      .header("Cache-Control", "public, max-age=31536000, immutable")
+      .header("Vary", "Accept-Encoding")
+      .header("X-Content-Type-Options", "nosniff");
+    if (isCompressed) reply.header("Content-Encoding", encoding);
+    return sendBytes(reply, contentOf(isCompressed ? compressed : file));
   });
 }
 
