@@ -43,15 +43,15 @@ export interface FollowingWebhook {
 
 const lockFollowing = statement<
   FollowingWebhook,
-  [tenantId: string, generation: number, eventId: string, limit: number]
+  [tenantId: string, generation: number, eventId: string, limit: number, full: readonly string[]]
 >(
-  "webhook_dispatch.lock_following_and_count",
+  "webhook_dispatch.lock_following_and_count_others",
   // A locked webhook is being processed by another replica.
   `SELECT webhook.id, webhook.events, webhook.cursor_generation, webhook.cursor_event_id, webhook.behind_since,
-     (SELECT count(*)::int FROM (
+     CASE WHEN webhook.id = ANY ($5::uuid[]) THEN $4::int ELSE (SELECT count(*)::int FROM (
         SELECT FROM webhook_deliveries AS item
         WHERE item.tenant_id = webhook.tenant_id AND item.webhook_id = webhook.id AND item.status = 'PENDING'
-        LIMIT $4) AS counted) AS pending
+        LIMIT $4::int) AS counted) END AS pending
    FROM webhooks AS webhook
    WHERE webhook.tenant_id = $1 AND webhook.active
      AND (webhook.cursor_generation, webhook.cursor_event_id) < ($2, $3::uuid)
@@ -200,13 +200,15 @@ export async function tenantsWithWebhooks(database: Database): Promise<readonly 
  * The active webhooks before a position in the record, except for those that another replica processes.
  *
  * @param limit the number up to which pending deliveries are counted
+ * @param full webhooks whose deliveries are not counted, because they have as many
  */
 export function lockFollowingWebhooks(
   tx: TenantTx,
   position: FeedPosition,
   limit: number,
+  full: readonly string[],
 ): Promise<FollowingWebhook[]> {
-  return tx.query(lockFollowing, tx.tenantId, position.generation, position.eventId, limit);
+  return tx.query(lockFollowing, tx.tenantId, position.generation, position.eventId, limit, full);
 }
 
 /** Records since when webhooks are behind, unless they are already. */

@@ -24,6 +24,11 @@ const deliveriesAtOnce = 2_000;
 const jobLimits = { perWebhook: 4, perTenant: 8 };
 /** The time that a job may wait and run before its delivery gets another job, in milliseconds. */
 export const jobTimeoutMs = 120_000;
+/**
+ * How long the deliveries of a full webhook are not counted again, in milliseconds. Runs are frequent, and half of the
+ * deliveries have to end before it continues.
+ */
+const recountMs = 2_000;
 /** The retention of the delivery log, in milliseconds. */
 const logRetentionMs = 30 * 24 * 60 * 60 * 1000;
 const clearedAtOnce = 5_000;
@@ -49,6 +54,8 @@ export interface WebhookDispatcherOptions {
 
 export class WebhookDispatcher {
   readonly #options: WebhookDispatcherOptions;
+  /** The full webhooks, and when they are counted again, by `clock.elapsedMs()`. */
+  readonly #full = new Map<string, number>();
 
   constructor(options: WebhookDispatcherOptions) {
     this.#options = options;
@@ -95,13 +102,19 @@ export class WebhookDispatcher {
   async #follow(tenantId: string): Promise<boolean> {
     const now = this.#options.clock.now();
     const { pending: limit } = this.#limits;
+    const elapsedMs = this.#options.clock.elapsedMs();
+    for (const [id, until] of this.#full) if (until <= elapsedMs) this.#full.delete(id);
     return this.#inside(tenantId, async (tx) => {
       // Read the generation first: the entries of all generations up to it are visible afterwards.
       const generation = (await readGeneration(tx)) ?? 0;
-      const behind = await queries.lockFollowingWebhooks(tx, endOfGeneration(generation), limit);
+      const behind = await queries.lockFollowingWebhooks(tx, endOfGeneration(generation), limit, [
+        ...this.#full.keys(),
+      ]);
       const isFull = ({ pending, behind_since: since }: queries.FollowingWebhook) =>
         pending >= limit || (since !== null && pending > limit / 2);
-      await queries.markBehind(tx, idsOf(behind.filter(isFull)), now);
+      const full = idsOf(behind.filter(isFull));
+      for (const id of full) if (!this.#full.has(id)) this.#full.set(id, elapsedMs + recountMs);
+      await queries.markBehind(tx, full, now);
       const following = behind.filter((webhook) => !isFull(webhook));
       let more = false;
       for (const webhooks of groupBy(following, positionKey).values()) {

@@ -43,7 +43,9 @@ function newDispatcher(limits?: DeliveryLimits) {
     await dispatcher.run();
     return more;
   };
+  /** Everything, after the time for which full webhooks are not counted. */
   const finish = async () => {
+    world.clock.advance(2_000);
     while (await turn());
   };
   return { dispatcher, turn, finish };
@@ -114,6 +116,22 @@ test("beyond the limit of pending messages, events wait and are delivered later,
   const counts = await countsOf(id);
   expect(Object.values(counts).reduce<number>((sum, count) => sum + (count ?? 0), 0)).toBe(2_500);
   expect(await readWebhook(id)).not.toHaveProperty("behindSince");
+});
+
+test("the deliveries of a full webhook are not counted in each run", async () => {
+  const { id } = await createWebhook(tenant, url, { events: ["user.created"] });
+  await insertAuditEntries(world.server.database, tenant.id, 20);
+  const { turn } = newDispatcher({ pending: 10, logged: 10 });
+  await turn();
+  await insertAuditEntries(world.server.database, tenant.id, 5);
+  await turn();
+  expect(await countsOf(id)).toEqual({ PENDING: 20 });
+  await finishDeliveries(world.server.database, tenant.id, id, "DELIVERED", 20);
+  await turn();
+  expect(await countsOf(id)).toEqual({ DELIVERED: 20 });
+  world.clock.advance(2_000);
+  await turn();
+  expect(await countsOf(id)).toEqual({ DELIVERED: 20, PENDING: 5 });
 });
 
 test("a webhook that does not catch up for three days is disabled, with an entry by the system", async () => {
