@@ -13,7 +13,7 @@ const defaultIdleMs = 5 * 60_000;
 const defaultCheckMs = 5_000;
 /** A thread that does not answer this many checks in succession is replaced. A slow handshake takes half a second. */
 const maxUnanswered = 4;
-/** What some hundred requests need. Contents of responses are outside the heap, and limited. */
+/** Enough for some hundred requests. The contents of responses are outside the heap, and limited. */
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
 const interrupted: ExchangeResult = {
   kind: "failed",
