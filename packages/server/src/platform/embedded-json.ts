@@ -18,6 +18,10 @@ class EmbeddedJson {
     this.#text = text;
   }
 
+  get text(): string {
+    return this.#text;
+  }
+
   toJSON(): unknown {
     if (texts === undefined) return JSON.parse(this.#text);
     return `${marker}:${texts.push(this.#text) - 1}`;
@@ -26,6 +30,11 @@ class EmbeddedJson {
 
 /** Embeds JSON into a value that is only serialized. */
 export const embedJson: EmbedJson = <T>(json: string) => new EmbeddedJson(json) as T; // serialized as a T
+
+/** The JSON in the place of a value; undefined for another value. */
+export function embeddedText(value: unknown): string | undefined {
+  return value instanceof EmbeddedJson ? value.text : undefined;
+}
 
 /** The JSON of a value in pieces that follow each other. Embedded JSON is a piece of its own. */
 export function jsonPieces(value: unknown): string[] {

@@ -1,6 +1,7 @@
 import { finish } from "@gatehouse/policy/work";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { embedJson } from "./embedded-json.ts";
 import { hasLargeBody, jsonBytes, jsonParts, withSerializedBody } from "./json-slices.ts";
 import type { RecordOutcome } from "./outcome.ts";
 
@@ -26,6 +27,17 @@ test("the parts of a value are its JSON", () => {
     }),
     { numRuns: 100 },
   );
+});
+
+test("large embedded JSON is copied, and never parsed", () => {
+  const text = `[${Array.from({ length: 20_000 }, (_, index) => `{"id":"${index}"}`).join(",")}]`;
+  const parse = vi.spyOn(JSON, "parse");
+  const outcome: RecordOutcome = { kind: "record", body: { name: "Staff", users: embedJson(text) } };
+  expect(hasLargeBody(outcome)).toBe(true);
+  const { bytes } = finish(withSerializedBody(outcome));
+  expect(parse).not.toHaveBeenCalled();
+  parse.mockRestore();
+  expect(bytes?.toString()).toBe(`{"name":"Staff","users":${text}}`);
 });
 
 test("only a large body that was not serialized before is serialized", () => {

@@ -1,5 +1,6 @@
 /** Measures and serializes large JSON values in slices. Pure. */
 import type { Work } from "@gatehouse/policy/work";
+import { embeddedText } from "./embedded-json.ts";
 import type { Outcome, RecordOutcome } from "./outcome.ts";
 
 /** Values with fewer nodes are processed at once. */
@@ -23,7 +24,8 @@ export function nodesIn(value: unknown): number {
   while (waiting.length > 0 && nodes <= smallNodes) {
     const part = waiting.pop();
     nodes += 1;
-    if (typeof part === "string") nodes += Math.floor(part.length / charactersOfNode);
+    const text = typeof part === "string" ? part : embeddedText(part);
+    if (text !== undefined) nodes += Math.floor(text.length / charactersOfNode);
     else if (Array.isArray(part)) {
       for (let index = 0; index < part.length && index <= smallNodes; index += 1) waiting.push(part[index]);
     } else if (typeof part === "object" && part !== null) {
@@ -36,7 +38,10 @@ export function nodesIn(value: unknown): number {
   return nodes;
 }
 
-/** The JSON of a value of objects, arrays, strings, numbers, booleans and null, in parts that follow each other. */
+/**
+ * The JSON of a value of objects, arrays, strings, numbers, booleans, null and embedded JSON, in parts that follow each
+ * other.
+ */
 export function* jsonParts(value: unknown): Work<readonly string[]> {
   const parts: string[] = [];
   yield* addJson(value, parts);
@@ -65,6 +70,11 @@ export function* jsonBytes(value: unknown): Work<Buffer> {
 }
 
 function* addJson(value: unknown, parts: string[]): Work<void> {
+  const embedded = embeddedText(value);
+  if (embedded !== undefined) {
+    parts.push(embedded);
+    return;
+  }
   const nodes = nodesIn(value);
   yield nodes * nodeCost;
   if (nodes <= smallNodes || typeof value !== "object" || value === null) parts.push(JSON.stringify(value) ?? "null");

@@ -81,12 +81,12 @@ export async function updateGroup(call: Call<typeof operations.updateGroup>): Pr
     // Roles that are new to the group were checked above.
     refuseGroupChangeBeyond(grantsOf(before, current), grantsOf(before, wanted), call.permissions);
     if (current.isSamlDefaultGroup && !wanted.isSamlDefaultGroup) throw new AppError("saml_default_group_required");
-    if (isDeepStrictEqual(wanted, current)) return record(groupView(before), before.version);
+    if (isDeepStrictEqual(wanted, current)) return record(groupView(before, embedJson), before.version);
     if (!current.isSamlDefaultGroup && wanted.isSamlDefaultGroup) await releaseSamlDefault(call, tx, marked);
     await queries.updateGroups(tx, call.granted, [wanted], call.now);
     const after = await requireGroup(tx, id);
     tx.record({ type: "group", id, name: wanted.name, before: auditedGroup(before), after: auditedGroup(after) });
-    return record(groupView(after), after.version);
+    return record(groupView(after, embedJson), after.version);
   });
 }
 
