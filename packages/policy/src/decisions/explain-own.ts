@@ -86,7 +86,7 @@ export function* ownAccess(
   const everywhere = new Map<string, boolean>();
   const found: OwnAccess[] = [];
   for (const resource of model.resources.values()) {
-    const destination = { kind: "resource", resourceId: resource.facts.id } as const;
+    const destination = { kind: "resource", resourceId: resource.id } as const;
     const decision = yield* deciding(model, { ...circumstances, subject, destination });
     if (decision.allowed || (yield* concerns(resource))) found.push({ resource, decision });
   }

@@ -44,7 +44,7 @@ export function* tracePolicy(policy: CompiledPolicy, input: DecisionInput): Work
   const { facts } = policy;
   const sourceIp = request.sourceIp === undefined ? undefined : peerAddress(request.sourceIp);
   const destinationMet =
-    facts.isDefault || resource === undefined || facts.allResources || facts.resources.includes(resource.facts.id);
+    facts.isDefault || resource === undefined || facts.allResources || facts.resources.includes(resource.id);
   const sourceMatches = matchesOf(policy, principal, model);
   const sourceAddressMet = facts.isDefault || policy.appliesToSourceIp(sourceIp);
   const rule = facts.action && !facts.isDefault ? policy.ruleIn(model.rules) : undefined;

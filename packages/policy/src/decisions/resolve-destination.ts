@@ -1,5 +1,5 @@
 import { parseAddressText } from "@gatehouse/addresses/address-text";
-import { type AddressEntry, isOffered } from "../model/address-directory.ts";
+import { type AddressEntry, isOffered } from "../model/address-offers.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { DecisionReason } from "./decision.ts";
@@ -32,7 +32,7 @@ export function resolveDestination(model: Model, destination: Destination): Reso
   const offering = candidates.find(({ offered }) => offered);
   if (offering !== undefined) return offering;
   // A private address is closed for everything that it does not offer. It is not left to the internet.
-  const closed = candidates.find(({ resource }) => resource.facts.type !== "INTERNET");
+  const closed = candidates.find(({ resource }) => resource.type !== "INTERNET");
   return closed === undefined ? nothing : { resource: closed.resource, denied: "protocol_not_offered" };
 }
 

@@ -59,7 +59,7 @@ export function* possibleSubjects(
 ): Work<Iterable<string>> {
   const { resource, denied } = resolveDestination(model, destination);
   if (denied !== undefined) return [];
-  const list = model.policies[resource?.facts.type ?? "INTERNET"];
+  const list = model.policies[resource?.type ?? "INTERNET"];
   const policies =
     resource === undefined
       ? list.anywhere.policies

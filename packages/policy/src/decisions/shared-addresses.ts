@@ -1,5 +1,5 @@
 /** Addresses that several resources have. A connection goes to one of them (contract, "Policy evaluation", step 2). */
-import type { AddressEntry } from "../model/address-directory.ts";
+import type { AddressEntry } from "../model/address-offers.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { AddressFacts, FactChange } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
@@ -89,12 +89,12 @@ export function* sharedAddressesAt(model: Model, destination: Destination): Work
  */
 function* findingSharing(
   model: Model,
-  { facts }: CompiledResource,
+  { id }: CompiledResource,
   same: readonly AddressEntry[],
 ): Work<readonly Named[]> {
   if (same.length < 2) return [];
   let spent = same.length * entryCost;
-  const own = same.find(({ resourceId }) => resourceId === facts.id);
+  const own = same.find(({ resourceId }) => resourceId === id);
   if (own === undefined) return [];
   spent += own.offers.length * entryCost;
   const ranges = new OfferRanges(own.offers);

@@ -256,5 +256,5 @@ function* isAskedFor(model: Model, resource: CompiledResource | undefined): Work
 }
 
 function candidatesFor(list: PolicyList, resource: CompiledResource): readonly CompiledPolicy[] {
-  return [...list.everywhere.policies, ...(list.byResource.get(resource.facts.id)?.policies ?? [])];
+  return [...list.everywhere.policies, ...(list.byResource.get(resource.id)?.policies ?? [])];
 }

@@ -1,7 +1,7 @@
 import type { Named } from "../decisions/decision.ts";
 import type { Destination } from "../decisions/request.ts";
 import { resolveDestination } from "../decisions/resolve-destination.ts";
-import { isOffered, offersOf } from "../model/address-directory.ts";
+import { isOffered, offersOf } from "../model/address-offers.ts";
 import { CompiledDevice } from "../model/compiled-device.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledUser } from "../model/compiled-user.ts";

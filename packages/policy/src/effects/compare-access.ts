@@ -243,9 +243,7 @@ class Comparison {
     const merged = policies[type];
     if (destinations.all && changedResources.length === 0) return yield* this.#wholeChain(type, merged);
     const changed = new Set(changedResources.map(({ id }) => id));
-    const resources = (yield* this.#resourcesFor(type)).filter(
-      ({ facts: { id } }) => destinations.has(id) && !changed.has(id),
-    );
+    const resources = (yield* this.#resourcesFor(type)).filter(({ id }) => destinations.has(id) && !changed.has(id));
     if (resources.length === 0) return undefined;
     yield merged.length * entryCost;
     const relevant = destinations.all

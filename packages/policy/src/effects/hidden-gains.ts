@@ -1,6 +1,6 @@
 import { parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import { policyTypes } from "@gatehouse/contract/records/policy";
-import { offersOf, offersWithin } from "../model/address-directory.ts";
+import { offersOf, offersWithin } from "../model/address-offers.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { DeviceFacts, FactChange, PolicyFacts, ResourceFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";

@@ -179,7 +179,7 @@ function* chainEntries({ policy, sides }: MergedPolicy, parts: ChainParts): Work
   yield resources.length * entryCost;
   const named = facts.allResources ? undefined : new Set(facts.resources);
   return resources
-    .filter(({ facts: { id } }) => named === undefined || named.has(id))
+    .filter(({ id }) => named === undefined || named.has(id))
     .map((resource) => ({ ...entry, everywhere: false, resource }));
 }
 
@@ -251,13 +251,13 @@ function* destinationClasses(
       unpaid = 0;
     }
     if (everywhere) continue;
-    if (resource !== undefined) append(positionsById, resource.facts.id, position);
+    if (resource !== undefined) append(positionsById, resource.id, position);
     else for (const id of new Set(policy.facts.resources)) append(positionsById, id, position);
   }
   const classes = [unnamed];
   const byKey = new Map<string, MutableClass>();
   for (const resource of resources) {
-    const positions = positionsById.get(resource.facts.id);
+    const positions = positionsById.get(resource.id);
     unpaid += (1 + (positions?.length ?? 0)) * entryCost;
     if (unpaid >= yieldAfter) {
       yield unpaid;

@@ -116,7 +116,7 @@ function valueAt(
     case "session":
       return device === undefined ? undefined : sessionValue(device, name);
     case "resource":
-      return name === "name" ? resource?.facts.name : name === "type" ? resource?.facts.type : undefined;
+      return name === "name" ? resource?.facts.name : name === "type" ? resource?.type : undefined;
   }
 }
 

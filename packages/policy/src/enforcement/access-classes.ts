@@ -42,7 +42,7 @@ export function isSameDefinition(one: ClassDefinition, other: ClassDefinition): 
   return (
     one.policy?.facts === other.policy?.facts &&
     one.rule === other.rule &&
-    one.resource === other.resource &&
+    one.resource?.generation === other.resource?.generation &&
     one.isConditional === other.isConditional
   );
 }
@@ -61,7 +61,7 @@ export function classesOf(
   if (audience.kind === "conditional") {
     const { resource } = audience;
     const isDenying = action === "deny" && deviceRule !== undefined && dependenciesOf(deviceRule).time;
-    const about = resource === undefined ? facts.id : `${facts.id}/${resource.facts.id}`;
+    const about = resource === undefined ? facts.id : `${facts.id}/${resource.id}`;
     const key = `${isDenying ? "denied" : "policy"}/${about}`;
     return [{ key, policy, group: undefined, rule: deviceRule, resource, isConditional: true, isDenying }];
   }
@@ -149,7 +149,7 @@ function contextsOf(
       resource,
       request: {
         subject: { kind: "device", deviceId: link.deviceId },
-        destination: { kind: "resource", resourceId: resource?.facts.id ?? "" },
+        destination: { kind: "resource", resourceId: resource?.id ?? "" },
         ...(sourceIp === undefined ? {} : { sourceIp: formatIpAddress(sourceIp) }),
         ...(link.country === null ? {} : { country: link.country }),
         now: 0,

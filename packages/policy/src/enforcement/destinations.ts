@@ -52,11 +52,18 @@ export function* findingTenantAddresses({ resources }: Model): Work<ReadonlyMap<
 
 function* collectingAddresses(resources: Table<CompiledResource>): Work<ReadonlyMap<string, TenantAddress>> {
   const addresses = new Map<string, { range: IpRange | undefined; offers: Map<CompiledResource, Offer> }>();
-  const byId = (a: CompiledResource, b: CompiledResource) => (a.facts.id < b.facts.id ? -1 : 1);
+  const byId = (a: CompiledResource, b: CompiledResource) => (a.id < b.id ? -1 : 1);
   const inOrder = yield* sortingBy(byId, resources.values());
-  const costOf = ({ facts }: CompiledResource) => parsedAddressCost * (1 + facts.addresses.length);
+  const known = parsedAddresses.get(resources.base) ?? new Map<number, readonly ParsedAddress[]>();
+  parsedAddresses.set(resources.base, known);
+  const parsed = (resource: CompiledResource) => {
+    const found = known.get(resource.generation) ?? addressesOf(resource);
+    known.set(resource.generation, found);
+    return found;
+  };
+  const costOf = (resource: CompiledResource) => parsedAddressCost * (1 + parsed(resource).length);
   yield* forEach(inOrder, costOf, (resource) => {
-    for (const { key, range, services, answersWithin } of addressesOf(resource)) {
+    for (const { key, range, services, answersWithin } of parsed(resource)) {
       const address = addresses.get(key) ?? { range, offers: new Map() };
       addresses.set(key, address);
       // An address in two notations offers the services of both.
@@ -80,27 +87,23 @@ interface ParsedAddress {
   readonly answersWithin: readonly IpRange[] | null;
 }
 
-const parsedAddresses = new WeakMap<CompiledResource, readonly ParsedAddress[]>();
+/** Addresses by the generation of their resource, for tables with a common base: few of their resources differ. */
+const parsedAddresses = new WeakMap<Table<CompiledResource>["base"], Map<number, readonly ParsedAddress[]>>();
 
 /** The addresses of a resource in the notation of configurations, with the services that the resource offers there. */
-export function addressesOf(resource: CompiledResource): readonly ParsedAddress[] {
-  let addresses = parsedAddresses.get(resource);
-  if (addresses === undefined) {
-    addresses = resource.facts.addresses.flatMap(({ address, protocols, answersWithin }) => {
-      const reading = parseAddressText(address);
-      if (!reading.ok) return [];
-      const range = reading.value.isIp ? reading.value.range : undefined;
-      const services = protocols.map(({ protocol, port }): Service => {
-        if (port === undefined || protocol === "ICMP") return { protocol };
-        const [first = "", last = first] = port.split("-");
-        return { protocol, ports: [Number(first), Number(last)] };
-      });
-      const key = range === undefined ? reading.value.text : formatIpRange(range);
-      return [{ address, key, range, services, answersWithin: rangesOf(answersWithin ?? null) }];
+export function addressesOf({ facts }: CompiledResource): readonly ParsedAddress[] {
+  return facts.addresses.flatMap(({ address, protocols, answersWithin }) => {
+    const reading = parseAddressText(address);
+    if (!reading.ok) return [];
+    const range = reading.value.isIp ? reading.value.range : undefined;
+    const services = protocols.map(({ protocol, port }): Service => {
+      if (port === undefined || protocol === "ICMP") return { protocol };
+      const [first = "", last = first] = port.split("-");
+      return { protocol, ports: [Number(first), Number(last)] };
     });
-    parsedAddresses.set(resource, addresses);
-  }
-  return addresses;
+    const key = range === undefined ? reading.value.text : formatIpRange(range);
+    return [{ address, key, range, services, answersWithin: rangesOf(answersWithin ?? null) }];
+  });
 }
 
 function rangesOf(texts: readonly string[] | null): readonly IpRange[] | null {
@@ -184,7 +187,7 @@ function destinationAt(
   const otherwise = isKept || !internet ? "drop" : "internet";
   const services: Service[] = [];
   for (const { resource, services: offered } of offers) {
-    const owner = carried(resource) ? { resource: resource.facts.id } : {};
+    const owner = carried(resource) ? { resource: resource.id } : {};
     services.push(...offered.map((service) => ({ ...service, ...owner })));
   }
   // Omit services at the end that would be dropped anyway.

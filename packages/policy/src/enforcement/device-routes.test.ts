@@ -45,7 +45,7 @@ function gatewaysByDecisions(model: Model, inputs: RouteInputs, deviceId: string
     gateways.find((id) => typeof inputs.gateways.get(id)?.endpoint === "string" && inputs.gateways.get(id)?.publicKey);
   const found = new Map<string, string>();
   for (const resource of [...model.resources.values()].sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1))) {
-    const destination = { kind: "resource", resourceId: resource.facts.id } as const;
+    const destination = { kind: "resource", resourceId: resource.id } as const;
     const gateway = firstOf(decideAtGateways(model, { ...about, destination }, observed).gateways);
     if (gateway === undefined) continue;
     for (const { key } of addressesOf(resource)) if (!found.has(key)) found.set(key, gateway);

@@ -78,7 +78,7 @@ export function* configuringDevice(
   const gatewayFor = function* (resource: CompiledResource | undefined): Work<string | undefined> {
     const request: AccessRequest = {
       subject: { kind: "device", deviceId },
-      destination: { kind: "resource", resourceId: resource?.facts.id ?? "" },
+      destination: { kind: "resource", resourceId: resource?.id ?? "" },
       now,
       ...(sourceIp === null ? {} : { sourceIp }),
       ...(country === null ? {} : { country }),
@@ -111,7 +111,7 @@ const orders = new WeakMap<Table<CompiledResource>, readonly CompiledResource[]>
 function inOrderOfCreation(resources: Table<CompiledResource>): readonly CompiledResource[] {
   let order = orders.get(resources);
   if (order === undefined) {
-    order = [...resources.values()].sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1));
+    order = [...resources.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     orders.set(resources, order);
   }
   return order;

@@ -173,10 +173,10 @@ export class GatewayContents {
       if (resource === undefined) internet = devices.length === 0 ? undefined : { devices };
       else {
         const sites = siteRules(siteSteps, id);
-        if (devices.length + sites.length > 0) resources.set(resource.facts.id, { devices, sites });
+        if (devices.length + sites.length > 0) resources.set(resource.id, { devices, sites });
       }
     });
-    const isCarried = (resource: CompiledResource) => resources.has(resource.facts.id);
+    const isCarried = (resource: CompiledResource) => resources.has(resource.id);
     const ids = [...resources.keys()].sort();
     const scope = { internet: internet !== undefined, hasNetworks: hasNetworks(link) };
     const destinationsMadeFrom = `${model.resources.generation} ${scope.internet} ${scope.hasNetworks} ${ids.join(" ")}`;

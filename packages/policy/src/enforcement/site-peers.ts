@@ -30,9 +30,9 @@ export function* findingNetworks(
     networks.set(link.gatewayId, (link.networks ?? []).flatMap(rangeOf));
   });
   const costOf = ({ facts }: CompiledResource) => entryCost + parsedCost * facts.addresses.length;
-  yield* forEach(model.resources.values(), costOf, ({ facts }) => {
+  yield* forEach(model.resources.values(), costOf, ({ type, facts }) => {
     const [first = ""] = facts.gateways;
-    if (facts.type !== "PRIVATE" || links.get(first)?.networks !== null) return;
+    if (type !== "PRIVATE" || links.get(first)?.networks !== null) return;
     for (const { address } of facts.addresses) {
       const reading = parseAddressText(address);
       if (reading.ok && reading.value.isIp) networks.get(first)?.push(reading.value.range);

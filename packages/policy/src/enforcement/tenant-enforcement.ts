@@ -188,7 +188,7 @@ export class TenantEnforcement {
   *#refreshingPlans(validity: ValidityPeriod): Work<void> {
     const plans = new Map<string, CachedPlan>();
     for (const resource of this.#model.resources.values()) {
-      plans.set(resource.facts.id, yield* this.#findingPlan(resource, validity));
+      plans.set(resource.id, yield* this.#findingPlan(resource, validity));
     }
     plans.set(internetKey, yield* this.#findingPlan(undefined, validity));
     this.#plans = plans;
@@ -198,7 +198,7 @@ export class TenantEnforcement {
     const { policies, rules } = this.#model;
     const lists = resource === undefined ? [policies.INTERNET] : [policies[resource.type], policies.SITETOSITE];
     const madeFrom = [
-      resource,
+      resource?.generation,
       rules.generation,
       ...lists.flatMap((list) => [
         (resource === undefined ? list.anywhere : list.everywhere).generation,
@@ -207,7 +207,7 @@ export class TenantEnforcement {
       ]),
     ];
     yield recordCost;
-    const cached = this.#plans.get(resource?.facts.id ?? internetKey);
+    const cached = this.#plans.get(resource?.id ?? internetKey);
     if (cached !== undefined && isSameList(cached.madeFrom, madeFrom)) return cached;
     let exactUntil = validity.until;
     const contextAt = (now: number) => ({ source: {}, resource: resource?.forRules, now: new Date(now) });

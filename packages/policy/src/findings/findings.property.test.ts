@@ -66,7 +66,7 @@ test("a reported policy never decides, and nobody reaches a reported resource", 
         policies += found.policies.length;
         resources += found.resources.length;
         const reasons = new Map(found.policies.map(({ policy, reason }) => [policy.facts.id, reason]));
-        const unreachable = new Set(found.resources.map(({ resource }) => resource.facts.id));
+        const unreachable = new Set(found.resources.map(({ resource }) => resource.id));
         // A decision by id ignores the services of a resource, so resources without any are excluded.
         const isOffered = new Set(
           facts.resources
@@ -104,7 +104,7 @@ test("without rules and denials, every unreachable resource is reported", () => 
           type !== "INTERNET" && (!reached.has(id) || !addresses.some(({ protocols }) => protocols.length > 0)),
       );
       unreached += expected.length;
-      expect(resources.map(({ resource }) => resource.facts.id)).toEqual(expected.map(({ id }) => id).sort());
+      expect(resources.map(({ resource }) => resource.id)).toEqual(expected.map(({ id }) => id).sort());
     }),
     { numRuns: budgeted(300, 50) },
   );

@@ -8,3 +8,10 @@ export function nextGeneration(): number {
   last += 1;
   return last;
 }
+
+/** Reserves such numbers for several values, and returns the first. */
+export function nextGenerations(count: number): number {
+  const first = last + 1;
+  last += count;
+  return first;
+}

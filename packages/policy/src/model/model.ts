@@ -31,6 +31,9 @@ export interface Model {
   readonly addresses: AddressDirectory;
 }
 
+/** The kinds of which there can be too many for objects. */
+export type LargeKind = "users" | "devices" | "resources";
+
 /** Prepares a tenant's facts for decisions. */
 export function compile(facts: TenantFacts): Model {
   return finish(compiling(facts));
@@ -40,15 +43,15 @@ export function compile(facts: TenantFacts): Model {
 export function* compiling(facts: TenantFacts): Work<Model> {
   const users = yield* compilingTable(facts.users, (user) => [user.id, new CompiledUser(user)]);
   const devices = yield* compilingTable(facts.devices, (device) => [device.id, new CompiledDevice(device)]);
-  return yield* compilingAround({ users, devices }, facts);
+  const resources = yield* compilingTable(facts.resources, (resource) => [resource.id, new CompiledResource(resource)]);
+  return yield* compilingAround({ users, devices, resources }, facts);
 }
 
-/** Compiles a model around tables of users and devices, which can be too large to be objects. */
+/** Compiles a model around tables that can be too large to be objects. */
 export function* compilingAround(
-  { users, devices }: Pick<Model, "users" | "devices">,
-  facts: Omit<TenantFacts, "users" | "devices">,
+  { users, devices, resources }: Pick<Model, LargeKind>,
+  facts: Omit<TenantFacts, LargeKind>,
 ): Work<Model> {
-  const resources = yield* compilingTable(facts.resources, (resource) => [resource.id, new CompiledResource(resource)]);
   const rules = yield* compilingTable(facts.rules, (rule) => [rule.id, new CompiledRule(rule)]);
   const lists = new Map<PolicyType, PolicyList>();
   for (const type of policyTypes) {
@@ -63,7 +66,7 @@ export function* compilingAround(
     resources,
     rules,
     policies: policyLists((type) => lists.get(type) ?? PolicyList.of(type, [])),
-    addresses: yield* AddressDirectory.compiling(facts.resources),
+    addresses: yield* AddressDirectory.compiling(resources),
   };
 }
 
@@ -231,11 +234,8 @@ function* withResources(model: Model, entries: ReadonlyMap<string, ResourceFacts
     compiled.set(id, facts === undefined ? undefined : new CompiledResource(facts));
     if (compiled.size % recordsAtOnce === 0) yield recordsAtOnce * recordCost;
   }
-  return {
-    ...model,
-    resources: yield* model.resources.changing(compiled),
-    addresses: yield* model.addresses.changing(before, after),
-  };
+  const resources = yield* model.resources.changing(compiled);
+  return { ...model, resources, addresses: yield* model.addresses.changing(before, after, resources) };
 }
 
 function policyLists(listOf: (type: PolicyType) => PolicyList): Model["policies"] {

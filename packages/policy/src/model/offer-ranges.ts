@@ -1,4 +1,4 @@
-import type { Offer } from "./address-directory.ts";
+import type { Offer } from "./address-offers.ts";
 import type { TransportProtocol } from "./facts.ts";
 
 interface PortRange {

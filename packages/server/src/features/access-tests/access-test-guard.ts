@@ -77,7 +77,7 @@ async function givesAccess(
 
 function resourceBehind(test: BrokenTest["test"], model: Model): string | undefined {
   const { destination } = expectationOf(test);
-  return resolveDestination(model, destination).resource?.facts.id;
+  return resolveDestination(model, destination).resource?.id;
 }
 
 function refusal(broken: readonly BrokenTest[], model: Model): AppError {

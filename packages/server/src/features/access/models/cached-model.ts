@@ -9,8 +9,9 @@ import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import type { HistoryRow } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
 import type { ChangedFacts, FactRows, PolicyPosition } from "./facts.queries.ts";
-import { EmailIndex } from "./packed/email-index.ts";
 import type { ModelFacts } from "./packed/packed-facts.ts";
+import { PackedRecords } from "./packed/packed-records.ts";
+import { TextIndex } from "./packed/text-index.ts";
 
 /** The kinds of facts by type of record. Other types do not affect decisions, or only through these types. */
 export const kindOfType: Readonly<Record<string, keyof FactsByKind>> = {
@@ -40,8 +41,11 @@ export class CachedModel implements TenantModel {
   /** Users by address, if they are not packed or have changed since. */
   readonly #usersByEmail: Table<string>;
   /** The addresses of packed users, as they were when they were loaded. */
-  readonly #packedEmails: EmailIndex | undefined;
+  readonly #packedEmails: TextIndex | undefined;
+  /** Resources by name, if they are not packed or have changed since. */
   readonly #resourcesByName: Table<string>;
+  /** The names of packed resources, as they were when they were packed. */
+  readonly #packedNames: TextIndex | undefined;
 
   private constructor(generation: number, model: Model, names: Names) {
     this.generation = generation;
@@ -49,6 +53,7 @@ export class CachedModel implements TenantModel {
     this.#usersByEmail = names.usersByEmail;
     this.#packedEmails = names.packedEmails;
     this.#resourcesByName = names.resourcesByName;
+    this.#packedNames = names.packedNames;
   }
 
   static of(generation: number, facts: TenantFacts): CachedModel {
@@ -60,16 +65,28 @@ export class CachedModel implements TenantModel {
     const model = yield* compiling(facts);
     const usersByEmail = yield* compilingTable(facts.users, ({ email, id }) => [emailKey(email), id]);
     const resourcesByName = yield* compilingTable(facts.resources, ({ name, id }) => [name, id]);
-    return new CachedModel(generation, model, { usersByEmail, packedEmails: undefined, resourcesByName });
+    return new CachedModel(generation, model, {
+      usersByEmail,
+      packedEmails: undefined,
+      resourcesByName,
+      packedNames: undefined,
+    });
   }
 
   /** Like `building`, from facts that may be packed. */
-  static *buildingPacked(generation: number, { users, devices, others }: ModelFacts): Work<CachedModel> {
-    const tables = { users: Table.ofRecords(users), devices: Table.ofRecords(devices) };
+  static *buildingPacked(generation: number, { users, devices, resources, others }: ModelFacts): Work<CachedModel> {
+    const tables = {
+      users: Table.ofRecords(users),
+      devices: Table.ofRecords(devices),
+      resources: Table.ofRecords(resources),
+    };
     const model = yield* compilingAround(tables, others);
-    const packedEmails = yield* EmailIndex.indexing(users, emailKey);
-    const resourcesByName = yield* compilingTable(others.resources, ({ name, id }) => [name, id]);
-    return new CachedModel(generation, model, { usersByEmail: Table.empty, packedEmails, resourcesByName });
+    return new CachedModel(generation, model, {
+      usersByEmail: Table.empty,
+      packedEmails: yield* TextIndex.indexing(users, emailKey),
+      resourcesByName: Table.empty,
+      packedNames: yield* TextIndex.indexing(resources, nameKey),
+    });
   }
 
   /** The number of changed records from which a reload is no more expensive than an update. */
@@ -93,7 +110,12 @@ export class CachedModel implements TenantModel {
   }
 
   resourceIdOf(name: string): string | undefined {
-    return this.#resourcesByName.get(name);
+    const known = this.#resourcesByName.get(name);
+    if (known !== undefined) return known;
+    for (const id of this.#packedNames?.candidates(name) ?? []) {
+      if (this.model.resources.get(id)?.facts.name === name) return id;
+    }
+    return undefined;
   }
 
   /**
@@ -153,7 +175,6 @@ export class CachedModel implements TenantModel {
   *changing(generation: number, changes: readonly FactChange[]): Work<CachedModel> {
     const model = yield* updating(this.model, changes);
     const users = changes.flatMap(idOf("user"));
-    const resources = changes.flatMap(idOf("resource"));
     return new CachedModel(generation, model, {
       usersByEmail: yield* renaming(
         this.#usersByEmail,
@@ -163,14 +184,29 @@ export class CachedModel implements TenantModel {
         model,
       ),
       packedEmails: this.#packedEmails,
-      resourcesByName: yield* renaming(
-        this.#resourcesByName,
-        resources,
-        (id, of) => of.resources.get(id)?.facts.name,
-        this.model,
-        model,
-      ),
+      ...(yield* this.#renamingResources(changes, model)),
     });
+  }
+
+  *#renamingResources(
+    changes: readonly FactChange[],
+    model: Model,
+  ): Work<Pick<Names, "resourcesByName" | "packedNames">> {
+    const { base } = model.resources;
+    // The index must not retain former pages, and a table of many names needs much memory.
+    if (base !== this.model.resources.base && base instanceof PackedRecords) {
+      const changed = [...model.resources.changed.values()].filter((resource) => resource !== undefined);
+      return {
+        resourcesByName: yield* compilingTable(changed, ({ id, facts }) => [facts.name, id]),
+        packedNames: yield* TextIndex.indexing(base, nameKey),
+      };
+    }
+    const ids = changes.flatMap(idOf("resource"));
+    const nameOf = (id: string, of: Model) => of.resources.get(id)?.facts.name;
+    return {
+      resourcesByName: yield* renaming(this.#resourcesByName, ids, nameOf, this.model, model),
+      packedNames: this.#packedNames,
+    };
   }
 }
 
@@ -179,13 +215,19 @@ const updatedShare = 0.02;
 
 interface Names {
   readonly usersByEmail: Table<string>;
-  readonly packedEmails: EmailIndex | undefined;
+  readonly packedEmails: TextIndex | undefined;
   readonly resourcesByName: Table<string>;
+  readonly packedNames: TextIndex | undefined;
 }
 
 /** E-mail addresses are compared without regard to case. */
 function emailKey(email: string): string {
   return email.toLowerCase();
+}
+
+/** Names of resources are compared exactly. */
+function nameKey(name: string): string {
+  return name;
 }
 
 function nameIn(text: string | undefined, key: (text: string) => string): string | undefined {

@@ -37,6 +37,29 @@ const signInOn = (deviceId: string) => {
   );
 };
 
+const newResources = async (name: string): Promise<void> => {
+  const { must } = tenant.client;
+  const gateways: string[] = [];
+  for (let index = 0; index < 2; index += 1) {
+    const gateway = { name: unique("Gateway"), wireguardPort: "51820" };
+    gateways.push((await must.post("/tenants/gateways", gateway)).body.id);
+  }
+  const networkProtocols = [{ protocol: "TCP", port: "20-25" }, { protocol: "UDP" }, { protocol: "ICMP" }];
+  const protocol = (await must.post("/tenants/protocols", { name: unique("Protocol"), networkProtocols })).body.id;
+  for (const type of ["PRIVATE", "SAAS", "INTERNET"]) {
+    const host = `${type.toLowerCase()}.example.com`;
+    const addresses = [
+      { address: host, protocols: [protocol], ...(type === "PRIVATE" ? { answersWithin: ["10.9.0.0/16"] } : {}) },
+      { address: `other.${host}`, protocols: [] },
+    ];
+    const resource = { name: unique(name), type, addresses: type === "INTERNET" ? [] : addresses };
+    const { id } = (await must.post("/tenants/resources", resource)).body;
+    if (type !== "PRIVATE") continue;
+    const balancing = { loadBalancingMode: "AUTOMATIC", gateways: gateways.toReversed() };
+    await must.post(`/tenants/resources/${id}/loadBalancing`, balancing);
+  }
+};
+
 /** Compares texts, because facts are compared as texts: the order of keys matters. */
 async function expectSameFacts(): Promise<void> {
   const { facts } = await read(readAllFacts);
@@ -46,9 +69,11 @@ async function expectSameFacts(): Promise<void> {
       records.toSorted((one, other) => (one.id < other.id ? -1 : 1)).map((record) => JSON.stringify(record));
     const users = [...paged.users].map(([, user]) => user);
     const devices = [...paged.devices].map(([, device]) => device);
+    const resources = [...paged.resources].map(([, resource]) => resource);
     expect(users.map((user) => JSON.stringify(user.facts))).toEqual(sorted(facts.users));
+    expect(resources.map((resource) => JSON.stringify(resource.facts))).toEqual(sorted(facts.resources));
     expect(devices.map((device) => JSON.stringify(device.facts))).toEqual(sorted(facts.devices));
-    for (const kind of ["groups", "gateways", "resources", "rules"] as const) {
+    for (const kind of ["groups", "gateways", "rules"] as const) {
       expect(sorted(paged.others[kind])).toEqual(sorted<{ readonly id: string }>(facts[kind]));
     }
     expect(paged.others.policies).toEqual(facts.policies);
@@ -60,14 +85,16 @@ async function expectSameFacts(): Promise<void> {
       devices.map(({ facts: { id, userId } }) => [id, userId === null ? [] : [userId]]),
     );
     const [userRows, deviceRows] = [userFormat(), deviceFormat()];
-    expect(users.map((user) => userRows.decode(userRows.encode(user)).facts)).toEqual(users.map((user) => user.facts));
-    expect(devices.map((device) => deviceRows.decode(deviceRows.encode(device)).facts)).toEqual(
+    expect(users.map((user) => userRows.decode(userRows.encode(user), 1).facts)).toEqual(
+      users.map((user) => user.facts),
+    );
+    expect(devices.map((device) => deviceRows.decode(deviceRows.encode(device), 1).facts)).toEqual(
       devices.map((device) => device.facts),
     );
   }
 }
 
-test("packed users and devices have the facts of the database", async () => {
+test("packed users, devices and resources have the facts of the database", async () => {
   const groups: string[] = [];
   for (let index = 0; index < 4; index += 1) {
     groups.push((await tenant.client.must.post("/tenants/groups", { name: unique("Group") })).body.id);
@@ -89,6 +116,7 @@ test("packed users and devices have the facts of the database", async () => {
   await tenant.client.must.put(`/tenants/devices/${devices[1]}/posture`, { diskEncrypted: true, note: odd });
   await tenant.client.must.put(`/tenants/devices/${devices[2]}/tags`, { tags: ["tag:b", "tag:a"] });
   await tenant.client.must.patch(`/tenants/devices/${devices[2]}/deactivate`);
+  await newResources(`"Quote" \\ back, Zoë 🙂`);
   await expectSameFacts();
   // Sessions, their limits by group, and the limit of the tenant.
   await signInOn(devices[0] ?? "");

@@ -1,17 +1,11 @@
 /** Reads all facts of a tenant of any size: in pages, so that the time of a statement does not grow with the tenant. */
+import { CompiledResource } from "@gatehouse/policy/model/compiled-resource";
 import type { FactsByKind } from "@gatehouse/policy/model/facts";
 import type { Work } from "@gatehouse/policy/work";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import {
-  type FactRows,
-  type PagedKind,
-  pagedKinds,
-  pageStatements,
-  readNamedFacts,
-  readPolicyIds,
-} from "./facts.queries.ts";
-import { deviceFormat, type ModelFacts, userFormat } from "./packed/packed-facts.ts";
+import { type FactRows, type PagedKind, pageStatements, readNamedFacts, readPolicyIds } from "./facts.queries.ts";
+import { deviceFormat, type ModelFacts, resourceFormat, userFormat } from "./packed/packed-facts.ts";
 import { type PackedKind, type PageOfRows, packedKinds, packedPageStatements } from "./packed/packed-pages.queries.ts";
 import { PackedPages, PackedRecords } from "./packed/packed-records.ts";
 import { SharedTexts, sharingTexts } from "./packed/shared-texts.ts";
@@ -39,7 +33,8 @@ export async function readFactPages(
 ): Promise<{ readonly generation: number | undefined; readonly facts: ModelFacts }> {
   const texts = new SharedTexts();
   const facts = { ...noFacts() };
-  const packed = { users: new PackedPages(), devices: new PackedPages() };
+  const packed = { users: new PackedPages(), devices: new PackedPages(), resources: new PackedPages() };
+  const formats = { users: userFormat(), devices: deviceFormat(), resources: resourceFormat() };
   let hasFailed = false;
   const readingPacked = async (kind: PackedKind) => {
     const size = pageSize ?? defaultPageSize.packed;
@@ -51,21 +46,30 @@ export async function readFactPages(
       after = page.count < size ? null : page.last;
     }
   };
-  const reading = async (kind: PagedKind) => {
+  const readingRows = async <Kind extends PagedKind>(kind: Kind, use: (page: FactRows[Kind]) => Promise<void>) => {
     const size = pageSize ?? defaultPageSize.others;
     const select = pageStatements(size)[kind];
-    const rows: FactRows[PagedKind][number][] = [];
     for (let after = firstId; !hasFailed; ) {
       const page = await tx.query(select, tx.tenantId, after);
       const last = page.at(-1);
       if (last === undefined) break;
-      await perform(sharingTexts({ ...noFacts(), [kind]: page }, texts));
-      for (const row of page) rows.push(row);
+      await use(page as FactRows[Kind]); // the rows of the kind
       if (page.length < size) break;
       after = last.id;
     }
+  };
+  const reading = async (kind: Exclude<PagedKind, "resources">) => {
+    const rows: FactRows[PagedKind][number][] = [];
+    await readingRows(kind, async (page) => {
+      for (const row of page) rows.push(row);
+    });
     Object.assign(facts, { [kind]: rows });
   };
+  const readingResources = () =>
+    readingRows("resources", (page) => {
+      const resources = page.map((row) => new CompiledResource(row));
+      return perform(packed.resources.encoding(resources, formats.resources));
+    });
   const readingPolicies = async () => {
     const size = pageSize ?? defaultPageSize.others;
     const ids = await readPolicyIds(tx);
@@ -84,15 +88,20 @@ export async function readFactPages(
       throw error;
     });
   const generation = readGeneration(tx);
-  const reads = [generation, ...packedKinds.map(readingPacked), ...pagedKinds.map(reading), readingPolicies()].map(
-    guarded,
-  );
+  const reads = [
+    generation,
+    ...packedKinds.map(readingPacked),
+    readingResources(),
+    ...(["groups", "gateways", "rules"] as const).map(reading),
+    readingPolicies(),
+  ].map(guarded);
   for (const result of await Promise.allSettled(reads)) if (result.status === "rejected") throw result.reason;
   return {
     generation: await generation,
     facts: {
-      users: await perform(PackedRecords.indexing(packed.users, userFormat())),
-      devices: await perform(PackedRecords.indexing(packed.devices, deviceFormat())),
+      users: await perform(PackedRecords.indexing(packed.users, formats.users)),
+      devices: await perform(PackedRecords.indexing(packed.devices, formats.devices)),
+      resources: await perform(PackedRecords.indexing(packed.resources, formats.resources)),
       others: facts,
     },
   };

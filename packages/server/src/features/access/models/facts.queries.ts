@@ -161,8 +161,8 @@ function statements<Parameters extends readonly unknown[]>(
 const selectAll = statements<[tenantId: string]>("all", () => "");
 const selectChanged = statements<[tenantId: string, since: number]>("changed", (kind) => ` AND ${changedRows[kind]}`);
 
-/** The kinds that are read in pages of rows. Policies have an order, and users and devices are packed. */
-export const pagedKinds = ["groups", "gateways", "resources", "rules"] as const;
+/** The kinds that are read in pages of rows. Policies have an order, and PostgreSQL packs users and devices. */
+const pagedKinds = ["groups", "gateways", "resources", "rules"] as const;
 export type PagedKind = (typeof pagedKinds)[number];
 
 type PageStatement = Statement<FactRows[PagedKind][number], [tenantId: string, after: string]>;

@@ -1,7 +1,7 @@
 /** The facts of a model, and their differences. */
 import { policyTypes } from "@gatehouse/contract/records/policy";
 import type { FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
-import type { Model } from "@gatehouse/policy/model/model";
+import type { LargeKind, Model } from "@gatehouse/policy/model/model";
 import { entriesAtOnce, entryCost, type Work } from "@gatehouse/policy/work";
 
 /** Returns a function that finds the facts of a record in a model. */
@@ -35,16 +35,16 @@ export function* listingFacts(model: Model): Work<TenantFacts> {
   return {
     users: yield* listing(model.users.values(), ({ facts }) => facts),
     devices: yield* listing(model.devices.values(), ({ facts }) => facts),
+    resources: yield* listing(model.resources.values(), ({ facts }) => facts),
     ...(yield* listingOthers(model)),
   };
 }
 
-/** All facts of a model except those about users and devices. */
-export function* listingOthers(model: Model): Work<Omit<TenantFacts, "users" | "devices">> {
+/** All facts of a model except those that are packed. */
+export function* listingOthers(model: Model): Work<Omit<TenantFacts, LargeKind>> {
   return {
     groups: yield* listing(model.groups.values(), (group) => group),
     gateways: yield* listing(model.gateways.values(), (gateway) => gateway),
-    resources: yield* listing(model.resources.values(), ({ facts }) => facts),
     rules: yield* listing(model.rules.values(), ({ facts }) => facts),
     policies: policyTypes.flatMap((type) => model.policies[type].policies.map(({ facts }) => facts)),
   };

@@ -96,11 +96,15 @@ export class StoredModels {
     const since = await this.#read(tenantId, (tx) => readSinceGeneration(tx, generation));
     if (since === undefined || since.generation < generation || since.chainHash === null) return;
     const perform = <Result>(work: Work<Result>) => this.#perform(tenantId, work);
-    const [users, devices] = [await perform(model.users.merging()), await perform(model.devices.merging())];
-    if (!(users instanceof PackedRecords && devices instanceof PackedRecords)) return;
+    const users = await perform(model.users.merging());
+    const devices = await perform(model.devices.merging());
+    const resources = await perform(model.resources.merging());
+    if (!(users instanceof PackedRecords && devices instanceof PackedRecords && resources instanceof PackedRecords)) {
+      return;
+    }
     const others = await perform(listingOthers(model));
     const state = { tenantId, generation, chainHash: since.chainHash };
-    await this.#options.snapshots.store({ state, facts: { users, devices, others } });
+    await this.#options.snapshots.store({ state, facts: { users, devices, resources, others } });
     this.#stored.set(tenantId, { generation, at: this.#options.clock.elapsedMs() });
     // If the tenant was deleted meanwhile, its file may have been deleted before it was stored.
     if ((await this.#read(tenantId, readGeneration)) === undefined) await this.delete(tenantId);

@@ -1,16 +1,20 @@
-/** The rows of packed users and devices. Their facts are equal to those that the database returns record by record. */
+/** The rows of packed users, devices and resources. Their facts are equal to those that the database returns record by record. */
+import { type ResourceType, resourceTypes } from "@gatehouse/contract/records/address";
+import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
 import { CompiledDevice } from "@gatehouse/policy/model/compiled-device";
+import { CompiledResource } from "@gatehouse/policy/model/compiled-resource";
 import { CompiledUser } from "@gatehouse/policy/model/compiled-user";
-import type { DeviceFacts, SessionFacts, TenantFacts, UserFacts } from "@gatehouse/policy/model/facts";
-import type { PackedKind } from "./packed-pages.queries.ts";
+import type { DeviceFacts, ResourceFacts, SessionFacts, TenantFacts, UserFacts } from "@gatehouse/policy/model/facts";
+import type { LargeKind } from "@gatehouse/policy/model/model";
 import { idLength, idStart, type PackedRecords, quote, type RowFormat } from "./packed-records.ts";
-import { SharedTexts } from "./shared-texts.ts";
+import { SharedLists, SharedTexts } from "./shared-texts.ts";
 
-/** The facts of a model. There can be millions of users and devices, so these are packed. */
+/** The facts of a model. There can be millions of users and devices, and 100,000 resources, so these are packed. */
 export interface ModelFacts {
   readonly users: PackedRecords<CompiledUser>;
   readonly devices: PackedRecords<CompiledDevice>;
-  readonly others: Omit<TenantFacts, PackedKind>;
+  readonly resources: PackedRecords<CompiledResource>;
+  readonly others: Omit<TenantFacts, LargeKind>;
 }
 
 type UserRow = readonly [
@@ -111,4 +115,74 @@ export function deviceFormat(): RowFormat<CompiledDevice> {
       return bytes[from] === quote ? [bytes.toString("latin1", from + 1, from + 1 + idLength)] : [];
     },
   };
+}
+
+type ResourceRow = readonly [
+  texts: readonly [id: string, name: string, loadBalancingMode: ResourceFacts["loadBalancingMode"], gateways: string],
+  /** The blocks of answers are missing if they are the default. */
+  addresses: readonly (readonly [address: string, protocols: string, answersWithin?: readonly string[]])[],
+  /** A digit at the end of the row, so that it can be read without the rest. */
+  type: number,
+];
+
+/** The most resources that are objects, at least. Most work concerns few resources, or looks only at ids and types. */
+const retainedResources = 10_000;
+
+/** Resources share lists of gateways and of protocols that many resources have. */
+export function resourceFormat(): RowFormat<CompiledResource> {
+  const texts = new SharedTexts();
+  const gatewayLists = new SharedLists((text) => Array.from(text.split(" "), (id) => texts.of(id)));
+  const protocolLists = new SharedLists((text) => text.split(" ").map(protocolOf));
+  const factsOf = (row: string): ResourceFacts => {
+    const [[id, name, mode, gateways], addresses, type] = JSON.parse(row) as ResourceRow;
+    return {
+      id,
+      name,
+      type: typeOf(type),
+      loadBalancingMode: texts.of(mode) as ResourceFacts["loadBalancingMode"], // an equal text
+      addresses: addresses.map(([address, protocols, answersWithin = null]) => ({
+        address,
+        answersWithin,
+        protocols: protocolLists.of(protocols),
+      })),
+      gateways: gatewayLists.of(gateways),
+    };
+  };
+  return {
+    retained: retainedResources,
+    encode({ facts: { id, name, type, loadBalancingMode, addresses, gateways } }) {
+      const row: ResourceRow = [
+        [id, name, loadBalancingMode, gateways.join(" ")],
+        addresses.map(({ address, protocols, answersWithin = null }) => {
+          const offered = protocols.map(textOfProtocol).join(" ");
+          return answersWithin === null ? [address, offered] : [address, offered, answersWithin];
+        }),
+        resourceTypes.indexOf(type),
+      ];
+      return JSON.stringify(row);
+    },
+    decode: (row, generation) => new CompiledResource(factsOf(row), generation),
+    view(bytes, start, end, generation) {
+      const id = bytes.toString("latin1", start + idStart, start + idStart + idLength);
+      const type = typeOf((bytes[end - 2] ?? 0) - zero);
+      return new CompiledResource({ id, type, decode: () => factsOf(bytes.toString("utf8", start, end)) }, generation);
+    },
+  };
+}
+
+const zero = 48;
+
+function typeOf(index: number): ResourceType {
+  const type = resourceTypes[index];
+  if (type === undefined) throw new RangeError(`${index} is not the index of a type of resources`);
+  return type;
+}
+
+function textOfProtocol({ protocol, port }: NetworkProtocol): string {
+  return port === undefined ? protocol : `${protocol}:${port}`;
+}
+
+function protocolOf(text: string): NetworkProtocol {
+  const [protocol, port] = text.split(":") as [NetworkProtocol["protocol"], string?]; // written by `textOfProtocol`
+  return port === undefined ? { protocol } : { protocol, port };
 }

@@ -1,9 +1,9 @@
+import { RecentValues } from "@gatehouse/policy/model/recent-values";
 import { Table } from "@gatehouse/policy/model/table";
 import { finish } from "@gatehouse/policy/work";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PackedPages, PackedRecords, type RowFormat } from "./packed-records.ts";
-import { RecentValues } from "./recent-values.ts";
 
 interface Item {
   readonly id: string;

@@ -2,16 +2,22 @@
  * Records of a large tenant as text outside of the JavaScript heap. A record becomes an object when it is asked for. A
  * million objects would need several times the memory, and minutes of garbage collection.
  */
+import { nextGenerations } from "@gatehouse/policy/model/generation";
+import { RecentValues } from "@gatehouse/policy/model/recent-values";
 import type { Records } from "@gatehouse/policy/model/table";
 import { copyCost, entryCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
-import { RecentValues } from "./recent-values.ts";
 
 /** Converts records to rows and back. A row is a JSON array whose first item is an array that begins with the id. */
 export interface RowFormat<Value> {
   encode(value: Value): string;
-  decode(row: string): Value;
+  /** @param generation of the row: no row with other contents has or had the same */
+  decode(row: string, generation: number): Value;
+  /** The record of the row in these bytes, for a short use, without decoding all of it. */
+  view?(bytes: Buffer, start: number, end: number, generation: number): Value;
   /** The ids by which the record of the row in these bytes is indexed, without decoding it. */
-  linked(bytes: Buffer, start: number, end: number): readonly string[];
+  linked?(bytes: Buffer, start: number, end: number): readonly string[];
+  /** The most values that are retained of each of two generations, if not the default. */
+  readonly retained?: number;
 }
 
 /** Rows that are separated by line feeds, which JSON never contains. */
@@ -19,6 +25,8 @@ export interface Page {
   readonly bytes: Buffer;
   /** The start of each row, followed by the end of the page plus one. */
   readonly starts: Uint32Array;
+  /** The generation of the first row. */
+  readonly generation: number;
 }
 
 /** The maximum number of rows of a page, so that a reference identifies each row. */
@@ -58,8 +66,18 @@ export class PackedPages {
     }
     if (found !== rows) throw new Error(`a page has ${found} instead of ${rows} rows`);
     starts[rows] = bytes.length + 1;
-    this.pages.push({ bytes, starts });
+    this.pages.push({ bytes, starts, generation: nextGenerations(rows) });
     this.size += rows;
+  }
+
+  /** Adds records, as work that can be suspended between some of them. */
+  *encoding<Value>(values: readonly Value[], format: RowFormat<Value>): Work<void> {
+    for (let start = 0; start < values.length; start += encodedAtOnce) {
+      const some = values.slice(start, start + encodedAtOnce);
+      yield some.length * encodedCost;
+      const rows = some.map((value) => format.encode(value));
+      yield* this.adding(Buffer.from(rows.join("\n")), rows.length);
+    }
   }
 }
 
@@ -91,7 +109,7 @@ export class PackedRecords<Value> implements Records<Value> {
   static *indexing<Value>(
     pages: PackedPages,
     format: RowFormat<Value>,
-    recent = new RecentValues<Value>(),
+    recent = new RecentValues<Value>(format.retained),
   ): Work<PackedRecords<Value>> {
     const slots = new Uint32Array(slotsFor(pages.size));
     const mask = slots.length - 1;
@@ -126,21 +144,13 @@ export class PackedRecords<Value> implements Records<Value> {
     const recent = this.#recent.get(id);
     if (recent !== undefined) return recent;
     const reference = this.#find(id);
-    if (reference === undefined) return undefined;
-    const value = this.#format.decode(this.rowAt(reference));
-    this.#recent.set(id, value);
-    return value;
+    return reference === undefined ? undefined : this.#retain(id, reference);
   }
 
   *[Symbol.iterator](): Iterator<readonly [id: string, value: Value]> {
     for (const reference of this.references()) {
       const id = this.idAt(reference);
-      let value = this.#recent.get(id);
-      if (value === undefined) {
-        value = this.#format.decode(this.rowAt(reference));
-        if (this.retainsValues) this.#recent.set(id, value);
-      }
-      yield [id, value];
+      yield [id, this.#recent.get(id) ?? (this.retainsValues ? this.#retain(id, reference) : this.#view(reference))];
     }
   }
 
@@ -152,7 +162,7 @@ export class PackedRecords<Value> implements Records<Value> {
     for (const reference of this.references()) {
       const { bytes, start, end } = this.#locate(reference);
       const id = bytes.toString("latin1", start + idStart, start + idStart + idLength);
-      yield [id, this.#format.linked(bytes, start, end)];
+      yield [id, this.#format.linked?.(bytes, start, end) ?? []];
     }
   }
 
@@ -206,12 +216,7 @@ export class PackedRecords<Value> implements Records<Value> {
         pages.size += page.starts.length - 1;
       }
     }
-    for (let start = 0; start < added.length; start += addedAtOnce) {
-      const values = added.slice(start, start + addedAtOnce);
-      yield values.length * encodedCost;
-      const rows = values.map((value) => this.#format.encode(value));
-      yield* pages.adding(Buffer.from(rows.join("\n")), rows.length);
-    }
+    yield* pages.encoding(added, this.#format);
     return yield* PackedRecords.indexing(pages, this.#format, yield* this.#recent.changing(changes));
   }
 
@@ -231,6 +236,18 @@ export class PackedRecords<Value> implements Records<Value> {
     yield* pages.adding(Buffer.from(rows.join("\n")), rows.length);
   }
 
+  #retain(id: string, reference: number): Value {
+    const { generation } = this.#locate(reference);
+    const value = this.#format.decode(this.rowAt(reference), generation);
+    this.#recent.set(id, value);
+    return value;
+  }
+
+  #view(reference: number): Value {
+    const { bytes, start, end, generation } = this.#locate(reference);
+    return this.#format.view?.(bytes, start, end, generation) ?? this.#format.decode(this.rowAt(reference), generation);
+  }
+
   #find(id: string): number | undefined {
     if (id.length !== idLength) return undefined;
     let hash = hashStart;
@@ -243,18 +260,24 @@ export class PackedRecords<Value> implements Records<Value> {
     }
   }
 
-  #locate(reference: number): { readonly bytes: Buffer; readonly start: number; readonly end: number } {
+  #locate(reference: number): {
+    readonly bytes: Buffer;
+    readonly start: number;
+    readonly end: number;
+    readonly generation: number;
+  } {
     const page = this.#pages[pageOf(reference)];
     if (page === undefined) throw new RangeError(`No page contains row ${reference}.`);
     const row = (reference - 1) % maxRowsOfPage;
     // The line feed between two rows belongs to neither.
-    return { bytes: page.bytes, start: page.starts[row] ?? 0, end: (page.starts[row + 1] ?? 1) - 1 };
+    const { bytes, starts, generation } = page;
+    return { bytes, start: starts[row] ?? 0, end: (starts[row + 1] ?? 1) - 1, generation: generation + row };
   }
 }
 
 /** The cost of converting a record to a row, or of copying a row. */
 const encodedCost = 4 * entryCost;
-const addedAtOnce = 1_000;
+const encodedAtOnce = 1_000;
 /** The cost of copying a byte of a page, relative to copying a character of a text. */
 const copiesOfPage = 0.02;
 

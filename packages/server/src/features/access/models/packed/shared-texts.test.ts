@@ -64,7 +64,7 @@ test("facts that share texts are equal to what they were", () => {
   let pauses = 0;
   while (work.next().done !== true) pauses += 1;
   finish(work);
-  expect(pauses).toBe(8);
+  expect(pauses).toBe(6);
   expect(shared).toEqual(facts());
 });
 

@@ -27,15 +27,6 @@ export function* sharingTexts(facts: TenantFacts, texts = new SharedTexts()): Wo
     if (typeof device === "number") yield device;
     else texts.shareFields(device, ["userId", "os", "osVersion", "appVersion"]);
   }
-  for (const resource of yieldingFrom(facts.resources)) {
-    if (typeof resource === "number") {
-      yield resource;
-      continue;
-    }
-    texts.of(resource.id);
-    texts.shareFields(resource, ["type", "loadBalancingMode"]);
-    yield* texts.sharingItems(resource.gateways);
-  }
   for (const policy of yieldingFrom(facts.policies)) {
     if (typeof policy === "number") {
       yield policy;
@@ -76,6 +67,29 @@ export class SharedTexts {
     }
   }
 }
+
+/** Lists that are parsed from texts. Records with equal short texts share a list. */
+export class SharedLists<Item> {
+  readonly #known = new Map<string, readonly Item[]>();
+  readonly #parse: (text: string) => readonly Item[];
+
+  /** @param parse receives no empty text */
+  constructor(parse: (text: string) => readonly Item[]) {
+    this.#parse = parse;
+  }
+
+  of(text: string): readonly Item[] {
+    if (text === "") return [];
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const list = this.#parse(text);
+    if (this.#known.size < maxLists && text.length <= longestSharedText) this.#known.set(text, list);
+    return list;
+  }
+}
+
+const maxLists = 2_000;
+const longestSharedText = 500;
 
 /** The records, and the cost of some of them from time to time. */
 function* yieldingFrom<Item extends object>(items: readonly Item[]): Iterable<Item | number> {

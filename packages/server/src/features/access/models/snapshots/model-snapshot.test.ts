@@ -3,7 +3,7 @@ import { CompiledUser } from "@gatehouse/policy/model/compiled-user";
 import type { GroupFacts, UserFacts } from "@gatehouse/policy/model/facts";
 import { finish } from "@gatehouse/policy/work";
 import { expect, test } from "vitest";
-import { deviceFormat, userFormat } from "../packed/packed-facts.ts";
+import { deviceFormat, resourceFormat, userFormat } from "../packed/packed-facts.ts";
 import { PackedPages, PackedRecords } from "../packed/packed-records.ts";
 import { readSnapshotChunks, snapshotChunks } from "./model-snapshot.ts";
 
@@ -23,10 +23,11 @@ test("chunks stay small if records are large, and contain all records in order",
   const rows = users.map((facts) => format.encode(new CompiledUser(facts)));
   const pages = new PackedPages();
   finish(pages.adding(Buffer.from(rows.join("\n")), rows.length));
-  const others = { groups, gateways: [], resources: [], rules: [], policies: [] };
+  const others = { groups, gateways: [], rules: [], policies: [] };
   const facts = {
     users: finish(PackedRecords.indexing(pages, format)),
     devices: finish(PackedRecords.indexing(new PackedPages(), deviceFormat())),
+    resources: finish(PackedRecords.indexing(new PackedPages(), resourceFormat())),
     others,
   };
   const state = { tenantId: randomUUID(), generation: 1, chainHash: "" };

@@ -1,8 +1,8 @@
 /** The contents of snapshots: a tenant's facts at a generation, as chunks. */
 import type { TenantFacts } from "@gatehouse/policy/model/facts";
+import type { LargeKind } from "@gatehouse/policy/model/model";
 import type { Work } from "@gatehouse/policy/work";
-import { deviceFormat, type ModelFacts, userFormat } from "../packed/packed-facts.ts";
-import type { PackedKind } from "../packed/packed-pages.queries.ts";
+import { deviceFormat, type ModelFacts, resourceFormat, userFormat } from "../packed/packed-facts.ts";
 import { PackedPages, PackedRecords, type Page } from "../packed/packed-records.ts";
 import { SharedTexts, sharingTexts } from "../packed/shared-texts.ts";
 import type { SealedChunk } from "./sealed-file.ts";
@@ -21,7 +21,7 @@ export interface ModelSnapshot {
 }
 
 /** The first byte of a chunk. */
-const kinds = { state: 0, users: 1, devices: 2, others: 3, end: 4 } as const;
+const kinds = { state: 0, users: 1, devices: 2, resources: 3, others: 4, end: 5 } as const;
 /** The bytes before the rows of a page: its kind, and the number of rows. */
 const pageHeadBytes = 5;
 /** The maximum number of records in a chunk, which takes a few milliseconds to parse. */
@@ -33,10 +33,14 @@ const recordsOfChunk = 500;
 const chunkBytes = 4 * 1_048_576;
 
 /** The chunks of a snapshot, in order. */
-export function* snapshotChunks({ state, facts: { users, devices, others } }: ModelSnapshot): Iterable<SealedChunk> {
+export function* snapshotChunks({
+  state,
+  facts: { users, devices, resources, others },
+}: ModelSnapshot): Iterable<SealedChunk> {
   yield textChunk(kinds.state, JSON.stringify(state));
   for (const page of users.pages) yield* pageChunks(kinds.users, page);
   for (const page of devices.pages) yield* pageChunks(kinds.devices, page);
+  for (const page of resources.pages) yield* pageChunks(kinds.resources, page);
   for (const [kind, records] of Object.entries(others)) yield* recordChunks(kind, records);
   yield { bytes: Buffer.of(kinds.end), isLast: true };
 }
@@ -73,7 +77,7 @@ function* pageChunks(kind: number, { bytes, starts }: Page): Iterable<SealedChun
   }
 }
 
-type OtherFacts = Omit<TenantFacts, PackedKind>;
+type OtherFacts = Omit<TenantFacts, LargeKind>;
 
 /**
  * Reads a snapshot from its chunks.
@@ -87,11 +91,11 @@ export async function readSnapshotChunks(
 ): Promise<ModelSnapshot> {
   const users = new PackedPages();
   const devices = new PackedPages();
+  const resources = new PackedPages();
   const texts = new SharedTexts();
   const others: { readonly [Kind in keyof OtherFacts]: OtherFacts[Kind][number][] } = {
     groups: [],
     gateways: [],
-    resources: [],
     rules: [],
     policies: [],
   };
@@ -108,12 +112,15 @@ export async function readSnapshotChunks(
       case kinds.devices:
         await perform(devices.adding(chunk.subarray(pageHeadBytes), chunk.readUInt32BE(1)));
         break;
+      case kinds.resources:
+        await perform(resources.adding(chunk.subarray(pageHeadBytes), chunk.readUInt32BE(1)));
+        break;
       case kinds.others: {
         const { kind, records } = JSON.parse(chunk.toString("utf8", 1)) as {
           readonly kind: keyof OtherFacts;
           readonly records: never[];
         }; // as above
-        await perform(sharingTexts({ users: [], devices: [], ...noOthers, [kind]: records }, texts));
+        await perform(sharingTexts({ users: [], devices: [], resources: [], ...noOthers, [kind]: records }, texts));
         for (const record of records) others[kind].push(record);
         break;
       }
@@ -130,9 +137,10 @@ export async function readSnapshotChunks(
     facts: {
       users: await perform(PackedRecords.indexing(users, userFormat())),
       devices: await perform(PackedRecords.indexing(devices, deviceFormat())),
+      resources: await perform(PackedRecords.indexing(resources, resourceFormat())),
       others,
     },
   };
 }
 
-const noOthers: OtherFacts = { groups: [], gateways: [], resources: [], rules: [], policies: [] };
+const noOthers: OtherFacts = { groups: [], gateways: [], rules: [], policies: [] };

@@ -1,4 +1,4 @@
-import { entriesAtOnce, entryCost, type Work } from "@gatehouse/policy/work";
+import { entriesAtOnce, entryCost, type Work } from "../work.ts";
 
 /** A cache of two generations. If the recent generation is full, it becomes the earlier one, which is dropped. */
 export class RecentValues<Value> {

@@ -1,0 +1,193 @@
+/**
+ * Finds resources by address, with 28 to 36 bytes for each address. The addresses themselves are those of the
+ * resources.
+ */
+import { entriesAtOnce, entryCost, recordCost, recordsAtOnce, type Work } from "../work.ts";
+import { type AddressKey, addressKeyOf } from "./address-key.ts";
+import { type AddressEntry, type Entries, type Offer, offerOf } from "./address-offers.ts";
+import type { CompiledResource } from "./compiled-resource.ts";
+import { grown, IdColumn } from "./id-column.ts";
+import { RecentValues } from "./recent-values.ts";
+import type { Table } from "./table.ts";
+
+type Resources = Pick<Table<CompiledResource>, "get">;
+
+/** The addresses whose entries are retained, at least. */
+const retainedAddresses = 10_000;
+
+/** Addresses that are added one by one, before they are indexed. */
+export class AddressColumns {
+  readonly ids = new IdColumn();
+  hashes = new Uint32Array(16);
+  /** The positions of the addresses in the lists of their resources. */
+  positions = new Uint32Array(16);
+
+  get size(): number {
+    return this.ids.size;
+  }
+
+  /** Adds an address of another list. */
+  addFrom({ hashes, positions, ids }: AddressColumns, index: number): void {
+    this.#add(hashes[index] ?? 0, positions[index] ?? 0);
+    this.ids.addFrom(ids, index);
+  }
+
+  /** Adds the addresses of a resource whose keys meet a condition. */
+  addAll({ id, facts }: CompiledResource, condition: (key: AddressKey) => boolean): void {
+    for (const [position, { address }] of facts.addresses.entries()) {
+      const key = addressKeyOf(address);
+      if (key === undefined || !condition(key)) continue;
+      this.#add(hashOf(key.text), position);
+      this.ids.add(id);
+    }
+  }
+
+  #add(hash: number, position: number): void {
+    if (this.size === this.hashes.length) {
+      this.hashes = grown(this.hashes);
+      this.positions = grown(this.positions);
+    }
+    this.hashes[this.size] = hash;
+    this.positions[this.size] = position;
+  }
+}
+
+/** An immutable index. Its addresses stay valid for resources that have not changed since it was built. */
+export class PackedAddresses {
+  readonly #columns: AddressColumns;
+  /** The number of the last address of each hash plus one, and for each address that of the previous one; 0 if none. */
+  readonly #heads: Uint32Array;
+  readonly #previous: Uint32Array;
+  readonly #recent = new RecentValues<Entries>(retainedAddresses);
+
+  private constructor(columns: AddressColumns, heads: Uint32Array, previous: Uint32Array) {
+    this.#columns = columns;
+    this.#heads = heads;
+    this.#previous = previous;
+  }
+
+  /**
+   * Builds an index, as work that can be suspended between some addresses.
+   *
+   * @param columns must not change afterwards
+   */
+  static *indexing(columns: AddressColumns): Work<PackedAddresses> {
+    const { size, hashes } = columns;
+    const heads = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(8, size))));
+    const previous = new Uint32Array(size);
+    for (let index = 0; index < size; index += 1) {
+      const slot = (hashes[index] ?? 0) & (heads.length - 1);
+      previous[index] = heads[slot] ?? 0;
+      heads[slot] = index + 1;
+      if (index % entriesAtOnce === entriesAtOnce - 1) yield entriesAtOnce * entryCost;
+    }
+    return new PackedAddresses(columns, heads, previous);
+  }
+
+  get size(): number {
+    return this.#columns.size;
+  }
+
+  /**
+   * Finds the entries at an address.
+   *
+   * @param key of an address that no resource lost or received since the index was built
+   */
+  find(key: string, resources: Resources): Entries | undefined {
+    const known = this.#recent.get(key);
+    if (known !== undefined) return known;
+    const hash = hashOf(key);
+    const { hashes, positions, ids } = this.#columns;
+    const found: { readonly resourceId: string; readonly position: number; readonly offers: readonly Offer[] }[] = [];
+    for (
+      let next = this.#heads[hash & (this.#heads.length - 1)] ?? 0;
+      next !== 0;
+      next = this.#previous[next - 1] ?? 0
+    ) {
+      if (hashes[next - 1] !== hash) continue;
+      const [resourceId, position] = [ids.at(next - 1), positions[next - 1] ?? 0];
+      const facts = resources.get(resourceId)?.facts.addresses[position];
+      if (facts === undefined || addressKeyOf(facts.address)?.text !== key) continue;
+      found.push({ resourceId, position, offers: facts.protocols.map(offerOf) });
+    }
+    if (found.length === 0) return undefined;
+    // Ids are UUIDv7, so this is the order of creation.
+    found.sort((one, other) =>
+      one.resourceId === other.resourceId ? one.position - other.position : one.resourceId < other.resourceId ? -1 : 1,
+    );
+    const entries: AddressEntry[] = [];
+    for (const { resourceId, offers } of found) addOffers(entries, resourceId, offers);
+    this.#recent.set(key, entries);
+    return entries;
+  }
+
+  /**
+   * The index after changes.
+   *
+   * @param changed the entries of all addresses that resources lost or received, by key
+   * @param resources after the changes
+   */
+  *changing(changed: ReadonlyMap<string, Entries>, resources: Resources): Work<PackedAddresses> {
+    const changedHashes = new Set<number>();
+    const changedIds = new Set<string>();
+    let unpaid = 0;
+    for (const [key, entries] of changed) {
+      changedHashes.add(hashOf(key));
+      for (const { resourceId } of entries) changedIds.add(resourceId);
+      unpaid += 1 + entries.length;
+      if (unpaid < entriesAtOnce) continue;
+      yield unpaid * entryCost;
+      unpaid = 0;
+    }
+    const columns = new AddressColumns();
+    const { hashes, positions, ids, size } = this.#columns;
+    for (let index = 0; index < size; index += 1) {
+      const mayBeChanged = changedHashes.has(hashes[index] ?? 0);
+      if (!mayBeChanged || isUnchanged(resources.get(ids.at(index)), positions[index] ?? 0, changed)) {
+        columns.addFrom(this.#columns, index);
+      }
+      unpaid += 1;
+      if (unpaid < recordsAtOnce) continue;
+      yield unpaid * copiedCost;
+      unpaid = 0;
+    }
+    for (const id of changedIds) {
+      const resource = resources.get(id);
+      if (resource === undefined) continue;
+      columns.addAll(resource, ({ text }) => changed.has(text));
+      unpaid += resource.facts.addresses.length;
+      if (unpaid < recordsAtOnce) continue;
+      yield unpaid * recordCost;
+      unpaid = 0;
+    }
+    return yield* PackedAddresses.indexing(columns);
+  }
+}
+
+/** The cost of copying an address, which may be parsed. */
+const copiedCost = 5 * entryCost;
+
+/** Whether an address belongs to the same resource as before. All addresses of changed resources are changed. */
+function isUnchanged(
+  resource: CompiledResource | undefined,
+  position: number,
+  changed: ReadonlyMap<string, Entries>,
+): boolean {
+  const address = resource?.facts.addresses[position]?.address;
+  const key = address === undefined ? undefined : addressKeyOf(address)?.text;
+  return key !== undefined && !changed.has(key);
+}
+
+/** Adds offers to the last entry if it belongs to the same resource: it may list one address in two notations. */
+function addOffers(entries: AddressEntry[], resourceId: string, offers: readonly Offer[]): void {
+  const last = entries.at(-1);
+  if (last?.resourceId !== resourceId) entries.push({ resourceId, offers });
+  else entries[entries.length - 1] = { resourceId, offers: [...last.offers, ...offers] };
+}
+
+/** FNV-1a. */
+function hashOf(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < key.length; at += 1) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}
