@@ -39,7 +39,7 @@ export class AddressDirectory {
       yield (columns.size - indexed) * recordCost;
       indexed = columns.size;
     }
-    const base = yield* PackedAddresses.indexing(columns);
+    const base = yield* PackedAddresses.indexing(columns, resources);
     return new AddressDirectory({ resources, base, changed: new Map(), lengths: lengths.sorted() });
   }
 

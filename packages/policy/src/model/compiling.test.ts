@@ -190,3 +190,32 @@ test("the directory of addresses finds names and wildcards", () => {
   expect(directory.ofHost("host-7.example.com")).toMatchObject([{ resourceId: ids[7] }]);
   expect(directory.ofHost("a.zone-7.example.com")).toMatchObject([{ resourceId: ids[7] }]);
 });
+
+test("the directory of addresses finds many resources at one address in the order of creation, before and after changes", () => {
+  const resourceOf = (index: number, addresses: readonly string[]) =>
+    new CompiledResource({
+      id: ids[index] ?? "",
+      name: "",
+      type: "PRIVATE",
+      loadBalancingMode: "MANUAL",
+      addresses: addresses.map((address) => ({ address, protocols: [{ protocol: "TCP", port: String(index + 1) }] })),
+      gateways: [],
+    });
+  const entry = (resource: CompiledResource) => [resource.id, resource] as const;
+  // Large tables are not indexed again after a few changes.
+  const resources = ids.slice(0, 200).map((_, index) => resourceOf(index, ["192.0.2.1", `host-${index}.example.com`]));
+  const before = Table.of(resources.toReversed().map(entry));
+  const directory = finish(AddressDirectory.compiling(before));
+  const idsAt = (of: AddressDirectory) => of.atAddress("192.0.2.1/32").same.map(({ resourceId }) => resourceId);
+  expect(idsAt(directory)).toEqual(ids.slice(0, 200));
+  expect(directory.ofHost("host-7.example.com")).toMatchObject([{ resourceId: ids[7], offers: [{ first: 8 }] }]);
+  for (const count of [3, 150]) {
+    const changed = resources.slice(0, count).map((_, index) => resourceOf(index, [`moved-${index}.example.com`]));
+    const after = before.with(changed.map(entry));
+    const facts = (of: readonly CompiledResource[]) => of.map((resource) => resource.facts);
+    const next = finish(directory.changing(facts(resources.slice(0, count)), facts(changed), after));
+    expect(idsAt(next)).toEqual(ids.slice(count, 200));
+    expect(next.ofHost("host-1.example.com")).toEqual([]);
+    expect(next.ofHost("moved-1.example.com")).toMatchObject([{ resourceId: ids[1] }]);
+  }
+});

@@ -2,10 +2,11 @@
  * Finds resources by address, with 28 to 36 bytes for each address. The addresses themselves are those of the
  * resources.
  */
-import { entriesAtOnce, entryCost, recordCost, recordsAtOnce, type Work } from "../work.ts";
+import { entriesAtOnce, entryCost, recordCost, recordsAtOnce, type Work, yieldAfter } from "../work.ts";
 import { type AddressKey, addressKeyOf } from "./address-key.ts";
-import { type AddressEntry, type Entries, type Offer, offerOf } from "./address-offers.ts";
+import { type AddressEntry, type Entries, offerOf } from "./address-offers.ts";
 import type { CompiledResource } from "./compiled-resource.ts";
+import type { AddressFacts } from "./facts.ts";
 import { grown, IdColumn } from "./id-column.ts";
 import { RecentValues } from "./recent-values.ts";
 import type { Table } from "./table.ts";
@@ -14,6 +15,15 @@ type Resources = Pick<Table<CompiledResource>, "get">;
 
 /** The addresses whose entries are retained, at least. */
 const retainedAddresses = 10_000;
+/** The most resources that are read to find the entries at an address. */
+const mostScanned = 64;
+
+/** An address of a resource. */
+interface FoundAddress {
+  readonly resourceId: string;
+  readonly position: number;
+  readonly facts: AddressFacts;
+}
 
 /** Addresses that are added one by one, before they are indexed. */
 export class AddressColumns {
@@ -42,6 +52,13 @@ export class AddressColumns {
     }
   }
 
+  /** Undefined if the resource has lost the address. */
+  addressAt(index: number, resources: Resources): FoundAddress | undefined {
+    const [resourceId, position] = [this.ids.at(index), this.positions[index] ?? 0];
+    const facts = resources.get(resourceId)?.facts.addresses[position];
+    return facts === undefined ? undefined : { resourceId, position, facts };
+  }
+
   #add(hash: number, position: number): void {
     if (this.size === this.hashes.length) {
       this.hashes = grown(this.hashes);
@@ -58,12 +75,20 @@ export class PackedAddresses {
   /** The number of the last address of each hash plus one, and for each address that of the previous one; 0 if none. */
   readonly #heads: Uint32Array;
   readonly #previous: Uint32Array;
+  /** The entries at addresses that many resources have, or whose hash many addresses have. They are not in `#heads`. */
+  readonly #crowded: ReadonlyMap<string, Entries>;
   readonly #recent = new RecentValues<Entries>(retainedAddresses);
 
-  private constructor(columns: AddressColumns, heads: Uint32Array, previous: Uint32Array) {
+  private constructor(
+    columns: AddressColumns,
+    heads: Uint32Array,
+    previous: Uint32Array,
+    crowded: ReadonlyMap<string, Entries>,
+  ) {
     this.#columns = columns;
     this.#heads = heads;
     this.#previous = previous;
+    this.#crowded = crowded;
   }
 
   /**
@@ -71,17 +96,38 @@ export class PackedAddresses {
    *
    * @param columns must not change afterwards
    */
-  static *indexing(columns: AddressColumns): Work<PackedAddresses> {
+  static *indexing(columns: AddressColumns, resources: Resources): Work<PackedAddresses> {
     const { size, hashes } = columns;
     const heads = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(8, size))));
     const previous = new Uint32Array(size);
+    const counts = new Uint8Array(heads.length);
     for (let index = 0; index < size; index += 1) {
       const slot = (hashes[index] ?? 0) & (heads.length - 1);
       previous[index] = heads[slot] ?? 0;
       heads[slot] = index + 1;
+      counts[slot] = Math.min((counts[slot] ?? 0) + 1, mostScanned + 1);
       if (index % entriesAtOnce === entriesAtOnce - 1) yield entriesAtOnce * entryCost;
     }
-    return new PackedAddresses(columns, heads, previous);
+    const crowded = new Map<string, FoundAddress[]>();
+    for (const [slot, count] of counts.entries()) {
+      if (count <= mostScanned) continue;
+      for (let next = heads[slot] ?? 0; next !== 0; next = previous[next - 1] ?? 0) {
+        const found = columns.addressAt(next - 1, resources);
+        const key = found === undefined ? undefined : addressKeyOf(found.facts.address)?.text;
+        if (found === undefined || key === undefined) continue;
+        const list = crowded.get(key);
+        if (list === undefined) crowded.set(key, [found]);
+        else list.push(found);
+        yield recordCost;
+      }
+      heads[slot] = 0;
+    }
+    const entries = new Map<string, Entries>();
+    for (const [key, found] of crowded) {
+      entries.set(key, entriesOf(found));
+      yield found.length * entryCost;
+    }
+    return new PackedAddresses(columns, heads, previous, entries);
   }
 
   get size(): number {
@@ -94,29 +140,22 @@ export class PackedAddresses {
    * @param key of an address that no resource lost or received since the index was built
    */
   find(key: string, resources: Resources): Entries | undefined {
-    const known = this.#recent.get(key);
+    const known = this.#crowded.get(key) ?? this.#recent.get(key);
     if (known !== undefined) return known;
     const hash = hashOf(key);
-    const { hashes, positions, ids } = this.#columns;
-    const found: { readonly resourceId: string; readonly position: number; readonly offers: readonly Offer[] }[] = [];
+    const { hashes } = this.#columns;
+    const addresses: FoundAddress[] = [];
     for (
       let next = this.#heads[hash & (this.#heads.length - 1)] ?? 0;
       next !== 0;
       next = this.#previous[next - 1] ?? 0
     ) {
       if (hashes[next - 1] !== hash) continue;
-      const [resourceId, position] = [ids.at(next - 1), positions[next - 1] ?? 0];
-      const facts = resources.get(resourceId)?.facts.addresses[position];
-      if (facts === undefined || addressKeyOf(facts.address)?.text !== key) continue;
-      found.push({ resourceId, position, offers: facts.protocols.map(offerOf) });
+      const address = this.#columns.addressAt(next - 1, resources);
+      if (address !== undefined && addressKeyOf(address.facts.address)?.text === key) addresses.push(address);
     }
-    if (found.length === 0) return undefined;
-    // Ids are UUIDv7, so this is the order of creation.
-    found.sort((one, other) =>
-      one.resourceId === other.resourceId ? one.position - other.position : one.resourceId < other.resourceId ? -1 : 1,
-    );
-    const entries: AddressEntry[] = [];
-    for (const { resourceId, offers } of found) addOffers(entries, resourceId, offers);
+    if (addresses.length === 0) return undefined;
+    const entries = entriesOf(addresses);
     this.#recent.set(key, entries);
     return entries;
   }
@@ -140,17 +179,19 @@ export class PackedAddresses {
       unpaid = 0;
     }
     const columns = new AddressColumns();
-    const { hashes, positions, ids, size } = this.#columns;
+    const { hashes, size } = this.#columns;
     for (let index = 0; index < size; index += 1) {
       const mayBeChanged = changedHashes.has(hashes[index] ?? 0);
-      if (!mayBeChanged || isUnchanged(resources.get(ids.at(index)), positions[index] ?? 0, changed)) {
+      if (!mayBeChanged || isUnchanged(this.#columns.addressAt(index, resources), changed)) {
         columns.addFrom(this.#columns, index);
       }
-      unpaid += 1;
-      if (unpaid < recordsAtOnce) continue;
-      yield unpaid * copiedCost;
+      unpaid += mayBeChanged ? recordCost : copiedCost;
+      if (unpaid < yieldAfter) continue;
+      yield unpaid;
       unpaid = 0;
     }
+    yield unpaid;
+    unpaid = 0;
     for (const id of changedIds) {
       const resource = resources.get(id);
       if (resource === undefined) continue;
@@ -160,26 +201,32 @@ export class PackedAddresses {
       yield unpaid * recordCost;
       unpaid = 0;
     }
-    return yield* PackedAddresses.indexing(columns);
+    return yield* PackedAddresses.indexing(columns, resources);
   }
 }
 
-/** The cost of copying an address, which may be parsed. */
-const copiedCost = 5 * entryCost;
+/** The cost of copying an address. */
+const copiedCost = 2 * entryCost;
 
 /** Whether an address belongs to the same resource as before. All addresses of changed resources are changed. */
-function isUnchanged(
-  resource: CompiledResource | undefined,
-  position: number,
-  changed: ReadonlyMap<string, Entries>,
-): boolean {
-  const address = resource?.facts.addresses[position]?.address;
-  const key = address === undefined ? undefined : addressKeyOf(address)?.text;
+function isUnchanged(found: FoundAddress | undefined, changed: ReadonlyMap<string, Entries>): boolean {
+  const key = found === undefined ? undefined : addressKeyOf(found.facts.address)?.text;
   return key !== undefined && !changed.has(key);
 }
 
+/** The entries of all addresses with one key. */
+function entriesOf(addresses: FoundAddress[]): Entries {
+  // Ids are UUIDv7, so this is the order of creation.
+  addresses.sort((one, other) =>
+    one.resourceId === other.resourceId ? one.position - other.position : one.resourceId < other.resourceId ? -1 : 1,
+  );
+  const entries: AddressEntry[] = [];
+  for (const { resourceId, facts } of addresses) addOffers(entries, resourceId, facts.protocols.map(offerOf));
+  return entries;
+}
+
 /** Adds offers to the last entry if it belongs to the same resource: it may list one address in two notations. */
-function addOffers(entries: AddressEntry[], resourceId: string, offers: readonly Offer[]): void {
+function addOffers(entries: AddressEntry[], resourceId: string, offers: AddressEntry["offers"]): void {
   const last = entries.at(-1);
   if (last?.resourceId !== resourceId) entries.push({ resourceId, offers });
   else entries[entries.length - 1] = { resourceId, offers: [...last.offers, ...offers] };
