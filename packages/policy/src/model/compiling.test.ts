@@ -191,7 +191,7 @@ test("the directory of addresses finds names and wildcards", () => {
   expect(directory.ofHost("a.zone-7.example.com")).toMatchObject([{ resourceId: ids[7] }]);
 });
 
-test("the directory of addresses finds many resources at one address in the order of creation, before and after changes", () => {
+test("the directory of addresses finds many resources at one address, before and after changes", () => {
   const resourceOf = (index: number, addresses: readonly string[]) =>
     new CompiledResource({
       id: ids[index] ?? "",

@@ -1,6 +1,5 @@
 /**
- * Finds resources by address, with 28 to 36 bytes for each address. The addresses themselves are those of the
- * resources.
+ * Finds resources by address. An address needs about 36 bytes here, and its text is that of the resource.
  */
 import { entriesAtOnce, entryCost, recordCost, recordsAtOnce, type Work, yieldAfter } from "../work.ts";
 import { type AddressKey, addressKeyOf } from "./address-key.ts";

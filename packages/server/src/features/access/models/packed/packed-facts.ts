@@ -1,4 +1,4 @@
-/** The rows of packed users, devices and resources. Their facts are equal to those that the database returns record by record. */
+/** The rows of packed records. Their facts are equal to those that the database returns record by record. */
 import { type ResourceType, resourceTypes } from "@gatehouse/contract/records/address";
 import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
 import { CompiledDevice } from "@gatehouse/policy/model/compiled-device";
