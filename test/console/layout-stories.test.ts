@@ -261,6 +261,31 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
+  test("sees rows of one height in every list, and lower ones in the compact density", async () => {
+    const visit = await given.visit({ width: 1440 });
+    const { page } = visit;
+    const heights: [number, number][] = [];
+    for (const [path, row] of [
+      ["/users", page.getByRole("row", { name: /accountant-01@example\.com/ })],
+      ["/policies", page.getByRole("listitem").filter({ hasText: "Intranet for everyone" })],
+    ] as const) {
+      await visit.open(path);
+      await row.waitFor();
+      await isQuiet(visit);
+      const { height: usual } = await boxOf(row);
+      await button(visit, "List options").click();
+      await page.getByRole("menuitemradio", { name: "Compact" }).click();
+      await expect.poll(async () => (await boxOf(row)).height).toBeLessThanOrEqual(usual - 4);
+      heights.push([usual, (await boxOf(row)).height]);
+      await page.keyboard.press("Escape");
+    }
+    const [users, policies] = heights;
+    for (const density of [0, 1] as const) {
+      expect(Math.abs((users?.[density] ?? 0) - (policies?.[density] ?? 0))).toBeLessThanOrEqual(1);
+    }
+    await visit.leave();
+  });
+
   test("sees access as a list at 1024 pixels, where the graph would be too small to read", async () => {
     const visit = await given.visit({ width: 1024 });
     await visit.open("/access?view=graph");

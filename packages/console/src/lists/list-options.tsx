@@ -15,10 +15,12 @@ interface ListOptionsProps<Row extends { readonly id: string }> {
   readonly state: ListState;
   readonly preferences: ListPreferences;
   readonly change: (next: Partial<ListPreferences>) => void;
+  /** Whether the list shows all its rows on one page. */
+  readonly isOnePage?: boolean;
 }
 
 export function ListOptions<Row extends { readonly id: string }>(props: ListOptionsProps<Row>) {
-  const { definition, state, preferences, change } = props;
+  const { definition, state, preferences, change, isOnePage = false } = props;
   const { hidden, density, size } = preferences;
   const [isExporting, setExporting] = useState(false);
   const save = async (format: "csv" | "json") => {
@@ -85,15 +87,19 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
           ))}
         </Menu.RadioGroup>
         <Menu.Divider />
-        <Menu.Label>{t("lists.options.pageSize")}</Menu.Label>
-        <Menu.RadioGroup value={String(size)} onChange={(value) => change({ size: Number(value) })}>
-          {pageSizes.map((value) => (
-            <Menu.RadioItem key={value} value={String(value)}>
-              {t("lists.options.rows", { count: value })}
-            </Menu.RadioItem>
-          ))}
-        </Menu.RadioGroup>
-        <Menu.Divider />
+        {!isOnePage && (
+          <>
+            <Menu.Label>{t("lists.options.pageSize")}</Menu.Label>
+            <Menu.RadioGroup value={String(size)} onChange={(value) => change({ size: Number(value) })}>
+              {pageSizes.map((value) => (
+                <Menu.RadioItem key={value} value={String(value)}>
+                  {t("lists.options.rows", { count: value })}
+                </Menu.RadioItem>
+              ))}
+            </Menu.RadioGroup>
+            <Menu.Divider />
+          </>
+        )}
         <Menu.Label>{t("lists.export.label")}</Menu.Label>
         <Menu.Item closeMenuOnClick leftSection={downloadIcon} onClick={() => void save("csv")}>
           {t("lists.export.csv")}

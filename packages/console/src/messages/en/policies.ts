@@ -59,6 +59,7 @@ export const policies = {
     LOCAL: "Direct",
     RESTRICTED: "Blocked",
   },
+  noun: "policies",
   order: {
     appliesTo: "Scope",
     changed: "You have unsaved changes to the order.",

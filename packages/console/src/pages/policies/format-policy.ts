@@ -5,7 +5,14 @@ import { t } from "../../messages/i18n.ts";
 export type Policy = ItemAt<"/tenants/policies">;
 export type PolicyType = Policy["type"];
 
-export const policyTypes: readonly { readonly value: PolicyType; readonly label: string; readonly empty: string }[] = [
+export interface PolicyTypeOption {
+  readonly value: PolicyType;
+  readonly label: string;
+  readonly empty: string;
+}
+
+/** The first one is the default. */
+export const policyTypes: readonly [PolicyTypeOption, ...PolicyTypeOption[]] = [
   { value: "PRIVATE", label: t("policies.types.PRIVATE"), empty: t("policies.empty.PRIVATE") },
   { value: "SAAS", label: t("policies.types.SAAS"), empty: t("policies.empty.SAAS") },
   { value: "INTERNET", label: t("policies.types.INTERNET"), empty: t("policies.empty.INTERNET") },
@@ -28,7 +35,7 @@ export function formatAllOf({ allUsers, allGroups, allDevices }: Policy): readon
 }
 
 /** The subjects of a policy in one line. */
-export function formatSubjects(policy: Policy): string {
+function formatSubjects(policy: Policy): string {
   const { type, users, groups, devices } = policy;
   if (type === "SITETOSITE") return t("policies.scope.anySite");
   const names = [
@@ -41,12 +48,20 @@ export function formatSubjects(policy: Policy): string {
 }
 
 /** The resources of a policy in one line. */
-export function formatResources({ type, allResources, resources }: Policy): string {
+function formatResources({ type, allResources, resources }: Policy): string {
   if (allResources) return t("policies.fields.allResources");
   return formatFirst(
     resources.map(({ name }) => name),
     type === "INTERNET" ? t("policies.scope.theInternet") : t("policies.scope.noResources"),
   );
+}
+
+/** The subjects, the resources and the rule of a policy in one line. */
+export function formatScope(policy: Policy): string {
+  const line = { subjects: formatSubjects(policy), resources: formatResources(policy) };
+  return policy.rule.type === "CUSTOM"
+    ? t("policies.order.lineWithRule", { ...line, rule: policy.rule.name })
+    : t("policies.order.line", line);
 }
 
 function formatFirst(names: readonly string[], none: string): string {

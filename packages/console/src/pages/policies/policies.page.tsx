@@ -1,8 +1,10 @@
 import { Button, Group, SegmentedControl, Skeleton, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { ListOptions } from "../../lists/list-options.tsx";
+import { useListPreferences } from "../../lists/list-preferences.ts";
 import { t } from "../../messages/i18n.ts";
 import { usePolicies } from "../../records/all-policies.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
@@ -10,13 +12,16 @@ import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { type PolicyType, policyTypes } from "./format-policy.ts";
 import { bodyOf, newPolicy, policyFields } from "./policy-fields.tsx";
+import { policyList } from "./policy-list.tsx";
 import { PolicyOrder } from "./policy-order.tsx";
 
 export function PoliciesListPage() {
   const search = useSearch({ strict: false }) as Readonly<Record<string, string>>; // the router reads texts
   const navigate = useNavigate();
   const type = policyTypes.find(({ value }) => value === search.type) ?? policyTypes[0];
-  const value: PolicyType = type?.value ?? "PRIVATE";
+  const { value } = type;
+  const definition = useMemo(() => policyList(type), [type]);
+  const [preferences, changePreferences] = useListPreferences(definition.source.path);
   const text = search.q ?? "";
   const change = (next: Record<string, string | undefined>, replace = false) =>
     void navigate({ to: ".", search: { ...search, ...next }, replace, resetScroll: false });
@@ -53,7 +58,7 @@ export function PoliciesListPage() {
           />
         </Group>
       </Group>
-      <Group gap="sm">
+      <Group gap="sm" className="policy-controls">
         <SegmentedControl
           aria-label={t("policies.accessType")}
           value={value}
@@ -61,15 +66,27 @@ export function PoliciesListPage() {
           data={policyTypes.map(({ value: each, label }) => ({ value: each, label }))}
         />
         {!isEmpty && (
-          <TextInput
-            type="search"
-            aria-label={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
-            placeholder={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
-            leftSection={<Search size={16} aria-hidden />}
-            value={text}
-            onChange={({ currentTarget }) => change({ q: currentTarget.value }, true)}
-            w={{ base: "100%", xs: 240 }}
-          />
+          <>
+            <TextInput
+              type="search"
+              aria-label={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
+              placeholder={t("lists.searchBy", { field: t("common.name").toLowerCase() })}
+              leftSection={<Search size={16} aria-hidden />}
+              value={text}
+              onChange={({ currentTarget }) => change({ q: currentTarget.value }, true)}
+              w={{ xs: 260 }}
+              flex={{ base: "1 1 60%", xs: "none" }}
+            />
+            <Group ms="auto">
+              <ListOptions
+                definition={definition}
+                state={{ text, sort: "order", page: 1, size: preferences.size, filters: { type: value } }}
+                preferences={preferences}
+                change={changePreferences}
+                isOnePage
+              />
+            </Group>
+          </>
         )}
       </Group>
       {!isEmpty && (
@@ -84,19 +101,11 @@ export function PoliciesListPage() {
       ) : data === undefined ? (
         <Stack aria-busy gap="xs">
           {[1, 2, 3, 4, 5].map((line) => (
-            <Skeleton key={line} height={48} />
+            <Skeleton key={line} height={36} />
           ))}
         </Stack>
       ) : isEmpty ? (
-        <EmptyState
-          empty={{
-            title: t("policies.empty.title"),
-            text: type?.empty ?? "",
-            action: { label: t("policies.create"), to: `/policies?type=${value}&new=1`, permission: "policies:write" },
-            guide: "console#policies",
-          }}
-          kind="policies"
-        />
+        <EmptyState empty={definition.empty} kind="policies" />
       ) : (
         <>
           {!isWhole && (
@@ -120,6 +129,7 @@ export function PoliciesListPage() {
             policies={data}
             text={text}
             isWhole={isWhole}
+            preferences={preferences}
             reload={refetch}
             reachEnd={() => setTypeOfAll(value)}
           />

@@ -1,5 +1,5 @@
 import { screen, waitFor, within } from "@testing-library/dom";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
   choose,
@@ -64,6 +64,37 @@ describe("the list of policies", () => {
     await screen.findByText(t("policies.empty.SITETOSITE"));
     expect(currentPath()).toBe("/policies?type=SITETOSITE");
     expect(mockApi.received("listPolicies").at(-1)?.query).toMatchObject({ "filter[type]": "SITETOSITE" });
+  });
+
+  test("keeps the shown columns and the density, and exports the policies of the type that match", async () => {
+    const saved: Blob[] = [];
+    vi.spyOn(URL, "createObjectURL").mockImplementation((blob) => {
+      saved.push(blob as Blob);
+      return "blob:test";
+    });
+    // The window of the test would follow the address of the file.
+    vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(() => undefined);
+    mockApi.answer("get", "/tenants/policies", pageOf([policy]));
+    const user = openConsole("/policies?type=SAAS&q=build");
+    await click(user, t("lists.options.label"));
+    await user.click(await screen.findByRole("menuitemcheckbox", { name: t("policies.order.appliesTo") }));
+    await user.click(await screen.findByRole("menuitemradio", { name: t("lists.options.compact") }));
+    expect(screen.queryByRole("menuitemradio", { name: t("lists.options.rows", { count: 100 }) })).toBeNull();
+    expect(document.querySelector(".policy-about")).toBeNull();
+    expect(document.querySelector(".policy-decision")).not.toBeNull();
+    expect(document.querySelector<HTMLElement>(".policy-list")?.dataset.density).toBe("compact");
+    await user.click(await screen.findByRole("menuitem", { name: t("lists.export.csv") }));
+    await waitFor(() => expect(saved).toHaveLength(1));
+    expect(await saved[0]?.text()).toContain("Engineers build");
+    expect(mockApi.received("listPolicies").at(-1)?.query).toMatchObject({
+      "filter[type]": "SAAS",
+      "filter[name][ilike]": "%build%",
+      sort: "order",
+    });
+    expect(JSON.parse(localStorage.getItem("gatehouse.list:/tenants/policies") ?? "")).toMatchObject({
+      hidden: ["scope"],
+      density: "compact",
+    });
   });
 
   test("offers no search and no order of policies that do not exist", async () => {

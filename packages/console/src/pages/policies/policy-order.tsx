@@ -3,9 +3,11 @@ import { Badge, Button, Group, Paper, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type CSSProperties, memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { usePermission } from "../../app/session.ts";
+import type { ListPreferences } from "../../lists/list-preferences.ts";
 import { t } from "../../messages/i18n.ts";
+import { Kind } from "../../records/kind-icon.tsx";
 import {
   dropTarget,
   focusGrip,
@@ -16,10 +18,9 @@ import {
   useReorder,
 } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
-import { PolicyAction } from "../../records/status.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
-import { WholeWords } from "../../records/whole-words.tsx";
-import { formatResources, formatSubjects, type Policy, type PolicyType } from "./format-policy.ts";
+import type { Policy, PolicyType } from "./format-policy.ts";
+import { actionColumn, scopeColumn } from "./policy-list.tsx";
 
 interface PolicyOrderProps {
   readonly type: PolicyType;
@@ -28,6 +29,7 @@ interface PolicyOrderProps {
   readonly text: string;
   /** Whether all policies are loaded. A new order has to list every policy. */
   readonly isWhole: boolean;
+  readonly preferences: ListPreferences;
   /** Fetches the stored order again. */
   readonly reload: () => unknown;
   /** Called when the last loaded policy is shown and others follow. */
@@ -37,7 +39,7 @@ interface PolicyOrderProps {
 const isDefault = (policy: Policy): boolean => policy.isDefault;
 
 /** The default policy is always last. */
-export function PolicyOrder({ type, policies, text, isWhole, reload, reachEnd }: PolicyOrderProps) {
+export function PolicyOrder({ type, policies, text, isWhole, preferences, reload, reachEnd }: PolicyOrderProps) {
   const reorder = useReorder(policies, isDefault);
   const { order, isChanged, announcement, discard, isOvertaken } = reorder;
   const unsaved = useUnsaved(isChanged);
@@ -74,7 +76,13 @@ export function PolicyOrder({ type, policies, text, isWhole, reload, reachEnd }:
       <div aria-live="polite" className="unseen">
         {announcement}
       </div>
-      <Rows reorder={reorder} text={text} canWrite={canWrite} {...(isWhole ? {} : { reachEnd })} />
+      <Rows
+        reorder={reorder}
+        text={text}
+        canWrite={canWrite}
+        preferences={preferences}
+        {...(isWhole ? {} : { reachEnd })}
+      />
       {reviewing && isChanged && (
         <ReviewDialog
           title={t("policies.order.title")}
@@ -91,12 +99,14 @@ interface RowsProps {
   readonly reorder: Reorder<Policy>;
   readonly text: string;
   readonly canWrite: boolean;
+  readonly preferences: ListPreferences;
   /** Absent if no other policies follow. */
   readonly reachEnd?: () => void;
 }
 
 /** Renders only visible rows and the row that moved last, because a tenant can have thousands of policies. */
-function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite, reachEnd }: RowsProps) {
+function Rows({ reorder, text, canWrite, preferences: { hidden, density }, reachEnd }: RowsProps) {
+  const { order, lastMoved, move, dropAt } = reorder;
   const list = useRef<HTMLOListElement>(null);
   const [top, setTop] = useState(0);
   const isFiltered = text !== "";
@@ -106,7 +116,7 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite, rea
   const kept = isFiltered ? undefined : lastMoved?.place;
   const virtualizer = useWindowVirtualizer({
     count: shown.length,
-    estimateSize: () => 47,
+    estimateSize: () => 37,
     overscan: 8,
     scrollMargin: top,
     // Keeps rows below the header and the bar with unsaved changes.
@@ -138,6 +148,9 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite, rea
     focusGrip(list.current, movedId);
     virtualizer.scrollToIndex(movedTo, { align: "auto" });
   }, [movedId, movedTo]);
+  const [showsAction, showsScope] = [actionColumn, scopeColumn].map(({ key }) => !hidden.includes(key));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the preferences change the heights of all rows
+  useLayoutEffect(() => virtualizer.measure(), [density, showsAction, showsScope]);
   if (shown.length === 0) {
     return (
       <Paper withBorder p="xl">
@@ -147,14 +160,22 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite, rea
   }
   return (
     <>
-      <Paper withBorder>
-        <div className="policy-head" data-fixed={!canWrite} aria-hidden>
-          <span className="policy-tools" />
+      <Paper
+        withBorder
+        className="policy-list"
+        data-fixed={!canWrite || undefined}
+        data-hides={hidden.join(" ")}
+        data-density={density}
+        // All names start in one column, whatever their positions are.
+        style={{ "--digits": String(order.length).length } as CSSProperties}
+      >
+        <div className="policy-head" aria-hidden>
+          {canWrite && <span />}
           <span>#</span>
           <span>{t("common.name")}</span>
-          <span>{t("policies.action")}</span>
-          <span>{t("policies.order.appliesTo")}</span>
-          <span className="policy-tools" />
+          {showsAction && <span className="policy-decision">{actionColumn.title}</span>}
+          {showsScope && <span>{scopeColumn.title}</span>}
+          {canWrite && <span />}
         </div>
         <ol className="policies" ref={list} style={{ height: virtualizer.getTotalSize() }}>
           {virtualizer.getVirtualItems().map(({ index, start }) => {
@@ -171,6 +192,8 @@ function Rows({ reorder: { order, lastMoved, move, dropAt }, text, canWrite, rea
                 measure={virtualizer.measureElement}
                 place={place}
                 canDrop={canWrite}
+                showsAction={showsAction === true}
+                showsScope={showsScope === true}
                 isLast={place >= last}
                 move={move}
                 dropAt={dropAt}
@@ -200,6 +223,8 @@ interface PolicyRowProps {
   readonly place: number;
   /** Whether the order can change. The default policy never moves. */
   readonly canDrop: boolean;
+  readonly showsAction: boolean;
+  readonly showsScope: boolean;
   readonly isLast: boolean;
   readonly move: Reorder<Policy>["move"];
   readonly dropAt: Reorder<Policy>["dropAt"];
@@ -207,9 +232,9 @@ interface PolicyRowProps {
 
 /** Plain elements instead of Mantine components, because drag and drop renders many rows. */
 const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
-  const { policy, index, count, offset, measure, place, canDrop, isLast, move, dropAt } = props;
-  const { id, name, action, active } = policy;
-  const line = { subjects: formatSubjects(policy), resources: formatResources(policy) };
+  const { policy, index, count, offset, measure, place, canDrop, showsAction, showsScope, isLast, move, dropAt } =
+    props;
+  const { id, name, active } = policy;
   const canMove = canDrop && !policy.isDefault;
   return (
     <li
@@ -222,31 +247,25 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
       style={{ transform: `translateY(${offset}px)` }}
       {...(canDrop ? dropTarget("policy", id, dropAt) : {})}
     >
-      {canMove && <Grip id={id} name={name} kind="policy" move={move} dropAt={dropAt} />}
+      {canMove ? <Grip id={id} name={name} kind="policy" move={move} dropAt={dropAt} /> : canDrop && <span />}
       <span className="place">{place + 1}</span>
       <span className="policy-name">
-        <Link to={`/policies/${id}`}>
-          <bdi>{name}</bdi>
-        </Link>
-        {!active && ` ${t("policies.order.inactive")}`}
-        {policy.isDefault && (
-          <Badge variant="default" ml="xs" size="sm">
-            {t("policies.order.isDefault")}
-          </Badge>
-        )}
+        <Kind of="policies">
+          <span>
+            <Link to={`/policies/${id}`}>
+              <bdi>{name}</bdi>
+            </Link>
+            {!active && ` ${t("policies.order.inactive")}`}
+            {policy.isDefault && (
+              <Badge variant="default" ml="xs" size="sm">
+                {t("policies.order.isDefault")}
+              </Badge>
+            )}
+          </span>
+        </Kind>
       </span>
-      <span className="policy-decision">
-        <PolicyAction allows={action} />
-      </span>
-      <span className="policy-about">
-        <WholeWords
-          text={
-            policy.rule.type === "CUSTOM"
-              ? t("policies.order.lineWithRule", { ...line, rule: policy.rule.name })
-              : t("policies.order.line", line)
-          }
-        />
-      </span>
+      {showsAction && <span className="policy-decision">{actionColumn.cell(policy)}</span>}
+      {showsScope && <span className="policy-about">{scopeColumn.cell(policy)}</span>}
       {canMove && (
         <span className="policy-move">
           <button
