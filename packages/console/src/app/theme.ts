@@ -65,6 +65,7 @@ export const theme = createTheme({
     // The least size of a target (WCAG 2.2, 2.5.8).
     InputClearButton: { styles: { root: { minWidth: 24, minHeight: 24 } } },
     SegmentedControl: { defaultProps: { withItemsBorders: false } },
+    Switch: { defaultProps: { withThumbIndicator: false } },
     Menu: {
       defaultProps: {
         // Render the menu inside the landmark of its button, and focus its first item. A menu may contain only items.
