@@ -58,7 +58,7 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
               {columns.map((column) => (
                 <Heading key={column.key} column={column} sort={sort} sortBy={sortBy} />
               ))}
-              <Table.Th w={36} visibleFrom="sm">
+              <Table.Th className="peek-head" visibleFrom="sm">
                 <VisuallyHidden>{t("lists.peek.column")}</VisuallyHidden>
               </Table.Th>
             </Table.Tr>

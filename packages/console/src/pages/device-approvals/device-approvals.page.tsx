@@ -42,7 +42,7 @@ const definition: ListDefinition<Device> = {
           <div>
             <RecordLink to={`/devices/${device.id}`}>{device.name}</RecordLink>
             <Text size="xs" c="dimmed">
-              {deviceSystemColumn.cell(device)}
+              <span className="whole-word">{deviceSystemColumn.cell(device)}</span>
             </Text>
           </div>
         </Kind>
@@ -65,7 +65,9 @@ const definition: ListDefinition<Device> = {
           <Text>
             <RelativeTime at={device.createdAt} />
           </Text>{" "}
-          <RichText message="deviceSessions.approvals.by" elements={{ user: <>{deviceUserColumn.cell(device)}</> }} />
+          <span className="record-name whole-word">
+            <RichText message="deviceSessions.approvals.by" elements={{ user: <>{deviceUserColumn.cell(device)}</> }} />
+          </span>
         </>
       ),
     },

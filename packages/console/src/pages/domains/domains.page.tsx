@@ -1,5 +1,6 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Button, Code, Group, Stack, Text } from "@mantine/core";
+import { Check } from "lucide-react";
 import { useMemo } from "react";
 import { api, whole } from "../../app/api.ts";
 import { CopyText } from "../../app/copy.tsx";
@@ -129,7 +130,7 @@ interface RecordPartProps {
 /** The name or the value of the TXT record, to enter at the DNS provider. */
 function RecordPart({ label, text, isWhole = false }: RecordPartProps) {
   return (
-    <Group gap="xs" wrap="nowrap" align="baseline">
+    <Group gap="xs" wrap="nowrap" align="baseline" className="record-part">
       <Text span inherit c="dimmed" w={44} flex="none">
         {label}
       </Text>
@@ -157,7 +158,13 @@ function Actions({ domain: { id, domain, verifiedAt } }: { readonly domain: Doma
   return (
     <div className="answers">
       {verifiedAt === null && (
-        <Button size="xs" variant="default" loading={verify.isPending} onClick={() => verify.mutate()}>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<Check size={16} aria-hidden />}
+          loading={verify.isPending}
+          onClick={() => verify.mutate()}
+        >
           {t("domains.verify")}
         </Button>
       )}
