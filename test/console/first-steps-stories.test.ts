@@ -90,7 +90,7 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     await button(visit, "Review").click();
     await people.getByRole("button", { name: "Invite", exact: true }).click();
     await button(visit, "Not now").click();
-    await people.getByRole("combobox", { name: "Owner of the device" }).click();
+    await people.getByRole("combobox", { name: "User" }).click();
     await page.getByRole("option", { name: "ann@example.com" }).click();
     await button(visit, "Create invitation link").click();
     const link = (await people.getByLabel("Invitation link", { exact: true }).textContent()) ?? "";

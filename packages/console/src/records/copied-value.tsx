@@ -12,14 +12,9 @@ interface CopiedValueProps {
 export function CopiedValue({ label, text }: CopiedValueProps) {
   return (
     <Group gap="xs" align="baseline" justify="space-between" wrap="nowrap">
-      {/* A URL breaks between its parts, not at their hyphens. */}
-      <Code block p="4px 6px" miw={0} flex={1} className="value">
-        {text.split(/(?<=[^/]\/)/).map((part, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: parts repeat, and have no identity
-          <span key={index} className="record-name">
-            {part}
-          </span>
-        ))}
+      {/* A long value fills each of its lines. */}
+      <Code block p="4px 6px" miw={0} flex={1} className="value" style={{ wordBreak: "break-all" }}>
+        {text}
       </Code>
       <CopyText text={text} variant="default" size="xs" flex="none" aria-label={t("common.copyNamed", { name: label })}>
         {t("common.copy")}

@@ -65,7 +65,9 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
                     <Lines of={formatSubjects(group.subjects, group.subjectCount, usersOf(group, effect))} />
                   </Table.Td>
                   <Table.Td data-label={t("records.effect.columns.resources")}>
-                    <Lines of={formatResources(group)} />
+                    <bdi>
+                      <WholeWords text={formatResources(group)} />
+                    </bdi>
                   </Table.Td>
                   <Table.Td>
                     <Status tone={group.change === "gained" ? "good" : "bad"}>
@@ -169,14 +171,12 @@ function formatCounts(change: "gained" | "lost", counts: Counts, tense: "planned
     : t(`records.effect.planned.${change}`, { ...values, count: users + devices + sites });
 }
 
-/** The first names on one line, then the number of the others. */
-function formatResources({ resources, resourceCount, internet }: EffectGroup): readonly string[] {
+/** The first names, then the number of the others. */
+function formatResources({ resources, resourceCount, internet }: EffectGroup): string {
   const named = resources.slice(0, namedOf(resourceCount)).map(({ name }) => name);
   const more = resourceCount - named.length;
-  return [
-    [...named, ...(internet ? [t("common.theInternet")] : [])].join(", "),
-    ...(more > 0 ? [t("records.effect.moreResources", { count: more })] : []),
-  ];
+  const all = [...named, ...(internet ? [t("common.theInternet")] : [])].join(", ");
+  return more > 0 ? `${all} ${t("records.effect.moreResources", { count: more })}` : all;
 }
 
 function Lines({ of }: { readonly of: readonly string[] }) {

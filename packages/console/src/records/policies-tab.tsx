@@ -14,6 +14,8 @@ import { PolicyAction, Status } from "./status.tsx";
 type Policy = ItemAt<"/tenants/policies">;
 
 const types = ["PRIVATE", "SAAS", "INTERNET", "SITETOSITE"] as const;
+/** Pixels. The columns of subjects and of resources share their space, so that usual names fit on one line. */
+const nameWidth = 164;
 
 interface PoliciesTabProps {
   readonly title: string;
@@ -64,10 +66,10 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
                   <Table.Td>
                     <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
                   </Table.Td>
-                  <Table.Td data-label={t("records.policiesTab.subjects")}>
+                  <Table.Td miw={nameWidth} data-label={t("records.policiesTab.subjects")}>
                     <Subjects policy={policy} />
                   </Table.Td>
-                  <Table.Td data-label={t("access.found.columns.resources")}>
+                  <Table.Td miw={nameWidth} data-label={t("access.found.columns.resources")}>
                     {policy.allResources ? (
                       t("records.policiesTab.allResources")
                     ) : (

@@ -39,7 +39,7 @@ export const enrolmentLinks = {
   },
   noMail:
     "This server sends no mail. To send links by mail, set <code>GATEHOUSE_SMTP_URL</code> and <code>GATEHOUSE_MAIL_FROM</code>.",
-  person: "Owner of the device",
+  person: "User",
   qr: "QR code of the link",
   revoke: "Revoke",
   revoked: "Link revoked",

@@ -51,7 +51,7 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
                   ) : (
                     address.address
                   )}
-                  <Text hiddenFrom="xs" mt={6}>
+                  <Text hiddenFrom="xs" data-label={t("resources.addresses.protocols")}>
                     <RecordLinks path="protocols" records={address.protocols} />
                   </Text>
                 </Table.Td>
