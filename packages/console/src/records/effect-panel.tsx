@@ -10,7 +10,7 @@ import { formatSubjects, namedOf } from "./format-subject.ts";
 import type { PlannedChange } from "./planned-change.ts";
 import { RecordLink } from "./record-link.tsx";
 import { Status } from "./status.tsx";
-import { WholeWords } from "./whole-words.tsx";
+import { WholePhrases, WholeWords } from "./whole-words.tsx";
 
 /** The effect of a planned or a completed change. */
 export type Effect = Pick<
@@ -49,7 +49,7 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
           role="group"
           aria-label={t("records.effect.region")}
         >
-          <Table className="record-table stacks" aria-label={t("records.effect.region")}>
+          <Table className="record-table stacks sentences" aria-label={t("records.effect.region")}>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("records.effect.columns.subjects")}</Table.Th>
@@ -66,7 +66,7 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
                   </Table.Td>
                   <Table.Td data-label={t("records.effect.columns.resources")}>
                     <bdi>
-                      <WholeWords text={formatResources(group)} />
+                      <WholePhrases text={formatResources(group)} />
                     </bdi>
                   </Table.Td>
                   <Table.Td>

@@ -57,7 +57,7 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
                 <Table.Th>{t("records.policiesTab.subjects")}</Table.Th>
                 <Table.Th>{t("access.found.columns.resources")}</Table.Th>
                 <Table.Th>{t("records.policiesTab.action")}</Table.Th>
-                <Table.Th>{t("records.policiesTab.changed")}</Table.Th>
+                <Table.Th className="one-line">{t("records.policiesTab.changed")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>

@@ -1,6 +1,6 @@
 import { isValidElement, type ReactElement } from "react";
 import { expect, test } from "vitest";
-import { WholeWords } from "./whole-words.tsx";
+import { WholePhrases, WholeWords } from "./whole-words.tsx";
 
 /** The words that stay on one line. */
 function wholeWords(text: string): readonly unknown[] {
@@ -21,3 +21,13 @@ test.each([
   ["engineer-01@example.com", ["engineer-01@example.com"]],
   ["Sales → agent-05-desktop and Wiki", ["agent-05-desktop"]],
 ])("%s", (text, words) => expect(wholeWords(text)).toEqual(words));
+
+test("phrases end at commas and arrows", () => {
+  const parts: readonly ReactElement<{ children: readonly unknown[] }>[] = WholePhrases({
+    text: "Sales, agent-01@example.com and 1 more → Jump hosts, if “Office hours” is met",
+  });
+  const phrases = parts.flatMap(({ props }) =>
+    props.children.flatMap((child) => (isValidElement<{ children: string }>(child) ? [child.props.children] : [])),
+  );
+  expect(phrases).toEqual(["Sales,", "agent-01@example.com and 1 more →", "Jump hosts,", "if “Office hours” is met"]);
+});

@@ -3,7 +3,7 @@ import { paged } from "../../app/api.ts";
 import type { Column, ListDefinition } from "../../lists/list-definition.ts";
 import { t } from "../../messages/i18n.ts";
 import { PolicyAction } from "../../records/status.tsx";
-import { WholeWords } from "../../records/whole-words.tsx";
+import { WholePhrases } from "../../records/whole-words.tsx";
 import { formatScope, type Policy, type PolicyTypeOption } from "./format-policy.ts";
 
 export const actionColumn: Column<Policy> = {
@@ -15,7 +15,7 @@ export const actionColumn: Column<Policy> = {
 export const scopeColumn: Column<Policy> = {
   key: "scope",
   title: t("policies.order.appliesTo"),
-  cell: (policy) => <WholeWords text={formatScope(policy)} />,
+  cell: (policy) => <WholePhrases text={formatScope(policy)} />,
 };
 
 export function policyList({ value, empty }: PolicyTypeOption): ListDefinition<Policy> {
