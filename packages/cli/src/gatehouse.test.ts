@@ -3,6 +3,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { until } from "@gatehouse/server/testing/until";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fromSource, GatehouseProcess } from "./testing/gatehouse-process.ts";
 import { runHere } from "./testing/run-here.ts";
@@ -32,8 +33,14 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 });
 
+/** Calls the global fetch on a signal, as a library could. */
+const fetchOnSignal = `process.on("SIGUSR2", () => fetch("http://127.0.0.1:9/").catch((error) => console.error(error.message)))`;
+
 function serve(...args: string[]): GatehouseProcess {
-  return new GatehouseProcess(["serve", "--port", "0", "--data-dir", dataDir, ...args]);
+  const options = ["serve", "--port", "0", "--data-dir", dataDir, ...args];
+  return new GatehouseProcess(options, {
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fetchOnSignal)}`,
+  });
 }
 
 const gatehouse = (...args: string[]) => runHere(args);
@@ -50,6 +57,12 @@ test("the first start prints both keys and a curl command that works", async () 
   });
   expect(JSON.parse(stdout)).toMatchObject({ data: [], total: 0 });
   expect((await stat(join(dataDir, "master-key"))).mode & 0o777).toBe(0o600);
+});
+
+test("the server's process cannot use the global fetch", async () => {
+  first.kill("SIGUSR2");
+  await until("the process reports the result", () => /global fetch|fetch failed/.test(first.log));
+  expect(first.log).toContain("Use platform/outbound");
 });
 
 test("with --keys-file, the first keys and the owner's link go to a private file, and are not printed", async () => {

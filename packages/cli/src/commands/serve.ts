@@ -90,6 +90,8 @@ async function start(
 ): Promise<Gatehouse | undefined> {
   keysFile?.requireWritable();
   // Loaded on demand, because no other command needs the server's modules.
+  const { forbidGlobalFetch } = await import("@gatehouse/server/platform/outbound/forbid-global-fetch");
+  forbidGlobalFetch();
   const { startGatehouse } = await import("@gatehouse/server/main");
   let keysCreated = false;
   try {

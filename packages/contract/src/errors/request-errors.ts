@@ -66,7 +66,8 @@ export const requestErrors = {
   passkey_not_accepted: {
     status: 422,
     title: "The passkey was not accepted",
-    explanation: "The browser's response does not match the challenge, or the passkey is registered already.",
+    explanation:
+      "The browser's response does not match the challenge, has an attestation that Gatehouse did not request, or the passkey is registered already.",
     remedy: "Register the passkey again, on the page that the public address of Gatehouse names.",
   },
   foreign_origin: {

@@ -125,7 +125,7 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
           try {
             return await step(request, reply);
           } catch (error) {
-            if (error instanceof AppError && error.status === 401) {
+            if (isRefusedCredential(error)) {
               // Counted before the pause, so that requests at the same time cannot exceed the limit.
               limits.countFailure(request, credential);
               if (refusedMs > 0) await pause(Math.max(0, refusedMs - reply.elapsedTime));
@@ -155,7 +155,12 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
           if (caller === undefined) throw new AppError("missing_api_key");
           // A stolen token of a program must not become a passkey of the thief.
           if (caller.session?.client === "cli") throw new AppError("person_required");
-          return step(caller, request, reply);
+          try {
+            return await step(caller, request, reply);
+          } catch (error) {
+            if (isRefusedCredential(error)) limits.countFailure(request, undefined);
+            throw error;
+          }
         }),
     });
   }
@@ -195,6 +200,11 @@ function contextOf(request: FastifyRequest): SignInContext {
     userAgent: request.headers["user-agent"],
     ceremony: ceremonyOf(request.headers.cookie, isOverTls(request)),
   };
+}
+
+/** Whether the server refused a credential: one to sign in with, or a passkey to register. */
+function isRefusedCredential(error: unknown): boolean {
+  return error instanceof AppError && (error.code === "sign_in_failed" || error.code === "passkey_not_accepted");
 }
 
 type FieldKind = "text" | "object";

@@ -78,10 +78,10 @@ export class BrowserPage {
   }
 
   /** Registers a further passkey. */
-  async register(passkey: VirtualPasskey): Promise<TestReply> {
+  async register(passkey: VirtualPasskey, deviations?: Deviations): Promise<TestReply> {
     const begun = await this.post("/console/account/passkeys/options");
     if (begun.status !== 200) return begun;
-    const response = passkey.register(begun.body.options);
+    const response = passkey.register(begun.body.options, deviations);
     return this.post("/console/account/passkeys", { name: "Phone", response });
   }
 }

@@ -37,3 +37,21 @@ export const secondCertificate = {
       "IByHpJVchIXerBkuFeZ+I/ZQ+6x8KEK47CoJvhAsyA9g",
   ),
 } as const;
+
+/**
+ * A certificate that names a revocation list at http://127.0.0.1:9/crl, and the self-signed certificate of its
+ * authority. Both are in DER, and valid until 2126.
+ */
+export const revocableCertificates = [
+  "MIIBjjCCATOgAwIBAgIURa0sEB8FIGTZ98cJSI/cPyuwLqkwCgYIKoZIzj0EAwIwDzENMAsGA1UEAwwEUm9vdDAgFw0yNjExMjYxNTM5" +
+    "MTNaGA8yMTI2MTEwMjE1MzkxM1owDzENMAsGA1UEAwwETGVhZjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABPr9zef5fOCosrtigy+d" +
+    "60vbefl59juUcWp3Gt09spQzT4nD5RoTmJG6wcjW4GBQYQr2/nzesiNLfBugtkm7UsmjazBpMCcGA1UdHwQgMB4wHKAaoBiGFmh0dHA6" +
+    "Ly8xMjcuMC4wLjE6OS9jcmwwHQYDVR0OBBYEFCfiz1Gn0J9gpR8GiRalbChtNcy0MB8GA1UdIwQYMBaAFCcGsrGI+HArX9ljQAVJrS7Z" +
+    "3sIyMAoGCCqGSM49BAMCA0kAMEYCIQDNyAHTEJCa6XwU+dLw+tnyQqYyy+rVSVKACOEZKvKXtAIhAN+CLWfaqFGtJrKO5ETshqS9es9U" +
+    "ExkYNWPrXJXBYzsT",
+  "MIIBdDCCARugAwIBAgIUOGnI6jDWsXDPjnmflf9U1rvh0oswCgYIKoZIzj0EAwIwDzENMAsGA1UEAwwEUm9vdDAgFw0yNjExMjYxNTM5" +
+    "MTNaGA8yMTI2MTEwMjE1MzkxM1owDzENMAsGA1UEAwwEUm9vdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABAX+1pVxBFZJG/iKka8F" +
+    "E9Z1PXojkYPHwHug5SPtshQyrVimZ8a25Sb9kjZqcr4uAt0idApV5Af0FRPujihlChSjUzBRMB0GA1UdDgQWBBQnBrKxiPhwK1/ZY0AF" +
+    "Sa0u2d7CMjAfBgNVHSMEGDAWgBQnBrKxiPhwK1/ZY0AFSa0u2d7CMjAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0cAMEQCIEnT" +
+    "BrK3CwlJvPQByDZLCltQNxEcpJzKcJ9jv5SnPBTTAiAi0XT2oUxYiGzIvC21rGh84GobrfAtpjKj7x3EASaqSQ==",
+].map((base64) => Buffer.from(base64, "base64"));

@@ -13,6 +13,14 @@ export interface Deviations {
   /** The private key that signs, in place of the passkey's. */
   readonly key?: KeyObject;
   readonly counter?: number;
+  /** The attestation; format "none" by default. */
+  readonly attestation?: Attestation;
+}
+
+export interface Attestation {
+  readonly format: string;
+  /** The certificates of the statement in DER. Without them, the passkey signs the statement itself. */
+  readonly certificates?: readonly Buffer[];
 }
 
 interface CreationOptions {
@@ -55,24 +63,25 @@ export class VirtualPasskey {
     length.writeUInt16BE(this.id.length);
     const attested = Buffer.concat([Buffer.alloc(16), length, this.id, publicKey]);
     const data = Buffer.concat([this.#authenticatorData(rp.id ?? "", flags.attested, deviations), attested]);
-    const size = Buffer.alloc(2);
-    size.writeUInt16BE(data.length);
-    // A map with the format "none", no statement, and the data.
-    const attestationObject = Buffer.concat([
-      Buffer.from("a363", "hex"),
-      Buffer.from("fmt"),
-      Buffer.from("64", "hex"),
-      Buffer.from("none"),
-      Buffer.from("67", "hex"),
-      Buffer.from("attStmt"),
-      Buffer.from("a068", "hex"),
-      Buffer.from("authData"),
-      Buffer.from("59", "hex"),
-      size,
-      data,
+    const clientData = this.#clientData("webauthn.create", challenge, deviations);
+    const { format = "none", certificates } = deviations.attestation ?? {};
+    const signed = Buffer.concat([data, createHash("sha256").update(clientData).digest()]);
+    const signature = sign("sha256", signed, this.#keys.privateKey);
+    const statement =
+      format === "none"
+        ? []
+        : [
+            [cborText("alg"), es256],
+            [cborText("sig"), cborBytes(signature)],
+            ...(certificates === undefined ? [] : [[cborText("x5c"), cborArray(certificates.map(cborBytes))]]),
+          ];
+    const attestationObject = cborMap([
+      [cborText("fmt"), cborText(format)],
+      [cborText("attStmt"), cborMap(statement)],
+      [cborText("authData"), cborBytes(data)],
     ]);
     return this.#response({
-      clientDataJSON: this.#clientData("webauthn.create", challenge, deviations).toString("base64url"),
+      clientDataJSON: clientData.toString("base64url"),
       attestationObject: attestationObject.toString("base64url"),
       transports: ["internal"],
     });
@@ -121,3 +130,22 @@ export class VirtualPasskey {
     ]);
   }
 }
+
+/** The algorithm ES256 in CBOR. */
+const es256 = Buffer.from([0x26]);
+
+/** Types of CBOR values (RFC 8949, section 3.1). */
+const cborTypes = { bytes: 0x40, text: 0x60, array: 0x80, map: 0xa0 };
+/** A length of up to 23 is part of the first byte. */
+const lengthOfTwoBytes = 25;
+
+function cborHead(type: number, length: number): Buffer {
+  if (length <= 23) return Buffer.from([type | length]);
+  return Buffer.from([type | lengthOfTwoBytes, length >> 8, length & 0xff]);
+}
+
+const cborText = (text: string) => Buffer.concat([cborHead(cborTypes.text, text.length), Buffer.from(text)]);
+const cborBytes = (bytes: Buffer) => Buffer.concat([cborHead(cborTypes.bytes, bytes.length), bytes]);
+const cborArray = (items: readonly Buffer[]) => Buffer.concat([cborHead(cborTypes.array, items.length), ...items]);
+const cborMap = (entries: readonly (readonly Buffer[])[]) =>
+  Buffer.concat([cborHead(cborTypes.map, entries.length), ...entries.flat()]);

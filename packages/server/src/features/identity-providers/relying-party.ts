@@ -220,7 +220,7 @@ function pageOf(build: () => URL): URL {
 /** Reads the metadata of the provider. @throws SignInFailure */
 export async function discover(provider: Provider, access: ProviderAccess): Promise<client.Configuration> {
   const issuer = new URL(provider.issuer);
-  const fetch: client.CustomFetch = (url, { method, headers, body }) =>
+  const send: client.CustomFetch = (url, { method, headers, body }) =>
     guardedFetch(
       url,
       { method, headers, body: body === undefined || body === null ? undefined : String(body) },
@@ -228,11 +228,11 @@ export async function discover(provider: Provider, access: ProviderAccess): Prom
     );
   try {
     const found = await client.discovery(issuer, provider.clientId, undefined, undefined, {
-      [client.customFetch]: fetch,
+      [client.customFetch]: send,
       execute: insecurityOf(provider),
     });
     const configuration = configurationOf(provider, found.serverMetadata());
-    configuration[client.customFetch] = fetch;
+    configuration[client.customFetch] = send;
     // Verifies the signature, although the token comes over TLS: plain HTTP is possible in allowed networks.
     client.enableNonRepudiationChecks(configuration);
     return configuration;

@@ -15,6 +15,7 @@ export interface RelyingParty {
 export const ceremonyMs = 5 * 60_000;
 /** Loaded for the first passkey: a replica that only serves the API does not need these 250 modules. */
 const loadLibrary = () => import("@simplewebauthn/server");
+const loadDecoders = () => import("@simplewebauthn/server/helpers");
 const minCredentialBytes = 16;
 const maxCredentialBytes = 1023;
 
@@ -90,6 +91,8 @@ export async function verifyRegistration(
 ): Promise<Omit<NewPasskey, "id" | "userId" | "name"> | { readonly refused: string }> {
   const { verifyRegistrationResponse } = await loadLibrary();
   try {
+    const problem = await attestationProblem(response);
+    if (problem !== undefined) return { refused: problem };
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response: response as RegistrationResponseJSON, // the library checks each field
       expectedChallenge: challenge.toString("base64url"),
@@ -116,6 +119,26 @@ export async function verifyRegistration(
   } catch (error) {
     return { refused: reasonOf(error) };
   }
+}
+
+/**
+ * Checks the format of an attestation. The options ask for none. Browsers then send no statement, or one that the
+ * passkey has signed itself. Before the library trusts the certificates of other statements, it requests the revocation
+ * lists that they name, at any URL (docs/decisions/0261-attestations-and-own-requests.md).
+ *
+ * @returns the reason for a refusal
+ * @throws Error if the attestation is malformed
+ */
+async function attestationProblem(response: unknown): Promise<string | undefined> {
+  const { decodeAttestationObject, isoBase64URL } = await loadDecoders();
+  const text = fieldOf(fieldOf(response, "response"), "attestationObject");
+  if (typeof text !== "string") return "the response has no attestation";
+  // The library decodes the text in the same way. Another decoder could find another format.
+  const attestation = decodeAttestationObject(isoBase64URL.toBuffer(text));
+  const format: string = attestation.get("fmt");
+  if (format === "none") return undefined;
+  const signsItself = format === "packed" && attestation.get("attStmt").get("x5c") === undefined;
+  return signsItself ? undefined : `the attestation has the format ${JSON.stringify(format)}, but none was requested`;
 }
 
 /** The SHA-256 of the credential id in a browser's response; undefined for a response without one. */
