@@ -9,9 +9,9 @@ import { isUuid } from "../platform/ids.ts";
 import type { Sessions } from "./caller.ts";
 import { clientAddress } from "./client-address.ts";
 import { within } from "./observation.ts";
-import { busy, confirmed, notThere, refused, sendPage, unreachable } from "./oidc-pages.ts";
-import { isOverTls, requireOwnOrigin } from "./own-origin.ts";
-import type { ProviderSignIn, ProviderVisit } from "./provider-sign-in.ts";
+import { busy, confirmed, notThere, refused, sendPage, signInQuestion, unreachable } from "./oidc-pages.ts";
+import { isOpenedHere, isOverTls, requireOwnOrigin } from "./own-origin.ts";
+import type { DepartureReason, ProviderSignIn, ProviderVisit } from "./provider-sign-in.ts";
 import { addressGroup, type RateLimits } from "./rate-limits.ts";
 import { operationHeaders } from "./response-headers.ts";
 import { firstPage, readReturnPage } from "./return-page.ts";
@@ -32,6 +32,7 @@ const maxLogoutLength = 16_384;
 /** The longest name of a tenant, or address. */
 const maxNameLength = 254;
 const ceremonySeconds = 600;
+const signInPath = "/console/oidc";
 
 /** Lax, because the provider's site sends the browser back. */
 const attributes = { httpOnly: true, sameSite: "lax", path: "/" } as const;
@@ -45,19 +46,14 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
       limits.countFailure(request, undefined);
       return sendPage(reply, 401, refused);
     }
-    const departure = await providers.depart(where, {
-      ticket: typeof ticket === "string" ? ticket : undefined,
-      session,
-      returnTo: readReturnPage(page),
-    });
-    if (departure === "busy") return sendBusy(reply);
-    if (departure === "unreachable") {
-      limits.countFailure(request, undefined);
-      return sendPage(reply, 502, unreachable);
-    }
-    if (departure === undefined) return sendPage(reply, 404, notThere);
-    const cookie = ceremonyCookie(departure.ceremony, isOverTls(request), ceremonySeconds);
-    return reply.header("Set-Cookie", cookie).redirect(departure.url, 302);
+    const reason = { ticket: typeof ticket === "string" ? ticket : undefined, session, returnTo: readReturnPage(page) };
+    // A test signs nobody in, and a session's cookie is sent only if a page of this server opened the address.
+    const signsIn = reason.ticket === undefined && session === undefined;
+    if (!signsIn || isOpenedHere(request)) return depart(request, reply, where, reason);
+    const offer = await providers.offer(where);
+    if (offer === undefined) return sendPage(reply, 404, notThere);
+    const query = reason.returnTo === undefined ? "" : `?${new URLSearchParams({ return: reason.returnTo })}`;
+    return sendPage(reply, 200, signInQuestion(offer, `${signInPath}/${where.tenantId}/${where.providerId}${query}`));
   });
   visit("/console/oidc/:tenantId/:providerId/callback", async (request, reply, where) => {
     const overTls = isOverTls(request);
@@ -131,12 +127,22 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
         return reply.send({ providers: found });
       }),
   });
+  // Forms and identity providers send parameters in this form.
   void app.register(async (scope) => {
     scope.addContentTypeParser(
       "application/x-www-form-urlencoded",
       { parseAs: "string", bodyLimit: maxLogoutLength },
       (_request, body, done) => done(null, new URLSearchParams(String(body))),
     );
+    scope.post("/console/oidc/:tenantId/:providerId", {
+      onRequest: (request) => within(request, async () => requireOwnOrigin(request)),
+      handler: (request, reply) =>
+        exchange(request, reply, (where) => {
+          limits.countVisit(request, reply);
+          const { return: page } = request.query as Readonly<Record<string, unknown>>; // any query
+          return depart(request, reply, where, { returnTo: readReturnPage(page) });
+        }),
+    });
     scope.post("/console/oidc/:tenantId/:providerId/back-channel-logout", (request, reply) =>
       exchange(request, reply, async (where) => {
         const { body } = request;
@@ -151,6 +157,25 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
       }),
     );
   });
+
+  /** Sends the browser to the provider. */
+  async function depart(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    where: ProviderVisit,
+    reason: DepartureReason,
+  ): Promise<FastifyReply> {
+    const departure = await providers.depart(where, reason);
+    if (departure === "busy") return sendBusy(reply);
+    if (departure === "unreachable") {
+      limits.countFailure(request, undefined);
+      return sendPage(reply, 502, unreachable);
+    }
+    if (departure === undefined) return sendPage(reply, 404, notThere);
+    const cookie = ceremonyCookie(departure.ceremony, isOverTls(request), ceremonySeconds);
+    // The browser opens the provider's page with GET, also after a form.
+    return reply.header("Set-Cookie", cookie).redirect(departure.url, request.method === "POST" ? 303 : 302);
+  }
 
   /** The person's session in the tenant, from which the request comes. */
   async function sessionToConfirm(request: FastifyRequest, tenantId: string) {

@@ -1,5 +1,6 @@
 /** Pages that the server sends to browsers on their way to and from identity providers. */
 import type { FastifyReply } from "fastify";
+import type { SignInOffer } from "./provider-sign-in.ts";
 import { firstPage } from "./return-page.ts";
 
 export interface Page {
@@ -9,6 +10,8 @@ export interface Page {
   readonly next?: string;
   /** The path of the link on the page, if the browser opens none. */
   readonly link?: string;
+  /** The path and the label of a button. */
+  readonly button?: { readonly path: string; readonly label: string };
 }
 
 export const notThere: Page = {
@@ -29,25 +32,46 @@ export const confirmed: Page = {
 };
 export const busy: Page = { title: "Too many sign-ins are under way", lines: ["Try again in a few seconds."] };
 
+/** A question to the person. @param path the path that starts the sign-in */
+export function signInQuestion({ tenantName, providerName, providerHost }: SignInOffer, path: string): Page {
+  return {
+    title: `Sign in to ${tenantName}?`,
+    lines: [
+      `You sign in with ${providerName} at ${providerHost}.`,
+      "Another site or an app opened this page. Continue only if you want to work in this organisation.",
+      "The sign-in replaces the session that this browser has.",
+    ],
+    button: { path, label: "Continue" },
+  };
+}
+
 export function sendPage(
   reply: FastifyReply,
   status: number,
-  { title, lines, next, link = next ?? firstPage }: Page,
+  { title, lines, next, link = next ?? firstPage, button }: Page,
 ): FastifyReply {
   const refresh = next === undefined ? "" : `<meta http-equiv="refresh" content="0;url=${html(next)}">`;
-  const body = lines.map((line) => `<p>${html(line)}</p>`).join("");
-  return reply
-    .status(status)
-    .header("Content-Type", "text/html; charset=utf-8")
-    .header(
-      "Content-Security-Policy",
-      "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-    )
-    .header("Referrer-Policy", "no-referrer")
-    .send(
-      `<!doctype html><html lang="en"><head><meta charset="utf-8">${refresh}<title>${html(title)}: Gatehouse</title></head>` +
-        `<body><h1>${html(title)}</h1>${body}<p><a href="${html(link)}">Console</a></p></body></html>`,
-    );
+  const paragraphs = lines.map((line) => `<p>${html(line)}</p>`).join("");
+  const form =
+    button === undefined
+      ? ""
+      : `<form method="post" action="${html(button.path)}"><button>${html(button.label)}</button></form>`;
+  return (
+    reply
+      .status(status)
+      .header("Content-Type", "text/html; charset=utf-8")
+      .header(
+        "Content-Security-Policy",
+        // Browsers apply the last directive also to the redirect to the provider.
+        `default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action ${button === undefined ? "'none'" : "*"}`,
+      )
+      // With "no-referrer", browsers do not reveal that a form belongs to this server: its Origin is "null".
+      .header("Referrer-Policy", button === undefined ? "no-referrer" : "same-origin")
+      .send(
+        `<!doctype html><html lang="en"><head><meta charset="utf-8">${refresh}<title>${html(title)}: Gatehouse</title></head>` +
+          `<body><h1>${html(title)}</h1>${paragraphs}${form}<p><a href="${html(link)}">Console</a></p></body></html>`,
+      )
+  );
 }
 
 function html(text: string): string {

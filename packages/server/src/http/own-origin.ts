@@ -36,6 +36,14 @@ function isOwn({ method, host, headers, protocol, server }: FastifyRequest): boo
   return page.host === host.toLowerCase() && (page.protocol === "https:" || !needsTls);
 }
 
+/**
+ * Whether a page of this server, or the person, opened the address: the person typed it, or chose it outside of other
+ * pages. Without the header, another site may have opened it.
+ */
+export function isOpenedHere({ headers }: FastifyRequest): boolean {
+  return headers["sec-fetch-site"] === "same-origin" || headers["sec-fetch-site"] === "none";
+}
+
 /** Hosts that browsers treat as secure over plain HTTP (Secure Contexts, section 3.1). */
 const localHost = /^(?:(?:[^:]*\.)?localhost|127\.[\d.]+|\[::1\])(?::\d+)?$/i;
 

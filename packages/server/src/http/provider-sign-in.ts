@@ -46,6 +46,14 @@ export interface DepartureReason {
   readonly session?: { readonly id: string; readonly userId: string } | undefined;
 }
 
+/** A sign-in that another site started. The person decides whether to continue. */
+export interface SignInOffer {
+  readonly tenantName: string;
+  readonly providerName: string;
+  /** The host of the provider, which is the only part that the tenant cannot choose freely. */
+  readonly providerHost: string;
+}
+
 /** A provider that a sign-in page offers. */
 export interface OfferedProvider {
   readonly name: string;
@@ -62,6 +70,8 @@ export interface ProviderSignIn {
    * @returns none if the tenant does not exist, or has no enabled provider
    */
   find(name: string): Promise<readonly OfferedProvider[]>;
+  /** Describes a sign-in. @returns undefined if the provider does not exist or is disabled */
+  offer(visit: ProviderVisit): Promise<SignInOffer | undefined>;
   /** @returns undefined if the provider does not exist or is disabled, or the ticket of a test is invalid */
   depart(
     visit: ProviderVisit,

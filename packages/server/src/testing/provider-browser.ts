@@ -60,7 +60,7 @@ export class ProviderBrowser {
     this.#cookies.set(url.origin, held);
     const cookie = [...held].map(([name, value]) => `${name}=${value}`).join("; ");
     const method = form === undefined ? "GET" : "POST";
-    const headers = { cookie, accept: "text/html" };
+    const headers = { cookie, accept: "text/html", "sec-fetch-site": "none" };
     const answer = await fetch(url, { method, headers, redirect: "manual", ...(form && { body: form }) });
     for (const text of answer.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(text) ?? [];

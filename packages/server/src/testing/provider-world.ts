@@ -47,7 +47,7 @@ export class ProviderWorld<Tenant extends Pick<TestTenant, "client"> = TestTenan
   }
 
   open(url: string, cookie?: string): Promise<Reply> {
-    const headers = cookie === undefined ? {} : { cookie };
+    const headers = { host: "localhost:8080", "sec-fetch-site": "none", ...(cookie === undefined ? {} : { cookie }) };
     return this.server.app.inject({ method: "GET", url: pathOf(url), headers });
   }
 

@@ -29,6 +29,17 @@ export interface ProviderRow {
 const columns =
   "id, created_at, updated_at, version, name, enabled, issuer, client_id, client_secret_ciphertext, settings, tested_at";
 
+export interface SignInOfferRow {
+  readonly tenantName: string;
+  readonly providerName: string;
+  readonly issuer: string;
+}
+
+const selectOffer = statement<SignInOfferRow, [tenantId: string, id: string]>(
+  "identity_providers.sign_in_offer",
+  `SELECT (SELECT name FROM tenants WHERE id = $1) AS "tenantName", name AS "providerName", issuer
+   FROM identity_providers WHERE tenant_id = $1 AND type = 'oidc' AND id = $2 AND enabled`,
+);
 const selectMany = statement<ProviderRow, [tenantId: string, afterId: string, limit: number]>(
   "identity_providers.list",
   `SELECT ${columns} FROM identity_providers
@@ -112,6 +123,11 @@ export function listProviders(tx: TenantTx, afterId: string, limit: number): Pro
 /** The providers with which people can sign in. */
 export function listEnabledProviders(tx: TenantTx): Promise<Pick<ProviderRow, "id" | "name">[]> {
   return tx.query(selectEnabled, tx.tenantId);
+}
+
+/** Reads who signs in at an enabled provider; undefined for others. */
+export async function readSignInOffer(tx: TenantTx, id: string): Promise<SignInOfferRow | undefined> {
+  return (await tx.query(selectOffer, tx.tenantId, id))[0];
 }
 
 export async function readProvider(tx: TenantTx, id: string): Promise<ProviderRow | undefined> {

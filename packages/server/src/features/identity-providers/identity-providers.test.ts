@@ -42,9 +42,15 @@ function pathOf(url: string): string {
   return url.replace(publicUrl, "");
 }
 
+/** A browser whose person typed the address. */
+function open(url: string) {
+  const headers = { host: "localhost:8080", "sec-fetch-site": "none" };
+  return server.app.inject({ method: "GET", url: pathOf(url), headers });
+}
+
 /** A browser that opens the address, signs in at the provider, and returns. */
 async function visit(url: string, cookies = (correct: string) => correct) {
-  const departed = await server.app.inject({ method: "GET", url: pathOf(url) });
+  const departed = await open(url);
   if (departed.statusCode !== 302) return departed;
   const callback = hostile.approve(new URL(String(departed.headers.location)));
   const cookie = cookies(String(departed.headers["set-cookie"]).split(";", 1)[0] ?? "");
@@ -250,7 +256,7 @@ describe("a sign-in", () => {
       await enabledProvider({ firstSignIn: "INVITED" }),
       await enabledProvider({ name: "Second", firstSignIn: "INVITED" }),
     ];
-    const departed = await server.app.inject({ method: "GET", url: pathOf(two.signInUrl) });
+    const departed = await open(two.signInUrl);
     const other = String(departed.headers["set-cookie"]).split(";", 1)[0] ?? "";
     expect((await visit(one.signInUrl, () => other)).statusCode).toBe(401);
   });

@@ -1,4 +1,5 @@
 /** Sign-ins that are under way: the browser holds their secrets, encrypted, until it returns from the provider. */
+import { createHash } from "node:crypto";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 import type { SignInSecrets } from "./relying-party.ts";
 
@@ -47,16 +48,26 @@ export function sealSignIn(box: SecretBox, provider: CeremonyProvider, now: Date
   return seal(box, "oidc-sign-in", provider, now, ceremony);
 }
 
+/** A ceremony that a browser has brought back. It can be finished once. */
+export interface OpenedCeremony extends ProviderCeremony {
+  readonly expiresAt: number;
+}
+
 /** @returns undefined for a text that is changed, expired, or of another provider or version */
 export function openSignIn(
   box: SecretBox,
   provider: CeremonyProvider,
   now: Date,
   text: string,
-): ProviderCeremony | undefined {
+): OpenedCeremony | undefined {
   const content = open(box, "oidc-sign-in", provider, now, text);
   // Encrypted by sealSignIn, so its form is known.
   return content as (Sealed & ProviderCeremony) | undefined;
+}
+
+/** The hash under which a finished ceremony is stored. */
+export function ceremonyHash({ secrets: { state } }: ProviderCeremony): Buffer {
+  return createHash("sha256").update(`oidc:${state}`).digest();
 }
 
 /** How long a browser keeps the ID token for a sign-out, in milliseconds: as long as the longest session. */

@@ -6,6 +6,7 @@ import type {
   ProviderReturn,
   ProviderSignIn,
   ProviderVisit,
+  SignInOffer,
 } from "../../http/provider-sign-in.ts";
 import { AppError } from "../../platform/app-error.ts";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
@@ -17,7 +18,7 @@ import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { findNamedTenant } from "../domains/domains.api.ts";
 import { lockMappedGroups } from "../groups/groups.api.ts";
 import { beginSession, lockPersonSession, reauthenticateSession } from "../sessions/sessions.api.ts";
-import { insertSignInAttempt } from "../sign-in/sign-in.api.ts";
+import { acceptChallenge, insertSignInAttempt } from "../sign-in/sign-in.api.ts";
 import { applyMappedGroups } from "../users/users.api.ts";
 import { type NamedUser, NotAdmitted, userOf } from "./account-user.ts";
 import * as identities from "./external-identities.queries.ts";
@@ -26,10 +27,11 @@ import * as queries from "./identity-providers.queries.ts";
 import { postLogoutRedirectUri, redirectUri, signInUrl } from "./identity-providers.view.ts";
 import { readProviderKeys, verifyLogoutToken } from "./logout-token.ts";
 import {
+  ceremonyHash,
   isTestTicket,
+  type OpenedCeremony,
   openIdToken,
   openSignIn,
-  type ProviderCeremony,
   sealIdToken,
   sealSignIn,
 } from "./provider-ceremonies.ts";
@@ -120,10 +122,10 @@ export class OpenIdSignIn implements ProviderSignIn {
       );
       if (identity === "busy") return { kind: "busy" };
       if (opened.purpose === "test") return await this.#tested(visit, row, identity);
-      if (opened.purpose === "confirmation") return await this.#confirmed(visit, row, identity, opened.session);
+      if (opened.purpose === "confirmation") return await this.#confirmed(visit, row, identity, opened);
       const now = runner.clock.now();
       const idToken = sealIdToken(box, visit, now, identity.idToken);
-      const token = await this.#admit(visit, row, identity);
+      const token = await this.#admit(visit, row, identity, opened);
       return { kind: "signed-in", token, idToken, returnTo: opened.returnTo };
     } catch (error) {
       const reason = await this.#failed(visit, row, error);
@@ -131,6 +133,15 @@ export class OpenIdSignIn implements ProviderSignIn {
       const unreachable = error instanceof SignInFailure && error.code === "provider_unreachable";
       return { kind: "refused", unreachable, returnTo: opened.returnTo };
     }
+  }
+
+  async offer({ tenantId, providerId }: ProviderVisit): Promise<SignInOffer | undefined> {
+    const row = await this.#options.runner.database.snapshot({ kind: "tenant", tenantId }, ({ query }) =>
+      queries.readSignInOffer({ tenantId, query }, providerId),
+    );
+    if (row === undefined) return undefined;
+    const { tenantName, providerName, issuer } = row;
+    return { tenantName, providerName, providerHost: new URL(issuer).host };
   }
 
   async find(name: string): Promise<readonly OfferedProvider[]> {
@@ -194,8 +205,9 @@ export class OpenIdSignIn implements ProviderSignIn {
     visit: ProviderVisit,
     row: queries.ProviderRow,
     { issuer, subject, acr, amr, authTime, sessionExpiresAt: endsBy }: ProviderIdentity,
-    session: ProviderCeremony["session"],
+    ceremony: OpenedCeremony,
   ): Promise<ProviderReturn> {
+    const { session } = ceremony;
     await this.#run(visit, "confirmIdentity", async (tx, now) => {
       const user = await identities.lockLinkedUser(tx, { providerId: row.id, issuer, subject });
       const held = session === undefined ? undefined : await lockPersonSession(tx, session.id);
@@ -204,6 +216,7 @@ export class OpenIdSignIn implements ProviderSignIn {
       }
       if (authTime === undefined) throw new NotAdmitted("the provider sent no time of authentication", user);
       if (endsBy !== undefined && endsBy <= now) throw new NotAdmitted("the provider's session has expired", user);
+      await requireUnfinished(tx, ceremony, now, user);
       await reauthenticateSession(tx, held.id, authTime < now ? authTime : now, { acr: acr ?? null, amr }, endsBy);
       await this.#logAttempt(tx, visit, row, { user, reason: null, note: "the person confirmed the identity again" });
     });
@@ -266,7 +279,12 @@ export class OpenIdSignIn implements ProviderSignIn {
   }
 
   /** @returns the token of the new session */
-  async #admit(visit: ProviderVisit, row: queries.ProviderRow, identity: ProviderIdentity): Promise<string> {
+  async #admit(
+    visit: ProviderVisit,
+    row: queries.ProviderRow,
+    identity: ProviderIdentity,
+    ceremony: OpenedCeremony,
+  ): Promise<string> {
     let token = "";
     await this.#run(visit, "signIn", async (tx, now) => {
       const locked = await queries.lockProvider(tx, row.id);
@@ -278,6 +296,7 @@ export class OpenIdSignIn implements ProviderSignIn {
       // Lock the groups before the user: deleting a group locks in this order.
       const groupIds = await lockMappedGroups(tx, identity.groups ?? []);
       const user = await userOf(tx, locked, identity, now);
+      await requireUnfinished(tx, ceremony, now, user);
       if (!identity.groupOverage) {
         await applyMappedGroups(tx, grantedToSystem(), { userId: user.id, providerId: row.id, groupIds }, now);
       }
@@ -363,6 +382,17 @@ export class OpenIdSignIn implements ProviderSignIn {
     } as const;
     return insertSignInAttempt(tx, attempt, this.#options.runner.clock.now());
   }
+}
+
+/**
+ * Finishes a ceremony, on all replicas. A test needs none: it changes the version of the provider. Passkeys lock the user before they accept a challenge, so the caller has locked
+ * the user.
+ *
+ * @throws NotAdmitted if the ceremony was finished before
+ */
+async function requireUnfinished(tx: TenantTx, ceremony: OpenedCeremony, now: Date, user: NamedUser): Promise<void> {
+  if (await acceptChallenge(tx, ceremonyHash(ceremony), new Date(ceremony.expiresAt), now)) return;
+  throw new NotAdmitted("the sign-in was finished before", user);
 }
 
 /** Errors of commands that the groups of a person can cause. */

@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 function open(url: string, address: string, cookie = "") {
-  const headers = { "x-forwarded-for": address, cookie };
+  const headers = { host: "localhost:8080", "sec-fetch-site": "none", "x-forwarded-for": address, cookie };
   return server.app.inject({ method: "GET", url: url.replace(providerTestUrl, ""), headers });
 }
 
