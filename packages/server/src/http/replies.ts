@@ -1,5 +1,7 @@
 /** Converts an outcome to an HTTP response. */
-import { Readable } from "node:stream";
+import type { ServerResponse } from "node:http";
+import { constants, type Http2ServerResponse } from "node:http2";
+import { finished, Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { Work } from "@gatehouse/policy/work";
@@ -12,7 +14,7 @@ import { onceClosed } from "./client-disconnect.ts";
 import { chooseEncoding, compress, leastCompressedBytes } from "./compression.ts";
 import { readableOf } from "./readable-of.ts";
 import { contentTag, hasTag, tagOfHash } from "./response-headers.ts";
-import { allowStall } from "./stalled-responses.ts";
+import { allowStall, defaultStallMs } from "./stalled-responses.ts";
 
 const json = "application/json; charset=utf-8";
 
@@ -40,10 +42,10 @@ export async function replyWithOutcome(
     case "page":
       return sendList(operation, reply, JSON.stringify(outcome.page));
     case "stream":
-      return reply.send(await openStream(outcome, reply));
+      return sendStream(reply, await openStream(outcome, reply));
     case "array": {
       const array = await jsonArray(outcome.batches);
-      if (array instanceof Readable) return reply.header("Content-Type", json).send(array);
+      if (array instanceof Readable) return sendStream(reply.header("Content-Type", json), array);
       if (operation.method !== "GET") return sendJson(operation, reply, JSON.stringify(array));
       const answer = await inSlices(PreparedAnswer.inSlices(() => ({ body: array })));
       return replyWithPrepared(operation, answer, reply, inSlices);
@@ -122,9 +124,6 @@ async function sendEncoded(
 /** Maximum bytes written per turn of the event loop: TLS encrypts each write in one step. */
 const writtenBytes = 65_536;
 
-/** How long a client can read nothing of a large response, which is held in memory, in milliseconds. */
-const readStallMs = 30_000;
-
 /** Sends bytes. Many of them are written in slices, as fast as the client reads. */
 export function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
   if (bytes.length <= 4 * writtenBytes) return reply.send(bytes);
@@ -134,7 +133,24 @@ export function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
       yield bytes.subarray(start, start + writtenBytes);
     }
   }
-  return reply.header("content-length", bytes.length).send(readableOf(slices(), readStallMs));
+  // The bytes are in memory, so the limit of all responses is enough.
+  return sendStream(reply.header("content-length", bytes.length), Readable.from(slices(), { objectMode: false }));
+}
+
+function sendStream(reply: FastifyReply, stream: Readable): FastifyReply {
+  finished(stream, { writable: false }, (error) => {
+    if (error) resetStream(reply.raw);
+  });
+  return reply.send(stream);
+}
+
+/**
+ * Over HTTP/2, ends a response whose content was cut with an error. Otherwise its client could take a part for the
+ * whole, because Fastify closes the stream without a code.
+ */
+function resetStream(response: ServerResponse | Http2ServerResponse): void {
+  // Before the first content, Fastify sends the error as the response.
+  if (response.headersSent && "stream" in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
 /** Sends a whole body. A body without a version gets a tag of its content. */
@@ -211,7 +227,7 @@ async function jsonArray(batches: AsyncIterable<readonly unknown[]>): Promise<re
     }
     yield `${text}]`;
   }
-  return readableOf(text(), readStallMs);
+  return readableOf(text(), defaultStallMs);
 }
 
 async function nextOf<T>(iterator: AsyncIterator<T>): Promise<T | undefined> {
