@@ -2,14 +2,14 @@
 import { connect, constants, type Settings } from "node:http2";
 import { exportEvents } from "@gatehouse/contract/operations/events.operations";
 import { finish } from "@gatehouse/policy/work";
-import fastify from "fastify";
+import fastify, { type FastifyInstance } from "fastify";
 import { expect, onTestFinished, test } from "vitest";
 import type { Outcome } from "../platform/outcome.ts";
 import { replyWithOutcome } from "./replies.ts";
 
 /** The code with which the server closes the stream of a response over HTTP/2. */
 async function closeCodeOf(outcome: Outcome, settings: Settings = {}): Promise<number> {
-  const app = fastify({ http2: true });
+  const app = fastify({ http2: true }) as unknown as FastifyInstance;
   // Otherwise the client counts as disconnected.
   app.decorateRequest("observed", true);
   app.get("/", (_request, reply) => replyWithOutcome(exportEvents, outcome, reply, async (work) => finish(work)));
