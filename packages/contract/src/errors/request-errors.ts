@@ -49,6 +49,13 @@ export const requestErrors = {
       "The passkey, link or code was not accepted, or its user cannot sign in. The response does not say why. Administrators find the reason in the sign-in log.",
     remedy: "Try again. If that fails too, ask an administrator for an enrolment link.",
   },
+  enrolment_link_outgrown: {
+    status: 401,
+    title: "The enrolment link gives less than its user holds",
+    explanation:
+      "The user holds permissions that the creator of the link does not hold, or no longer holds. Otherwise the creator could use the link to act with them.",
+    remedy: "Ask an administrator who holds the user's permissions for a new enrolment link.",
+  },
   recent_authentication_required: {
     status: 401,
     title: "The operation requires a recent authentication",

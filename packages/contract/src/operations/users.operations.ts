@@ -164,14 +164,15 @@ export const inviteUser = operation({
   path: "/tenants/users/{id}/invite",
   tag,
   summary: "Renew a pending user's invitation",
-  description: "The user can accept the invitation within seven days from now.",
+  description:
+    "The user can accept the invitation within seven days from now. `notify` requires every permission that the user holds.",
   access: "users:write",
   changesAccess: true,
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({ notify: Type.Optional(Notify) }),
   success: { status: 204, kind: "empty" },
-  errors: ["user_not_pending", "mail_not_configured"],
+  errors: ["user_not_pending", "grants_exceed_caller", "mail_not_configured"],
 });
 
 export const transferOwnership = operation({

@@ -48,12 +48,12 @@ export interface PeopleSignIn {
   beginSignIn(): Promise<BegunCeremony>;
   /** @throws AppError sign_in_failed */
   signIn(context: SignInContext, response: unknown): Promise<SignedIn>;
-  /** @throws AppError sign_in_failed */
+  /** @throws AppError sign_in_failed, enrolment_link_outgrown */
   beginEnrolment(
     context: SignInContext,
     linkToken: string,
   ): Promise<BegunCeremony & { readonly person: EnrollingPerson }>;
-  /** @throws AppError sign_in_failed, passkey_not_accepted */
+  /** @throws AppError sign_in_failed, enrolment_link_outgrown, passkey_not_accepted */
   enrol(
     context: SignInContext,
     enrolment: { readonly token: string; readonly name: string; readonly response: unknown },

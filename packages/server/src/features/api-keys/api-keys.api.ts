@@ -13,7 +13,7 @@ import { KeyCache } from "./key-cache.ts";
 import { KeyUsage } from "./key-usage.ts";
 
 export { type IssuedApiKey, issueApiKey } from "./api-keys.commands.ts";
-export { listApiKeys as listApiKeyRows } from "./api-keys.queries.ts";
+export { listApiKeys as listApiKeyRows, permissionsOfKey } from "./api-keys.queries.ts";
 export { apiKeyView, newApiKeyView } from "./api-keys.view.ts";
 
 interface ValidKey {

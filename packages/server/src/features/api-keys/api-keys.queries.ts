@@ -126,6 +126,13 @@ export async function readApiKey(tx: TenantTx, id: string): Promise<ApiKeyRow | 
   return (await tx.query(selectOne, tx.tenantId, id))[0];
 }
 
+/** The permissions of a key; none if the key was deleted or has expired. */
+export async function permissionsOfKey(tx: TenantTx, id: string, now: Date): Promise<ReadonlySet<Permission>> {
+  const key = await readApiKey(tx, id);
+  const isValid = key !== undefined && (key.expires_at === null || Date.parse(key.expires_at) > now.getTime());
+  return new Set(isValid ? key.permissions : []);
+}
+
 /** Reads the key. Nobody else can change it before the transaction ends. */
 export async function lockApiKey(tx: TenantTx, id: string): Promise<ApiKeyRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];

@@ -10,4 +10,5 @@ export {
   notifyUsers,
   revokeOpenLinks,
 } from "./issue-enrolment-links.ts";
+export { isOutgrown } from "./outgrown-links.ts";
 export { findPresentedLink } from "./present-link.ts";

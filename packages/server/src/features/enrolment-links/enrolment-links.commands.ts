@@ -2,7 +2,7 @@ import type * as operations from "@gatehouse/contract/operations/enrolment-links
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { created, empty, type Outcome, wholeArray } from "../../platform/outcome.ts";
-import { readSignedInUser, requireNoMorePrivileged } from "../sessions/sessions.api.ts";
+import { lockUserOfSession, readSignedInUser, requireNoMorePrivileged } from "../sessions/sessions.api.ts";
 import * as queries from "./enrolment-links.queries.ts";
 import { linkView } from "./enrolment-links.view.ts";
 import { enrolmentPath, issueEnrolmentLinks, revokeLinks } from "./issue-enrolment-links.ts";
@@ -22,7 +22,7 @@ export async function listEnrolmentLinks(call: Call<typeof operations.listEnrolm
 }
 
 export async function createEnrolmentLink(call: Call<typeof operations.createEnrolmentLink>): Promise<Outcome> {
-  const { now, body, secrets, publicUrl } = call;
+  const { now, actor, body, secrets, publicUrl } = call;
   const { notify = false } = body;
   return call.command(async (tx) => {
     // Concurrent commands for one user wait here, so that none exceeds the limit.
@@ -42,7 +42,8 @@ export async function createEnrolmentLink(call: Call<typeof operations.createEnr
     );
     const open = links.filter((link) => !isOver(link));
     await revokeLinks(tx, open.slice(0, Math.max(0, open.length + 1 - maxLinks)), user.email);
-    const [issued] = await issueEnrolmentLinks(tx, [user], { at: now, box: secrets.enrolmentLinks, mail: notify });
+    const options = { at: now, by: actor, box: secrets.enrolmentLinks, mail: notify };
+    const [issued] = await issueEnrolmentLinks(tx, [user], options);
     if (issued === undefined) throw new Error("no link was issued");
     const { view, token, code } = issued;
     const shown = { ...view, url: `${publicUrl}${enrolmentPath(token)}`, code };
@@ -53,6 +54,7 @@ export async function createEnrolmentLink(call: Call<typeof operations.createEnr
 export async function deleteEnrolmentLink(call: Call<typeof operations.deleteEnrolmentLink>): Promise<Outcome> {
   const { id, linkId } = call.parameters;
   return call.command(async (tx) => {
+    await lockUserOfSession(tx, id);
     const link = (await queries.lockLinksOfUser(tx, id)).find((known) => known.id === linkId.toLowerCase());
     if (link === undefined) throw new AppError("not_found");
     call.requireVersion(onlyVersion);

@@ -1,4 +1,6 @@
 import { maxCodeAttempts } from "@gatehouse/contract/records/enrolment-link";
+import type { ActorType } from "@gatehouse/contract/records/event";
+import type { Actor } from "../../platform/change.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -14,6 +16,9 @@ export interface EnrolmentLinkRow {
   readonly failed_attempts: number;
   /** The second half of the code, encrypted; null if the link has no code. */
   readonly code_ciphertext: Buffer | null;
+  /** Null if the creator is unknown. */
+  readonly created_by_type: ActorType | null;
+  readonly created_by_id: string | null;
 }
 
 /** A link with the mail that was sent for it. */
@@ -32,7 +37,7 @@ export interface NewLinkRow {
 }
 
 const columns = `item.tenant_id, item.id, item.user_id, item.created_at, item.expires_at, item.used_at,
-  item.failed_attempts, item.code_ciphertext`;
+  item.failed_attempts, item.code_ciphertext, item.created_by_type, item.created_by_id`;
 
 const selectByToken = statement<EnrolmentLinkRow, [tokenHash: Buffer]>(
   "enrolment_links.presented_token",
@@ -78,12 +83,14 @@ const insert = statement<
     locatorHashes: readonly Buffer[],
     codes: readonly Buffer[],
     mailedTokens: readonly (Buffer | null)[],
+    creatorType: ActorType,
+    creatorId: string | null,
   ]
 >(
   "enrolment_links.insert",
-  `INSERT INTO enrolment_links (tenant_id, created_at, expires_at, id, user_id, token_hash, code_locator_hash,
-                                code_ciphertext, mailed_token_ciphertext)
-   SELECT $1, $2, $3, made.*
+  `INSERT INTO enrolment_links (tenant_id, created_at, expires_at, created_by_type, created_by_id, id, user_id,
+                                token_hash, code_locator_hash, code_ciphertext, mailed_token_ciphertext)
+   SELECT $1, $2, $3, $10, $11, made.*
    FROM unnest($4::uuid[], $5::uuid[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[]) AS made`,
 );
 const remove = statement<never, [tenantId: string, ids: readonly string[]]>(
@@ -143,8 +150,7 @@ export async function markLinkUsed(tx: TenantTx, id: string, at: Date): Promise<
 export async function insertLinks(
   tx: TenantTx,
   links: readonly NewLinkRow[],
-  expiresAt: Date,
-  at: Date,
+  { at, expiresAt, creator }: { readonly at: Date; readonly expiresAt: Date; readonly creator: Actor },
 ): Promise<void> {
   await tx.query(
     insert,
@@ -157,6 +163,8 @@ export async function insertLinks(
     links.map(({ codeLocatorHash }) => codeLocatorHash),
     links.map(({ codeCiphertext }) => codeCiphertext),
     links.map(({ mailedTokenCiphertext }) => mailedTokenCiphertext),
+    creator.type,
+    creator.id ?? null,
   );
 }
 

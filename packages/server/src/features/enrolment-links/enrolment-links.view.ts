@@ -2,7 +2,9 @@ import { type EnrolmentLink, maxCodeAttempts } from "@gatehouse/contract/records
 import { mailView } from "../mail/mail.api.ts";
 import type { ListedLinkRow } from "./enrolment-links.queries.ts";
 
-export function linkView(row: Omit<ListedLinkRow, "tenant_id" | "code_ciphertext">): EnrolmentLink {
+type ShownColumns = Omit<ListedLinkRow, "tenant_id" | "code_ciphertext" | "created_by_type" | "created_by_id">;
+
+export function linkView(row: ShownColumns): EnrolmentLink {
   return {
     id: row.id,
     createdAt: row.created_at,

@@ -1,5 +1,6 @@
 /** One-time links with which people register their first passkeys (docs/decisions/0107-enrolment-links.md). */
 import type { EnrolmentLink } from "@gatehouse/contract/records/enrolment-link";
+import type { Actor } from "../../platform/change.ts";
 import { newId } from "../../platform/ids.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
@@ -19,6 +20,8 @@ export interface LinkedUser {
 
 export interface IssueOptions {
   readonly at: Date;
+  /** The creator, whose permissions limit what the links give. */
+  readonly by: Actor;
   /** Encrypts codes, and the tokens of links that are sent by mail. */
   readonly box: SecretBox;
   /** Whether to send each link to its user. */
@@ -36,7 +39,7 @@ export interface IssuedEnrolmentLink {
 export async function issueEnrolmentLinks(
   tx: CommandTx,
   users: readonly LinkedUser[],
-  { at, box, mail }: IssueOptions,
+  { at, by, box, mail }: IssueOptions,
 ): Promise<readonly IssuedEnrolmentLink[]> {
   const expiresAt = new Date(at.getTime() + enrolmentLinkMs);
   const { tenantId } = tx;
@@ -54,7 +57,7 @@ export async function issueEnrolmentLinks(
     codeCiphertext: box.seal(code.secret, codeContext(tenantId, id)),
     mailedTokenCiphertext: mail ? box.seal(token, mailedTokenContext(tenantId, id)) : null,
   }));
-  await queries.insertLinks(tx, rows, expiresAt, at);
+  await queries.insertLinks(tx, rows, { at, expiresAt, creator: by });
   if (mail) {
     await queueMails(
       tx,
@@ -85,7 +88,7 @@ export async function issueEnrolmentLinks(
 export async function notifyUsers(
   tx: CommandTx,
   users: readonly LinkedUser[],
-  { at, box }: Pick<IssueOptions, "at" | "box">,
+  { at, by, box }: Omit<IssueOptions, "mail">,
 ): Promise<void> {
   if (users.length === 0) return;
   if (await queries.requiresSingleSignOn(tx)) {
@@ -96,7 +99,7 @@ export async function notifyUsers(
     );
     return;
   }
-  await issueEnrolmentLinks(tx, users, { at, box, mail: true });
+  await issueEnrolmentLinks(tx, users, { at, by, box, mail: true });
 }
 
 /** Revokes links, and records that. */

@@ -82,6 +82,8 @@ export async function updateGroup(call: Call<typeof operations.updateGroup>): Pr
     refuseGroupChangeBeyond(grantsOf(before, current), grantsOf(before, wanted), call.permissions);
     if (current.isSamlDefaultGroup && !wanted.isSamlDefaultGroup) throw new AppError("saml_default_group_required");
     if (isDeepStrictEqual(wanted, current)) return record(groupView(before, embedJson), before.version);
+    // A command that checks what a member holds locks the member: it ends before the role is given, or sees the role.
+    if (wanted.roleIds.some((role) => !present.has(role))) await queries.lockMembers(tx, id);
     if (!current.isSamlDefaultGroup && wanted.isSamlDefaultGroup) await releaseSamlDefault(call, tx, marked);
     await queries.updateGroups(tx, call.granted, [wanted], call.now);
     const after = await requireGroup(tx, id);

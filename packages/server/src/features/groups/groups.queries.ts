@@ -126,6 +126,16 @@ const lockToDelete = statement<LockedGroup, [tenantId: string, id: string]>(
   "groups.lock_to_delete",
   "SELECT id, version, name FROM groups WHERE tenant_id = $1 AND id = $2 FOR UPDATE",
 );
+const lockToJoin = statement<{ id: string }, [tenantId: string, ids: readonly string[]]>(
+  "groups.lock_to_join",
+  "SELECT id FROM groups WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR SHARE",
+);
+const lockGroupMembers = statement<never, [tenantId: string, groupId: string]>(
+  "groups.lock_members",
+  `SELECT FROM group_members AS joined
+   JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
+   WHERE joined.tenant_id = $1 AND joined.group_id = $2 ORDER BY member.id FOR NO KEY UPDATE OF member`,
+);
 const selectRoleTypes = statement<{ name: string; types: RoleType[] }, [tenantId: string, ids: readonly string[]]>(
   "groups.role_types",
   `SELECT item.name, json_agg(role.type) AS types
@@ -141,11 +151,11 @@ const lockDefault = statement<{ id: string }, [tenantId: string]>(
 );
 const selectMapped = statement<{ id: string }, [tenantId: string, names: readonly string[]]>(
   "groups.mapped",
-  "SELECT id FROM groups WHERE tenant_id = $1 AND idp_mapping && $2::text[] ORDER BY id FOR KEY SHARE",
+  "SELECT id FROM groups WHERE tenant_id = $1 AND idp_mapping && $2::text[] ORDER BY id FOR SHARE",
 );
 const selectNewUsers = statement<{ id: string }, [tenantId: string]>(
   "groups.of_new_users",
-  "SELECT id FROM groups WHERE tenant_id = $1 AND (is_default OR is_saml_default_group) ORDER BY id FOR KEY SHARE",
+  "SELECT id FROM groups WHERE tenant_id = $1 AND (is_default OR is_saml_default_group) ORDER BY id FOR SHARE",
 );
 const selectSamlDefault = statement<{ id: string }, [tenantId: string]>(
   "groups.saml_default",
@@ -159,7 +169,7 @@ const clearSamlDefault = statement<never, [tenantId: string, keptId: string | nu
 );
 const selectDefault = statement<{ id: string }, [tenantId: string]>(
   "groups.default",
-  "SELECT id FROM groups WHERE tenant_id = $1 AND is_default FOR KEY SHARE",
+  "SELECT id FROM groups WHERE tenant_id = $1 AND is_default FOR SHARE",
 );
 const selectLargestLimit = statement<{ limit: number | null }, [tenantId: string, userId: string]>(
   "groups.largest_device_limit",
@@ -191,7 +201,7 @@ export interface LockedGroup {
   readonly name: string;
 }
 
-/** Locks the group: nobody else can change it before the transaction ends. Users can still join it. */
+/** Locks the group: nobody else can change it, and nobody joins it, before the transaction ends. */
 export async function lockGroup(tx: TenantTx, id: string): Promise<LockedGroup | undefined> {
   return (await tx.query(lockToChange, tx.tenantId, id))[0];
 }
@@ -199,6 +209,20 @@ export async function lockGroup(tx: TenantTx, id: string): Promise<LockedGroup |
 /** Locks the group like `lockGroup`, and against new references too. */
 export async function lockGroupToDelete(tx: TenantTx, id: string): Promise<LockedGroup | undefined> {
   return (await tx.query(lockToDelete, tx.tenantId, id))[0];
+}
+
+/**
+ * The ids that groups of the tenant have. Before the transaction ends, nobody deletes these groups or changes their
+ * roles, so that a check of what membership gives stays valid.
+ */
+export async function lockGroupsToJoin(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  return new Set((await tx.query(lockToJoin, tx.tenantId, ids)).map(({ id }) => id));
+}
+
+/** Locks the members of a locked group. None changes, joins or leaves a group before the transaction ends. */
+export async function lockMembers(tx: TenantTx, groupId: string): Promise<void> {
+  await tx.query(lockGroupMembers, tx.tenantId, groupId);
 }
 
 /** The role types of each group that has roles, ordered by the name of the group. */
@@ -272,7 +296,7 @@ export async function lockSamlDefaultGroup(tx: TenantTx): Promise<string | undef
   return marked[0]?.id;
 }
 
-/** The group of users that are in no other group. It cannot be deleted before the transaction ends. */
+/** The group of users that are in no other group. It is neither changed nor deleted before the transaction ends. */
 export async function defaultGroupId(tx: TenantTx): Promise<string> {
   const [group] = await tx.query(selectDefault, tx.tenantId);
   if (group === undefined) throw new Error(`the tenant ${tx.tenantId} has no default group`);
@@ -284,9 +308,7 @@ export async function largestDeviceLimit(tx: TenantTx, userId: string): Promise<
   return (await tx.query(selectLargestLimit, tx.tenantId, userId))[0]?.limit ?? null;
 }
 
-/**
- * The groups that are mapped to groups of an identity provider. None of them is deleted before the transaction ends.
- */
+/** The groups that are mapped to groups of an identity provider. None changes before the transaction ends. */
 export async function lockMappedGroups(tx: TenantTx, names: readonly string[]): Promise<readonly string[]> {
   return (await tx.query(selectMapped, tx.tenantId, names)).map(({ id }) => id);
 }

@@ -44,6 +44,7 @@ export async function deletePasskey(call: Call<typeof operations.deletePasskey>)
   const { id } = call.parameters;
   return call.command(async (tx) => {
     requireOwnOr(call, id, "users:write");
+    await lockUserOfSession(tx, id);
     const row = await requirePasskey(call, tx);
     await requireNoMorePrivileged(tx, call, id);
     const others = (await queries.lockPasskeysOfUser(tx, id)).filter((other) => other.id !== row.id);

@@ -21,6 +21,7 @@ export function requireOwnOr(caller: ActingCaller, userId: string | undefined, p
  * Reads the user whose account, sessions or sign-in methods the caller changes. The caller must hold every permission
  * of the user (docs/decisions/0222-callers-and-more-privileged-users.md).
  *
+ * @param userId the id of a locked user, who gains no role before the transaction ends
  * @throws AppError not_found, grants_exceed_caller
  */
 export async function requireNoMorePrivileged(

@@ -8,6 +8,7 @@ import { deletePersonSessions, lockPersonSession } from "./people-sessions.queri
 import { endUserSessions } from "./people-sessions.ts";
 import { sessionView } from "./sessions.view.ts";
 import { listPeopleSessions } from "./sessions-list.queries.ts";
+import { lockUserOfSession, lockUserWithSession } from "./signed-in-user.queries.ts";
 
 /** Sessions have no versions, because nobody edits them. */
 const onlyVersion = 1;
@@ -23,6 +24,7 @@ export async function listSessions(call: Call<typeof operations.listSessions>): 
 
 export async function endSession(call: Call<typeof operations.endSession>): Promise<Outcome> {
   return call.command(async (tx) => {
+    await lockUserWithSession(tx, call.parameters.id);
     const row = await lockPersonSession(tx, call.parameters.id);
     // A caller without the permission does not learn which sessions exist.
     requireOwnOr(call, row?.user_id, "users:write");
@@ -39,6 +41,7 @@ export async function endUserSessionsOf(call: Call<typeof operations.endUserSess
   return call.command(async (tx) => {
     const { id } = call.parameters;
     requireOwnOr(call, id, "users:write");
+    await lockUserOfSession(tx, id);
     const { id: userId, email } = await requireNoMorePrivileged(tx, call, id);
     call.requireVersion(onlyVersion);
     for (const row of await endUserSessions(tx, userId, { at: call.now, reason: "signed-out", by: call.actor })) {

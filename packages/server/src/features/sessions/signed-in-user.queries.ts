@@ -38,12 +38,24 @@ const lock = statement<{ readonly status: UserStatus }, [tenantId: string, id: s
   "SELECT status FROM users WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE",
 );
 
+const lockWithSession = statement<never, [tenantId: string, sessionId: string]>(
+  "sessions.lock_user_with_session",
+  `SELECT FROM users WHERE tenant_id = $1
+     AND id = (SELECT user_id FROM sessions WHERE tenant_id = $1 AND id = $2) FOR NO KEY UPDATE`,
+);
+
 /**
  * Locks a user until the transaction ends. Commands lock the user first if they begin a session, add a way to sign in,
- * or remove either. Otherwise a sign-in in progress could outlast a deactivation or a reset of passkeys.
+ * or remove either. Otherwise a sign-in in progress could outlast a deactivation or a reset of passkeys, and a check of
+ * what the user holds could miss a role that is being given.
  *
  * @returns the status; undefined for a deleted user
  */
 export async function lockUserOfSession(tx: TenantTx, id: string): Promise<UserStatus | undefined> {
   return (await tx.query(lock, tx.tenantId, id))[0]?.status;
+}
+
+/** Locks the user who has a session, like `lockUserOfSession`. */
+export async function lockUserWithSession(tx: TenantTx, sessionId: string): Promise<void> {
+  await tx.query(lockWithSession, tx.tenantId, sessionId);
 }

@@ -13,6 +13,7 @@ import { hashToken } from "../../platform/secrets/tokens.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import {
   findPresentedLink,
+  isOutgrown,
   lockLinksOfUser,
   markLinkUsed,
   requiresSingleSignOn,
@@ -121,7 +122,11 @@ export class PasskeySignIn implements PeopleSignIn {
     await this.#command("enrolPasskey", attempt, context, async (tx, now) => {
       const status = await lockUserOfSession(tx, user.id);
       const locked = (await lockLinksOfUser(tx, user.id)).find(({ id }) => id === link.id);
-      if (locked === undefined || locked.used_at !== null) throw new AppError("sign_in_failed");
+      const present = await readSignedInUser(tx, user.id);
+      if (present === undefined || locked === undefined || locked.used_at !== null) {
+        throw new AppError("sign_in_failed");
+      }
+      if (await isOutgrown(tx, locked, present, now)) throw new AppError("enrolment_link_outgrown");
       if (!(await this.#accept(tx, ceremony))) throw new AppError("sign_in_failed");
       await markLinkUsed(tx, link.id, now);
       // The person no longer needs links that were sent elsewhere, and anybody who finds one could use it.
@@ -283,8 +288,14 @@ export class PasskeySignIn implements PeopleSignIn {
     if (user === undefined || user.status === "inactive") {
       return this.#refuse(attempt, context, "the user is deactivated");
     }
-    if (await this.#inTenant(link.tenant_id, requiresSingleSignOn)) {
-      return this.#refuse(attempt, context, "the tenant accepts only single sign-on");
+    const { singleSignOn, outgrown } = await this.#inTenant(link.tenant_id, async (tx) => ({
+      singleSignOn: await requiresSingleSignOn(tx),
+      outgrown: await isOutgrown(tx, link, user, runner.clock.now()),
+    }));
+    if (singleSignOn) return this.#refuse(attempt, context, "the tenant accepts only single sign-on");
+    if (outgrown) {
+      const reason = "the user holds permissions that the creator of the link does not hold";
+      return this.#refuse(attempt, context, reason, "enrolment_link_outgrown");
     }
     return { link, user };
   }
@@ -331,13 +342,18 @@ export class PasskeySignIn implements PeopleSignIn {
     });
   }
 
-  /** Logs a failed attempt for the tenant's administrators. The response says nothing about the reason. */
-  async #refuse(attempt: Attempt, { address, userAgent }: SignInContext, reason: string): Promise<never> {
+  /** Logs a failed attempt for the tenant's administrators. The usual response says nothing about the reason. */
+  async #refuse(
+    attempt: Attempt,
+    { address, userAgent }: SignInContext,
+    reason: string,
+    code: "sign_in_failed" | "enrolment_link_outgrown" = "sign_in_failed",
+  ): Promise<never> {
     const now = this.#options.runner.clock.now();
     await this.#inTenant(attempt.tenantId, (tx) =>
       queries.insertSignInAttempt(tx, { ...loggedAttempt(attempt, address, userAgent), reason }, now),
     );
-    throw new AppError("sign_in_failed");
+    throw new AppError(code);
   }
 
   async #signedIn(token: string, { address }: SignInContext): Promise<SignedIn> {

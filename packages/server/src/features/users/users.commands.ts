@@ -111,7 +111,10 @@ export async function inviteUser(call: Call<typeof operations.inviteUser>): Prom
       }
       const expiresAt = new Date(call.now.getTime() + invitationLifetimeMs);
       await queries.storeInvitation(tx, call.granted, row.id, expiresAt, call.now);
-      if (call.body.notify === true) await notify(call, tx, [row]);
+      if (call.body.notify === true) {
+        await requireNoMorePrivileged(tx, call, row.id);
+        await notify(call, tx, [row]);
+      }
       return true;
     });
     return empty(version);
@@ -132,12 +135,17 @@ export async function deleteUser(call: Call<typeof operations.deleteUser>): Prom
 
 /** @throws AppError mail_not_configured */
 async function notify(
-  { sendsMail, now, secrets }: Pick<Call<typeof operations.inviteUser>, "sendsMail" | "now" | "secrets">,
+  {
+    sendsMail,
+    now,
+    actor,
+    secrets,
+  }: Pick<Call<typeof operations.inviteUser>, "sendsMail" | "now" | "actor" | "secrets">,
   tx: CommandTx,
   users: readonly { readonly id: string; readonly email: string }[],
 ): Promise<void> {
   if (users.length > 0 && !sendsMail) throw new AppError("mail_not_configured");
-  await notifyUsers(tx, users, { at: now, box: secrets.enrolmentLinks });
+  await notifyUsers(tx, users, { at: now, by: actor, box: secrets.enrolmentLinks });
 }
 
 type UserCall = Pick<Call<typeof operations.deactivateUser>, "parameters" | "now" | "requireVersion" | "command">;

@@ -7,8 +7,8 @@ import { fitOneChunk } from "../../../platform/db/in-chunks.ts";
 import { resultAfter } from "../../../platform/db/result-after.ts";
 import { newId } from "../../../platform/ids.ts";
 import type { CommandTx } from "../../../platform/tenancy/tenant-tx.ts";
-import { defaultGroupId, refuseGroupsBeyond } from "../../groups/groups.api.ts";
-import { canonicalIds, existingRecords } from "../../references/references.api.ts";
+import { defaultGroupId, lockGroupsToJoin, refuseGroupsBeyond } from "../../groups/groups.api.ts";
+import { canonicalIds } from "../../references/references.api.ts";
 import { requireAssignable } from "../../roles/roles.api.ts";
 import * as queries from "../users.queries.ts";
 
@@ -47,7 +47,7 @@ export async function inviteUsers(
   invitations: readonly Invitation[],
 ): Promise<queries.WholeUserRow[]> {
   const [known, defaultGroup] = await Promise.all([
-    existingRecords(tx, "group", canonicalIds(invitations.flatMap(({ groupIds }) => groupIds))),
+    lockGroupsToJoin(tx, canonicalIds(invitations.flatMap(({ groupIds }) => groupIds))),
     defaultGroupId(tx),
   ]);
   requireGroups(invitations, known);

@@ -3,8 +3,8 @@ import { maxGroupsOfUser } from "@gatehouse/contract/records/user";
 import { AppError, bodyField } from "../../../platform/app-error.ts";
 import type { Call } from "../../../platform/call.ts";
 import { empty, type Outcome, record } from "../../../platform/outcome.ts";
-import { refuseGroupsBeyond } from "../../groups/groups.api.ts";
-import { canonicalIds, existingRecords, missingIds, refuseMissing } from "../../references/references.api.ts";
+import { lockGroupsToJoin, refuseGroupsBeyond } from "../../groups/groups.api.ts";
+import { canonicalIds, missingIds, refuseMissing } from "../../references/references.api.ts";
 import { changeLockedUser, changeUser, lockUser } from "../change-user.ts";
 import { touchUser } from "../users.queries.ts";
 import * as queries from "./user-groups.queries.ts";
@@ -13,7 +13,7 @@ export async function addUserToGroup(call: Call<typeof operations.addUserToGroup
   const groupId = call.body.groupId.toLowerCase();
   return call.command(async (tx) => {
     // Lock the group before the user: deleting a group locks in this order.
-    const known = await existingRecords(tx, "group", [groupId]);
+    const known = await lockGroupsToJoin(tx, [groupId]);
     const { view, version } = await changeUser(call, tx, call.parameters.id, async ({ id }) => {
       if (!known.has(groupId)) {
         const errors = [bodyField("/groupId", `no group has the id ${JSON.stringify(call.body.groupId)}`)];
@@ -36,7 +36,7 @@ export async function updateUserGroups(call: Call<typeof operations.updateUserGr
   const [added, removed] = [canonicalIds(addedGroups), canonicalIds(removedGroups)];
   return call.command(async (tx) => {
     // Lock the groups before the user: deleting a group locks in this order.
-    const known = await existingRecords(tx, "group", [...new Set([...added, ...removed])]);
+    const known = await lockGroupsToJoin(tx, [...new Set([...added, ...removed])]);
     const { view, version } = await changeUser(call, tx, call.parameters.id, async ({ id, email }) => {
       refuseMissing([
         ...missingIds({ pointer: "/addedGroups", noun: "group", ids: addedGroups }, known),

@@ -2,6 +2,7 @@
 import type { Granted } from "../../../platform/authorization/granted.ts";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { lockMembers } from "../../groups/groups.api.ts";
 
 /** A member of a group. */
 export interface Member {
@@ -23,12 +24,6 @@ const insert = statement<never, [tenantId: string, userId: string, groupIds: rea
 const remove = statement<never, [tenantId: string, userId: string, groupIds: readonly string[]]>(
   "users.leave_groups",
   "DELETE FROM group_members WHERE tenant_id = $1 AND user_id = $2 AND group_id = ANY ($3::uuid[])",
-);
-const lockMembers = statement<never, [tenantId: string, groupId: string]>(
-  "users.lock_members",
-  `SELECT FROM group_members AS joined
-   JOIN users AS member ON member.tenant_id = joined.tenant_id AND member.id = joined.user_id
-   WHERE joined.tenant_id = $1 AND joined.group_id = $2 ORDER BY member.id FOR NO KEY UPDATE OF member`,
 );
 const selectMembers = statement<Member, [tenantId: string, groupId: string]>(
   "users.members",
@@ -72,9 +67,6 @@ export async function leaveGroups(
  * Members are locked in order of id and read afterwards, so that users who left while this waited are not listed.
  */
 export async function lockMembersOf(tx: TenantTx, groupId: string): Promise<Member[]> {
-  const [, members] = await Promise.all([
-    tx.query(lockMembers, tx.tenantId, groupId),
-    tx.query(selectMembers, tx.tenantId, groupId),
-  ]);
+  const [, members] = await Promise.all([lockMembers(tx, groupId), tx.query(selectMembers, tx.tenantId, groupId)]);
   return members;
 }
