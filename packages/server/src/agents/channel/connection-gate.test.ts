@@ -32,7 +32,7 @@ function gateFor(limits: Partial<ConnectionLimits>) {
 }
 
 /** Opens a connection with its own token from the address of all others. Its agent never closes a connection. */
-function openAt(gate: ReturnType<typeof gateFor>["gate"], tokenHash: string) {
+function openAt(gate: ReturnType<typeof gateFor>["gate"], tokenHash: string, tenantId = "one") {
   const sent: string[] = [];
   const ends = { isTerminated: false };
   const transport = {
@@ -46,7 +46,7 @@ function openAt(gate: ReturnType<typeof gateFor>["gate"], tokenHash: string) {
       ends.isTerminated = true;
     },
   };
-  const presented = { tenantId: "one", agentId: tokenHash, tokenHash };
+  const presented = { tenantId, agentId: tokenHash, tokenHash };
   const receiver = gate.open(new DeviceConnection(presented, transport, "192.0.2.1", 3, systemClock.now().getTime()));
   return { receiver, sent, ends };
 }
@@ -62,6 +62,17 @@ test("a refused connection is ended at once, and is not counted", () => {
   expect(gate.size).toBe(2);
   first?.receiver.closed();
   expect(openAt(gate, "six").sent).toEqual([]);
+});
+
+test("silent links of one tenant do not keep out an agent of another tenant behind the same address", () => {
+  const { gate } = gateFor({});
+  const silent = Array.from({ length: 64 }, (_, index) => openAt(gate, `own ${index}`, "hostile"));
+  const agent = openAt(gate, "agent", "quiet");
+  expect(silent[0]?.ends.isTerminated).toBe(true);
+  for (let index = 64; index < 200; index += 1) openAt(gate, `own ${index}`, "hostile");
+  expect(agent.sent).toEqual([]);
+  expect(agent.ends.isTerminated).toBe(false);
+  expect(gate.size).toBe(64);
 });
 
 test("looks up a few tokens at a time, in the order in which they arrive", async () => {

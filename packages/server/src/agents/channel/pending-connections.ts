@@ -11,10 +11,14 @@ export interface PendingLimits {
 
 /** The limit of a token over all addresses, as a multiple of its limit per address. */
 const addressesPerToken = 4;
+/** Agents are usually admitted within this time, even over slow networks, in milliseconds. */
+const usualAdmissionMs = 1_000;
 
 interface Pending {
   readonly agent: PresentedAgent;
   readonly sourceAddress: string;
+  /** Milliseconds since 1970. */
+  readonly openedAt: number;
 }
 
 /**
@@ -57,9 +61,16 @@ export class PendingConnections<Connection extends Pending> {
     if (ofToken.length >= pendingPerToken * addressesPerToken) return ofToken[0];
     const atAddress = this.#group(addressKey(connection));
     if (atAddress.length < pendingPerAddress) return undefined;
-    // The token with the most connections loses one. If all have equally many, the address is busy, not attacked.
-    const largest = largestGroup(atAddress, tokenKey);
-    return largest.length > here.length + 1 ? largest[0] : connection;
+    // The tenant with the most connections loses one, of its token with the most. No tenant locks out another one.
+    const all = [...atAddress, connection];
+    const ofOneTenant = largestGroup(all, tenantOf);
+    const ofOneToken = largestGroup(ofOneTenant, tokenKey);
+    const [oldest = connection] = ofOneToken;
+    const ownTenant = all.filter((other) => tenantOf(other) === tenantOf(connection));
+    const hasMore = ofOneTenant.length > ownTenant.length || ofOneToken.length > here.length + 1;
+    // Agents that reconnect at once must not end each other's connections: the address is busy, not attacked.
+    const isOverdue = connection.openedAt - oldest.openedAt > usualAdmissionMs;
+    return hasMore || isOverdue ? oldest : connection;
   }
 
   add(connection: Connection): void {
@@ -89,7 +100,11 @@ export class PendingConnections<Connection extends Pending> {
 }
 
 function keysOf(connection: Pending): readonly string[] {
-  return [tokenKey(connection), addressKey(connection), tenantKey(connection.agent.tenantId)];
+  return [tokenKey(connection), addressKey(connection), tenantKey(tenantOf(connection))];
+}
+
+function tenantOf({ agent }: Pending): string {
+  return agent.tenantId;
 }
 
 function tokenKey({ agent }: Pending): string {

@@ -147,7 +147,7 @@ describe("connections without a hello", () => {
     for (const connection of others) expect(connection.isOpen).toBe(true);
   });
 
-  test("are limited to 64 per address, counted for all tokens together", async () => {
+  test("are limited to 64 per address, and do not keep another tenant's agent away", async () => {
     // The clock stands still: on a busy machine, opening 65 connections takes longer than the time to the first frame.
     const byDefault = await startTestServer({ clock: new TestClock() });
     const tenant = await server.newTenant();
@@ -160,6 +160,12 @@ describe("connections without a hello", () => {
     await until("the last is closed", () => last?.closes.length !== 0);
     expect(last?.closes).toEqual([1013]);
     expect(silents.slice(0, -1).every(({ isOpen }) => isOpen)).toBe(true);
+    const [neighbour] = await crowd((await server.newTenant()).id, 1);
+    if (neighbour === undefined) throw new Error("one was made");
+    neighbour.url = defaultUrl;
+    expect(await neighbour.connect()).toBe(101);
+    await until("another tenant's agent is served", () => neighbour.content !== undefined);
+    expect(silents.map(({ isOpen }) => isOpen)).toEqual([false, ...Array.from({ length: 63 }, () => true), false]);
     await byDefault.close();
   });
 
