@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { issueTime, RefusalBackoff } from "./configuration-timing.ts";
+import { describe, expect, test } from "vitest";
+import { issueTime, orderToFollow, RefusalBackoff } from "./configuration-timing.ts";
 
 test("doubles the wait after a refusal, from 30 seconds to 10 minutes", () => {
   const backoff = new RefusalBackoff();
@@ -31,4 +31,25 @@ test.each([
   ["after the latest one if the clock that issued it is ahead", { generation: 7, issuedAt: 500 }, 501],
 ])("issues a configuration %s", (_, latest, issuedAt) => {
   expect(issueTime(latest, 7, 100)).toBe(issuedAt);
+});
+
+describe("an agent that claims a configuration", () => {
+  const now = 1_000_000;
+
+  test("of another replica, whose clock is ahead, gets a later one of the same generation", () => {
+    const claimed = { generation: 7, issuedAt: now + 60_000 };
+    expect(orderToFollow(claimed, now)).toBe(claimed);
+  });
+
+  test("of the future gets one of the next generation, with the time of the server", () => {
+    const claimed = { generation: 7, issuedAt: now + 60_001 };
+    const latest = orderToFollow(claimed, now);
+    expect(latest.generation).toBe(8);
+    expect(issueTime(latest, 8, now)).toBe(now);
+  });
+
+  test("of the future gets none if there is no later generation", () => {
+    const { generation } = orderToFollow({ generation: Number.MAX_SAFE_INTEGER, issuedAt: now + 60_001 }, now);
+    expect(Number.isSafeInteger(generation)).toBe(false);
+  });
 });

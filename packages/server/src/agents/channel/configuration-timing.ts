@@ -1,5 +1,12 @@
 /** Times of the agent protocol that gateways and devices share (packages/agent-protocol, SPEC.md). */
 
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
+
+type Order = Pick<ConfigurationName, "generation" | "issuedAt">;
+
+/** The most by which the clocks of replicas differ, in milliseconds. */
+export const clockToleranceMs = 60_000;
+
 /** An agent that does not answer a configuration for this long is disconnected, in milliseconds. */
 export const answerTimeoutMs = 60_000;
 
@@ -34,10 +41,18 @@ export class RefusalBackoff {
 /**
  * Returns the time at which to issue a configuration, so that it is later than the latest one even if clocks differ.
  */
-export function issueTime(
-  latest: { readonly generation: number; readonly issuedAt: number } | undefined,
-  generation: number,
-  now: number,
-): number {
+export function issueTime(latest: Order | undefined, generation: number, now: number): number {
   return latest?.generation === generation ? Math.max(now, latest.issuedAt + 1) : now;
+}
+
+/**
+ * Returns the position in the order of configurations that the next one must follow. Agents can claim any time. A claim
+ * of the future therefore raises the generation, and the next configuration has the time of the server.
+ *
+ * @param claimed the configuration that the agent claims to have
+ * @returns a generation that is not a safe integer if nothing can follow
+ */
+export function orderToFollow(claimed: Order, now: number): Order {
+  const isOfFuture = claimed.issuedAt > now + clockToleranceMs;
+  return isOfFuture ? { generation: claimed.generation + 1, issuedAt: 0 } : claimed;
 }

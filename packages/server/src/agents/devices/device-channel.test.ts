@@ -1,7 +1,9 @@
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { describe, expect, test } from "vitest";
 import { generateToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { linkedReplicas, listen } from "../../testing/linked-replicas.ts";
 import { make, makeId, publicKey, unique } from "../../testing/operations/test-records.ts";
+import { sha256 } from "../../testing/simulated-agent.ts";
 import { SimulatedDevice } from "../../testing/simulated-device.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { startTestServer } from "../../testing/test-server.ts";
@@ -249,6 +251,32 @@ describe("a device that comes back", () => {
     await device.connect();
     await until("the configuration arrives", () => device.content !== undefined);
     expect(device.uses.generation).toBe(1_000_000);
+  });
+
+  test("with a configuration of the future receives a later one of the present, and further changes", async () => {
+    const { device, policyId } = await connected();
+    device.cut();
+    const { signed } = device;
+    if (signed === undefined) throw new Error("it has a configuration");
+    // The server recognizes the content from the name of the header.
+    const issuedAt = Date.now() + 300 * 86_400_000;
+    const expiresAt = issuedAt + signed.header.expiresAt - signed.header.issuedAt;
+    device.uses = configurationName({ ...signed.header, generation: 1_000_000, issuedAt, expiresAt }, sha256);
+    await device.connect();
+    await until("the configuration arrives", () => device.uses?.generation === 1_000_001);
+    expect(device.uses.issuedAt).toBeLessThanOrEqual(Date.now());
+    expect(device.signed?.header.expiresAt).toBeLessThan(issuedAt);
+    await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
+    await until("the route is gone", () => device.content?.gateways.length === 0);
+  });
+
+  test("with a configuration of the future and of the last generation is refused", async () => {
+    const { device } = await newDevice();
+    const issuedAt = Date.now() + 300 * 86_400_000;
+    await device.connect({ uses: { generation: Number.MAX_SAFE_INTEGER, issuedAt, hash: "0".repeat(64) } });
+    await until("it is told", () => device.goodbyes.length > 0);
+    expect(device.goodbyes).toMatchObject([{ reason: "protocol" }]);
+    expect(device.sent).toBe(0);
   });
 });
 

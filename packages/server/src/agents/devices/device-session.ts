@@ -14,7 +14,7 @@ import { type ConfigurationName, configurationName } from "@gatehouse/agent-prot
 import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { AgentSession } from "../channel/agent-connection.ts";
-import { answerTimeoutMs, issueTime, RefusalBackoff } from "../channel/configuration-timing.ts";
+import { answerTimeoutMs, issueTime, orderToFollow, RefusalBackoff } from "../channel/configuration-timing.ts";
 import type { SigningKey } from "../channel/signing-keys.ts";
 
 /**
@@ -169,13 +169,14 @@ export class DeviceSession implements AgentSession {
 
   /**
    * Checks whether the device uses the wanted content: then its configuration has the name that this content would
-   * have.
+   * have. A configuration of the future is replaced, because it expires too late.
    */
   #recognize(uses: ConfigurationName, { hash, lifeMs }: WantedRoutes): Held {
     const { generation, issuedAt } = uses;
-    this.#latest = uses;
+    this.#latest = orderToFollow(uses, this.#parts.now());
     const name = configurationName(this.#header(generation, issuedAt, hash), this.#parts.sha256);
-    const content = name.hash === uses.hash ? hash : undefined;
+    const isCurrent = this.#latest === uses && name.hash === uses.hash;
+    const content = isCurrent ? hash : undefined;
     return { name: uses, content, lifeMs, renewAt: this.#renewalOf(issuedAt) };
   }
 

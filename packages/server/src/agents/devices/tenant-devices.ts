@@ -18,6 +18,7 @@ import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import { TimerHeap } from "../../platform/concurrency/timer-heap.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { TenantAgents, TenantParts } from "../channel/agent-channel.ts";
+import { orderToFollow } from "../channel/configuration-timing.ts";
 import type { LaterMessage } from "../channel/connection-gate.ts";
 import { ConnectionRegistry } from "../channel/connection-registry.ts";
 import type { SigningKey } from "../channel/signing-keys.ts";
@@ -71,6 +72,8 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
 
   /** The next update answers the hello, together with those of all devices that connect meanwhile. */
   async join(connection: DeviceConnection, hello: DeviceHello): Promise<void> {
+    const generation = hello.uses === null ? 0 : orderToFollow(hello.uses, this.#now()).generation;
+    if (!Number.isSafeInteger(generation)) return this.#end(connection, "protocol");
     connection.hello = hello;
     this.#newcomers.add(connection);
     const surplus = this.connections.arrive(connection);

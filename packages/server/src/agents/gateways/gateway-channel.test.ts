@@ -138,6 +138,28 @@ describe("a gateway that comes back", () => {
     await until("the configuration arrives", () => gateway.content !== undefined);
     expect(gateway.name?.generation).toBe(1_000_000);
   });
+
+  test("with a configuration of the future receives a later one of the present, and further changes", async () => {
+    const { id, gateway } = await newGateway();
+    const { policyId, resourceId } = await grantAccess(id);
+    const claimed = { ...unknown(1_000_000), issuedAt: Date.now() + 300 * 86_400_000 };
+    gateway.name = claimed;
+    await gateway.connect({ enforces: claimed });
+    await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
+    expect(gateway.name?.generation).toBe(1_000_001);
+    expect(gateway.name?.issuedAt).toBeLessThanOrEqual(Date.now());
+    await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
+    await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
+  });
+
+  test("with a configuration of the future and of the last generation is refused", async () => {
+    const { gateway } = await newGateway();
+    const enforces = { ...unknown(Number.MAX_SAFE_INTEGER), issuedAt: Date.now() + 300 * 86_400_000 };
+    await gateway.connect({ enforces });
+    await until("it is told", () => gateway.goodbyes.length > 0);
+    expect(gateway.goodbyes).toMatchObject([{ reason: "protocol" }]);
+    expect(gateway.seen).toMatchObject({ wholes: 0, differences: 0 });
+  });
 });
 
 describe("a configuration that is refused", () => {

@@ -29,7 +29,7 @@ export class GatewayConnection extends AgentConnection<AgentMessage, GatewayReas
   greet: (() => void) | undefined;
   /** Whether the connection became, or becomes, the current one of its gateway. Refused connections do not. */
   isClaimed = false;
-  /** The generation that the agent enforced when it said hello. */
+  /** The earliest generation of a configuration that the agent accepts after the one in its hello. */
   agentGeneration = 0;
   /** The root of the content that the gateway should enforce. */
   wantedRoot: string | undefined;

@@ -8,6 +8,7 @@ import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { TenantAgents, TenantParts } from "../channel/agent-channel.ts";
+import { clockToleranceMs, orderToFollow } from "../channel/configuration-timing.ts";
 import type { LaterMessage } from "../channel/connection-gate.ts";
 import { ConnectionRegistry } from "../channel/connection-registry.ts";
 import type { SigningKey } from "../channel/signing-keys.ts";
@@ -29,8 +30,6 @@ const idleMs = 10 * 60_000;
 const aliveIntervalMs = 8_000;
 /** The time to the next attempt after the database failed, in milliseconds. */
 const retryMs = 500;
-/** The most by which the clocks of replicas differ, in milliseconds. */
-const clockToleranceMs = 60_000;
 
 export interface TenantGatewaysOptions extends TenantParts {
   readonly replicaId: string;
@@ -114,6 +113,9 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
 
   async join(connection: GatewayConnection, hello: Hello, claim: KeyClaim): Promise<void> {
     const { clock, queue, signingKey, jitterMs } = this.#options;
+    const { enforces } = hello;
+    connection.agentGeneration = enforces === null ? 0 : orderToFollow(enforces, clock.now().getTime()).generation;
+    if (!Number.isSafeInteger(connection.agentGeneration)) return this.#end(connection, "protocol");
     this.#usedAt = clock.elapsedMs();
     const surplus = this.connections.arrive(connection, (each) => this.#hasOtherKey(each));
     if (surplus !== undefined) {
@@ -124,7 +126,6 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     this.#learnKey(connection);
     const [key] = await Promise.all([signingKey(), this.#upToDate()]);
     if (connection.isClosed) return;
-    connection.agentGeneration = hello.enforces?.generation ?? 0;
     if (connection.agentGeneration > this.#desired.generation) await this.#catchUp();
     await this.#desired.prepare(connection.agent.agentId, connection.version);
     if (connection.isClosed) return;
