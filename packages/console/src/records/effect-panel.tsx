@@ -1,12 +1,12 @@
 /** The effect of a planned or a completed change: who gains and who loses access to what. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Alert, Button, Group, Stack, Table, Text } from "@mantine/core";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { RichText } from "../messages/rich-text.tsx";
 import { EffectRows } from "./effect-rows.tsx";
-import { formatSubjects, namedOf } from "./format-subject.ts";
+import { formatSubjects, namedOf, type SubjectLine } from "./format-subject.ts";
 import type { PlannedChange } from "./planned-change.ts";
 import { RecordLink } from "./record-link.tsx";
 import { Status } from "./status.tsx";
@@ -62,11 +62,18 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
                 // biome-ignore lint/suspicious/noArrayIndexKey: a group has no identity but its index
                 <Table.Tr key={index}>
                   <Table.Td data-label={t("records.effect.columns.subjects")}>
-                    <Lines of={formatSubjects(group.subjects, group.subjectCount, usersOf(group, effect))} />
+                    <ul className="lines">
+                      {formatSubjects(group.subjects, group.subjectCount, usersOf(group, effect)).map((line, place) => (
+                        // biome-ignore lint/suspicious/noArrayIndexKey: two subjects can have the same name
+                        <li key={place}>
+                          <bdi>{planned ? <WholeWords text={line.text} /> : <Linked {...line} />}</bdi>
+                        </li>
+                      ))}
+                    </ul>
                   </Table.Td>
                   <Table.Td data-label={t("records.effect.columns.resources")}>
                     <bdi>
-                      <WholePhrases text={formatResources(group)} />
+                      {planned ? <WholePhrases text={formatResources(group)} /> : <LinkedResources group={group} />}
                     </bdi>
                   </Table.Td>
                   <Table.Td>
@@ -179,17 +186,31 @@ function formatResources({ resources, resourceCount, internet }: EffectGroup): s
   return more > 0 ? `${all} ${t("records.effect.moreResources", { count: more })}` : all;
 }
 
-function Lines({ of }: { readonly of: readonly string[] }) {
-  return (
-    <ul className="lines">
-      {of.map((line, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: two subjects can have the same name
-        <li key={index}>
-          <bdi>
-            <WholeWords text={line} />
-          </bdi>
-        </li>
-      ))}
-    </ul>
-  );
+/** The resources of a change that was made. A planned one is in a dialog, which a link would leave. */
+function LinkedResources({ group }: { readonly group: EffectGroup }) {
+  const records = group.resources
+    .slice(0, namedOf(group.resourceCount))
+    .map(({ id, name }) => ({ path: "resources", id, name }) as const);
+  return <Linked text={formatResources(group)} records={records} />;
+}
+
+/** A text in which the names of records are links. */
+function Linked({ text, records }: SubjectLine) {
+  const parts: ReactNode[] = [];
+  let rest = text;
+  for (const { path, id, name } of records) {
+    const start = rest.indexOf(name);
+    if (start === -1) continue;
+    const after = rest.slice(start + name.length);
+    const mark = /^[,:]?/.exec(after)?.[0] ?? "";
+    parts.push(
+      rest.slice(0, start),
+      <span key={id} className="record-name">
+        <RecordLink to={`/${path}/${id}`}>{name}</RecordLink>
+        {mark}
+      </span>,
+    );
+    rest = after.slice(mark.length);
+  }
+  return [...parts, rest];
 }

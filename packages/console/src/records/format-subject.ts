@@ -21,10 +21,23 @@ export function formatSubject({ kind, name, user }: Subject): string {
   return kind === "user" ? t("records.effect.userWithoutDevice", { name }) : name;
 }
 
+/** A record that a text names. */
+export interface NamedRecord {
+  readonly path: "users" | "devices" | "resources";
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface SubjectLine {
+  readonly text: string;
+  /** The records that the text names, in their order. */
+  readonly records: readonly NamedRecord[];
+}
+
 /** A user among the subjects. */
 interface Person {
-  readonly name: string;
-  readonly devices: string[];
+  readonly user: NamedRecord;
+  readonly devices: NamedRecord[];
   /** Whether the change also concerns the user without a device. */
   isAlone: boolean;
 }
@@ -37,18 +50,23 @@ interface Person {
  * @param count the number of subjects, of which `subjects` are the first
  * @param users the number of users among all subjects, if known
  */
-export function formatSubjects(subjects: readonly Subject[], count: number, users?: number): readonly string[] {
+export function formatSubjects(subjects: readonly Subject[], count: number, users?: number): readonly SubjectLine[] {
   const people = new Map<string, Person>();
-  const others: string[] = [];
+  const others: SubjectLine[] = [];
   for (const subject of subjects) {
     const user = subject.kind === "user" ? subject : subject.kind === "device" ? subject.user : undefined;
     if (user === undefined) {
-      others.push(formatSubject(subject));
+      const records = subject.kind === "device" ? [deviceOf(subject)] : [];
+      others.push({ text: formatSubject(subject), records });
       continue;
     }
-    const person = people.get(user.id) ?? { name: user.name, devices: [], isAlone: false };
+    const person = people.get(user.id) ?? {
+      user: { path: "users", id: user.id, name: user.name },
+      devices: [],
+      isAlone: false,
+    };
     people.set(user.id, person);
-    if (subject.kind === "device") person.devices.push(subject.name);
+    if (subject.kind === "device") person.devices.push(deviceOf(subject));
     else person.isAlone = true;
   }
   const withDevices = [...people.values()].filter(({ devices }) => devices.length > 0);
@@ -59,28 +77,41 @@ export function formatSubjects(subjects: readonly Subject[], count: number, user
   const items = [
     ...withDevices.map((person) => ({
       text: formatPerson(person),
+      records: [person.user, ...person.devices],
       count: person.devices.length + Number(person.isAlone),
     })),
-    ...others.map((text) => ({ text, count: 1 })),
+    ...others.map((line) => ({ ...line, count: 1 })),
   ].slice(0, named);
-  const shownAlone = alone.slice(0, named - items.length).map(({ name }) => name);
+  const shownAlone = alone.slice(0, named - items.length).map(({ user }) => user);
   const shown = items.reduce((sum, item) => sum + item.count, shownAlone.length);
   const shownPeople = Math.min(withDevices.length, named) + shownAlone.length;
   return [
-    ...items.map(({ text }) => text),
-    ...(shownAlone.length === 0 ? [] : [t("records.effect.userWithoutDevice", { name: formatList(shownAlone) })]),
+    ...items.map(({ text, records }) => ({ text, records })),
+    ...(shownAlone.length === 0 ? [] : [{ text: formatAlone(shownAlone), records: shownAlone }]),
     ...(shown === count
       ? []
       : [
-          userCount !== undefined && userCount > shownPeople && others.length === 0
-            ? t("records.effect.moreUsers", { count: userCount - shownPeople })
-            : t("records.effect.moreSubjects", { count: count - shown }),
+          {
+            text:
+              userCount !== undefined && userCount > shownPeople && others.length === 0
+                ? t("records.effect.moreUsers", { count: userCount - shownPeople })
+                : t("records.effect.moreSubjects", { count: count - shown }),
+            records: [],
+          },
         ]),
   ];
 }
 
-function formatPerson({ name, devices, isAlone }: Person): string {
-  const own = devices.join(", ");
+function deviceOf({ id, name }: Subject): NamedRecord {
+  return { path: "devices", id, name };
+}
+
+function formatAlone(users: readonly NamedRecord[]): string {
+  return t("records.effect.userWithoutDevice", { name: formatList(users.map(({ name }) => name)) });
+}
+
+function formatPerson({ user: { name }, devices, isAlone }: Person): string {
+  const own = devices.map((device) => device.name).join(", ");
   return isAlone
     ? t("records.effect.userAndDevices", { user: name, devices: own })
     : t("records.effect.userOnDevice", { user: name, device: own });

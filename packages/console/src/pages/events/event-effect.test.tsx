@@ -28,7 +28,10 @@ test("an effect can name several devices with the same name, in a table with exp
     }),
   );
   openConsole(`/events/${id}`);
-  expect(await screen.findAllByText("Kiosk")).toHaveLength(2);
+  expect((await screen.findAllByText("Kiosk")).map((name) => name.closest("a")?.pathname)).toEqual(
+    subjects.map((subject) => expect.stringContaining(`/devices/${subject.id}`)),
+  );
+  expect(screen.getByRole("link", { name: "Wiki" }).getAttribute("href")).toContain(`/resources/${resources[0]?.id}`);
   expect(errors.mock.calls.flat().filter((text) => String(text).includes("key"))).toEqual([]);
   errors.mockRestore();
   // Browsers drop the roles of tables that are shown as blocks.
