@@ -1,6 +1,5 @@
 export const addresses = {
   add: "Add address",
-  addTitle: "Add an address to a resource",
   delete: {
     effect: "The address will no longer lead to its resource. You can revert the deletion.",
     title: "Delete address “{{name}}”?",

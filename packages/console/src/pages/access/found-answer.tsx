@@ -10,6 +10,7 @@ import { useAccessHistory } from "../../records/access-history.ts";
 import { AccessNote } from "../../records/access-note.tsx";
 import { useRefusal } from "../../records/access-refusal.ts";
 import { type AccessRow, type FoldedRow, foldDevices } from "../../records/fold-devices.ts";
+import { orderGateways } from "../../records/gateway-order.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -164,12 +165,11 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
 
 /** Each device has its own order of balanced gateways, so a line for several devices cannot show one. */
 function Gateways({ of: { gateways, balanced, mode } }: { readonly of: AccessRow }) {
-  const shown = balanced ? [...gateways].sort((one, other) => compareText(one.name, other.name)) : gateways;
   return (
     <>
       <RecordLinks
         path="gateways"
-        records={shown}
+        records={orderGateways(gateways, balanced ? "AUTOMATIC" : "MANUAL")}
         none={mode === "LOCAL" ? t("access.found.noGatewayNeeded") : t("common.none")}
       />
       {balanced && (

@@ -10,6 +10,7 @@ import { addressBody, addressFields } from "../../records/address-fields.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import type { Values } from "../../records/form-fields.tsx";
+import { orderGateways } from "../../records/gateway-order.ts";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
@@ -17,7 +18,7 @@ import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatResourceType } from "../resources/format-resource-type.ts";
 import { formatAddressKind } from "./format-address-kind.ts";
-import { ResourceOfAddress } from "./resource-of-address.tsx";
+import { ResourceOfAddress, useResourceOf } from "./resource-of-address.tsx";
 
 const path = "/tenants/addresses/{id}";
 
@@ -77,7 +78,8 @@ function Gateways({ id }: { readonly id: string }) {
     queryKey: ["/tenants/addresses/{id}/gateways", id],
     queryFn: ({ signal }) => api.get("/tenants/addresses/{id}/gateways", { path: { id }, signal }),
   });
-  if (data === undefined) return null;
+  const { data: resource, isLoading } = useResourceOf(id);
+  if (data === undefined || isLoading) return null;
   return (
     <Panel title={t("addresses.gateways", { count: data.length })}>
       {data.length === 0 ? (
@@ -90,7 +92,7 @@ function Gateways({ id }: { readonly id: string }) {
           }}
         />
       ) : (
-        <RecordLinks path="gateways" records={data} />
+        <RecordLinks path="gateways" records={orderGateways(data, resource?.loadBalancingMode ?? "MANUAL")} />
       )}
     </Panel>
   );

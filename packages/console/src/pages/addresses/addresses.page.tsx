@@ -114,7 +114,7 @@ export function AddressesListPage() {
           permission="resources:write"
           dialog={(close) => (
             <RecordForm
-              title={t("addresses.addTitle")}
+              title={t("addresses.add")}
               fields={fields}
               initial={{ ...newAddress, resource: "" }}
               submitLabel={t("addresses.submit")}

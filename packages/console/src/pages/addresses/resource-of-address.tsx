@@ -1,4 +1,5 @@
 /** The resource that an address belongs to. */
+import type { ItemAt } from "@gatehouse/client/calls";
 import { useQuery } from "@tanstack/react-query";
 import { paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
@@ -9,18 +10,22 @@ const resources = paged("/tenants/resources");
 /** The maximum number of values in a filter. */
 const mostAtOnce = 100;
 
-type Owner = { readonly id: string; readonly name: string };
+type Owner = Pick<ItemAt<"/tenants/resources">, "id" | "name" | "loadBalancingMode">;
+
+export function useResourceOf(address: string) {
+  const canRead = usePermission("resources:read");
+  return useQuery({
+    queryKey: [resources.path, "of address", address],
+    enabled: canRead,
+    staleTime: 60_000,
+    queryFn: () => ownerOf(address),
+  });
+}
 
 /** Addresses do not say which resource they belong to. Resources list their addresses. */
 export function ResourceOfAddress({ id }: { readonly id: string }) {
-  const canRead = usePermission("resources:read");
-  const { data: owner, isPending } = useQuery({
-    queryKey: [resources.path, "of address", id],
-    enabled: canRead,
-    staleTime: 60_000,
-    queryFn: () => ownerOf(id),
-  });
-  if (isPending && canRead) return "…";
+  const { data: owner, isLoading } = useResourceOf(id);
+  if (isLoading) return "…";
   return owner === undefined || owner === null ? (
     absent
   ) : (

@@ -8,6 +8,7 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
+import { orderGateways } from "../../records/gateway-order.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { dropTarget, focusGrip, Grip, OvertakenNotice, useReorder } from "../../records/reorder.tsx";
@@ -145,7 +146,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody ref={rows}>
-              {order.map(({ id, name, status }, index) => (
+              {orderGateways(order, mode).map(({ id, name, status }, index) => (
                 <Table.Tr key={id} {...(canMove ? dropTarget("gateway", id, dropAt) : {})}>
                   {canMove && (
                     <Table.Td visibleFrom="xs">

@@ -8,6 +8,7 @@ import { unnamedFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { orderGateways } from "../../records/gateway-order.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
@@ -43,10 +44,12 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
       isBelow: true,
       cell: ({ addresses }) => (
         <Text size="sm" lineClamp={2} className="addresses">
-          {addresses
-            .slice(0, shownAddresses)
-            .map(({ address }) => address)
-            .join(", ")}
+          {addresses.length > 0 && (
+            <RecordLinks
+              path="addresses"
+              records={addresses.slice(0, shownAddresses).map(({ id, address }) => ({ id, name: address }))}
+            />
+          )}
           {addresses.length > shownAddresses && ` ${t("common.andMore", { count: addresses.length - shownAddresses })}`}
         </Text>
       ),
@@ -55,11 +58,11 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
       key: "gateways",
       title: t("resources.gateways.label"),
       visibleFrom: "lg",
-      cell: ({ type, gateways }) =>
+      cell: ({ type, gateways, loadBalancingMode }) =>
         type === "INTERNET" ? (
           <Text c="dimmed">{t("resources.gateways.ifPolicy")}</Text>
         ) : (
-          <RecordLinks path="gateways" records={gateways} />
+          <RecordLinks path="gateways" records={orderGateways(gateways, loadBalancingMode)} />
         ),
     },
   ],
