@@ -66,6 +66,7 @@ export const theme = createTheme({
     InputClearButton: { styles: { root: { minWidth: 24, minHeight: 24 } } },
     SegmentedControl: { defaultProps: { withItemsBorders: false } },
     Switch: { defaultProps: { withThumbIndicator: false } },
+    Loader: { defaultProps: { color: "var(--mantine-color-anchor)" } },
     Menu: {
       defaultProps: {
         // Render the menu inside the landmark of its button, and focus its first item. A menu may contain only items.
@@ -105,6 +106,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-error": "#c92a2a",
     "--mantine-color-body": "#f5f6f8",
     "--mantine-color-default-border": "var(--edge)",
+    "--mantine-color-disabled": "var(--disabled)",
+    "--mantine-color-disabled-color": "var(--disabled-text)",
   },
   dark: {
     "--mantine-color-dimmed": "#b4bac2",
@@ -113,5 +116,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-error": "#ff8787",
     "--mantine-color-body": "#0c0f14",
     "--mantine-color-default-border": "var(--edge)",
+    "--mantine-color-disabled": "var(--disabled)",
+    "--mantine-color-disabled-color": "var(--disabled-text)",
   },
 });
