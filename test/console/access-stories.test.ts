@@ -91,7 +91,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await effectOf(visit).getByText("No one’s access changes.").waitFor();
     await button(visit, "Save").click();
     await page.getByText("To answer questions").waitFor();
-    await chooseAction(visit, "Deactivate");
+    await button(visit, "Deactivate").click();
     await effectOf(visit).getByText("Lost:").first().waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Deactivate" }).click();
     await page.getByText("Deactivated", { exact: true }).waitFor();
@@ -217,7 +217,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await decision.getByText("Denied").waitFor();
     await page
       .getByRole("region", { name: "Requirements" })
-      .getByText(/Add the user to the group People/)
+      .getByText(/Add the user to the group “People”/)
       .waitFor();
     await page
       .getByRole("region", { name: "Evaluated policies" })

@@ -95,7 +95,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await choose(visit, "Resource", "Personnel files");
     await region(visit, "Decision").getByText("Denied").waitFor();
     await region(visit, "Requirements")
-      .getByText(/Add the user to the group People/)
+      .getByText(/Add the user to the group “People”/)
       .waitFor();
     await region(visit, "Evaluated policies").getByText("applies to other users or devices").waitFor();
     await offersNothing(visit, "access");
@@ -105,7 +105,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     const other = await given.visit();
     await other.page.goto(link);
     await region(other, "Requirements")
-      .getByText(/Add the user to the group People/)
+      .getByText(/Add the user to the group “People”/)
       .waitFor();
     await other.leave();
     // The policy's page, which an auditor may read but not change.

@@ -193,8 +193,8 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await page.getByRole("combobox", { name: "Resource", exact: true }).fill("Personnel");
     await page.getByRole("option", { name: "Personnel files" }).click();
     await region(visit, "Decision").getByText("Denied").waitFor();
-    await button(visit, "Add to group People").click();
-    await inDialog(visit, "Add to group People").click();
+    await button(visit, "Add to group “People”").click();
+    await inDialog(visit, "Add to group “People”").click();
     await region(visit, "Decision")
       .getByText(/^Allowed/)
       .waitFor();
@@ -217,10 +217,10 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await choose("User", "engineer-02", "engineer-02@example.com");
     await choose("Resource", "Personnel", "Personnel files");
     await region(visit, "Decision").getByText("Denied").waitFor();
-    await pressOn(visit, button(visit, "Add to group People"), "Enter");
+    await pressOn(visit, button(visit, "Add to group “People”"), "Enter");
     await effectOf(visit).waitFor();
-    await expect.poll(() => inDialog(visit, "Add to group People").isEnabled()).toBe(true);
-    await pressOn(visit, inDialog(visit, "Add to group People"), "Enter");
+    await expect.poll(() => inDialog(visit, "Add to group “People”").isEnabled()).toBe(true);
+    await pressOn(visit, inDialog(visit, "Add to group “People”"), "Enter");
     await region(visit, "Decision")
       .getByText(/^Allowed/)
       .waitFor();

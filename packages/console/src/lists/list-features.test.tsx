@@ -190,7 +190,7 @@ test.each([7, 30, 90])(
   "the filter for records that were not seen for %d days is a date for the server",
   async (days) => {
     const user = openConsole("/devices");
-    await user.click(await screen.findByRole("checkbox", { name: `Not seen for ${days} days` }));
+    await user.click(await screen.findByRole("checkbox", { name: `No connection for ${days} days` }));
     await waitFor(() => expect(currentPath()).toBe(`/devices?notSeen=${days}`));
     await waitFor(() => {
       const since = mockApi.received("listDevices").at(-1)?.query["filter[inactiveSince][lt]"] ?? "";

@@ -36,7 +36,7 @@ export function addressFields(type: "PRIVATE" | "SAAS" | "INTERNET" | undefined,
     name: "answersWithin",
     label: t("records.address.answersWithin"),
     description: t("records.address.answersWithinHelp"),
-    placeholder: "192.0.2.0/24",
+    example: "192.0.2.0/24",
   };
   return type === undefined || type === "PRIVATE" ? [...fields, answersWithin] : fields;
 }

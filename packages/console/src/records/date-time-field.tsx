@@ -47,7 +47,7 @@ export function DateTimeField({ value, onChange, earliest, error, ...input }: Da
   };
   return (
     <TextInput
-      placeholder={t("common.timePlaceholder", { time: example })}
+      placeholder={t("common.example", { value: example })}
       {...input}
       ref={field}
       error={isInvalid ? t("common.timeInvalid") : error}

@@ -29,15 +29,15 @@ export interface CustomFieldProps {
 
 export type Field = FieldBase &
   (
-    | { readonly kind: "text"; readonly maxLength?: number; readonly placeholder?: string }
-    | { readonly kind: "long-text"; readonly maxLength?: number; readonly placeholder?: string }
+    | { readonly kind: "text"; readonly maxLength?: number; readonly example?: string }
+    | { readonly kind: "long-text"; readonly maxLength?: number; readonly example?: string }
     /** An empty field is null. */
-    | { readonly kind: "number"; readonly min: number; readonly max: number; readonly placeholder?: string }
+    | { readonly kind: "number"; readonly min: number; readonly max: number; readonly example?: string }
     /** Seconds. An empty field is null: no limit. */
     | { readonly kind: "duration"; readonly limits: DurationLimits }
     | { readonly kind: "switch" }
     | { readonly kind: "choice"; readonly options: readonly { readonly value: string; readonly label: string }[] }
-    | { readonly kind: "words"; readonly placeholder?: string; readonly suggestions?: readonly string[] }
+    | { readonly kind: "words"; readonly example?: string; readonly suggestions?: readonly string[] }
     /** An RFC 3339 time; empty for none. */
     | { readonly kind: "date-time" }
     /** Ids of records, which the server finds while a person types. */
@@ -72,6 +72,10 @@ interface FormFieldProps {
   readonly error: string | undefined;
 }
 
+function exampleOf({ example }: { readonly example?: string }): string | undefined {
+  return example === undefined ? undefined : t("common.example", { value: example });
+}
+
 /** Each branch relies on the value having the type that the field's kind requires. */
 export function FormField({ field, value, onChange, error }: FormFieldProps) {
   const { label, description, required } = field;
@@ -82,7 +86,7 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
         <TextInput
           {...common}
           maxLength={field.maxLength ?? 120}
-          placeholder={field.placeholder}
+          placeholder={exampleOf(field)}
           value={value as string}
           onChange={({ currentTarget }) => onChange(currentTarget.value)}
         />
@@ -95,7 +99,7 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
           minRows={2}
           maxRows={12}
           maxLength={field.maxLength ?? 1000}
-          placeholder={field.placeholder}
+          placeholder={exampleOf(field)}
           value={value as string}
           onChange={({ currentTarget }) => onChange(currentTarget.value)}
         />
@@ -109,7 +113,7 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
           allowDecimal={false}
           allowLeadingZeros={false}
           hideControls
-          placeholder={field.placeholder}
+          placeholder={exampleOf(field)}
           value={(value as number | null) ?? ""}
           onChange={(next) => onChange(typeof next === "number" ? next : null)}
         />
@@ -158,7 +162,7 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
       return (
         <TagsInput
           {...common}
-          placeholder={(value as readonly string[]).length === 0 ? field.placeholder : undefined}
+          placeholder={(value as readonly string[]).length === 0 ? exampleOf(field) : undefined}
           data={[...(field.suggestions ?? [])]}
           maxDropdownHeight={240}
           // Input without a final Enter counts too.

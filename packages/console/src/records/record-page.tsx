@@ -6,11 +6,12 @@ import { type ReactNode, useEffect } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { usePermission } from "../app/session.ts";
 import type { records as messages } from "../messages/en/records.ts";
+import { capitalize } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { absent } from "./absent.tsx";
 
 /** The first part of the path of the records' pages. */
-type Kind = keyof typeof messages.notFound.titles;
+type Kind = keyof typeof messages.notFound.kinds;
 
 interface RecordPageProps {
   /** The list that the record belongs to. */
@@ -45,7 +46,8 @@ export function RecordPage({
   const { id = "" } = useParams({ strict: false });
   const canReadEvents = usePermission("events:read");
   const [canDecide, canReadPolicies] = [usePermission("decisions:read"), usePermission("policies:read")];
-  const missing = t(`records.notFound.titles.${list.to.slice(1) as Kind}`); // the path is a slash and the kind
+  const kind = t(`records.notFound.kinds.${list.to.slice(1) as Kind}`); // the path is a slash and the kind
+  const missing = capitalize(t("records.notFound.title", { kind }));
   useEffect(() => {
     document.title = t("common.documentTitle", { title: title ?? (isMissing ? missing : list.title) });
   }, [title, list.title, isMissing, missing]);
@@ -76,7 +78,7 @@ export function RecordPage({
       {isMissing ? (
         <Stack align="flex-start" gap="xs">
           <Title order={1}>{missing}</Title>
-          <Text>{t("records.notFound.text")}</Text>
+          <Text>{t("records.notFound.text", { kind })}</Text>
           <Button component={Link} to={list.to} mt="xs">
             {t("records.notFound.back", { list: list.title })}
           </Button>

@@ -1,7 +1,6 @@
 /** The button that requires users to sign in again on their devices. The dialog states how many devices lose access. */
 import { Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { LogIn } from "lucide-react";
 import { paged } from "../app/api.ts";
 import { usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
@@ -35,7 +34,6 @@ export function RequireSignIn({ target, size = "sm" }: { readonly target: Target
       changesAccess={false}
       doneMessage={t("deviceSessions.requireSignIn.done")}
       size={size}
-      icon={<LogIn size={16} aria-hidden />}
       danger
     />
   );

@@ -2,7 +2,7 @@ import { permissions } from "@gatehouse/contract/permissions";
 import { screen, waitFor } from "@testing-library/dom";
 import { expect, test } from "vitest";
 import { t } from "../messages/i18n.ts";
-import { chooseAction, click, findDialog, openConsole } from "../testing/console-page.tsx";
+import { click, findDialog, openConsole } from "../testing/console-page.tsx";
 import { mockApi } from "../testing/mock-api.ts";
 import { newId, sample } from "../testing/sample.ts";
 
@@ -16,7 +16,7 @@ test.each([
   const effect = sample("AccessPreview");
   mockApi.answer("post", "/tenants/policies/preview", { ...effect, lost: { ...effect.lost, pairs } });
   const user = openConsole(`/policies/${policy.id}`);
-  await chooseAction(user, t("common.more"), t("policies.deactivate"));
+  await click(user, t("policies.deactivate"));
   const dialog = await findDialog(t("policies.deactivateTitle", { name: policy.name }));
   const confirm = await waitFor(() => {
     const found = dialog.getByRole<HTMLButtonElement>("button", { name: t("policies.deactivate") });

@@ -1,4 +1,4 @@
-/** A sentence such as "Group Sales must never reach Payroll" is `sentence` with its parts. */
+/** A sentence such as "Group “Sales” must never reach “Payroll”" is `sentence` with its parts. */
 export const accessTests = {
   anyDevice: "any device",
   create: "Create access test",
@@ -20,9 +20,9 @@ export const accessTests = {
   fields: {
     address: "Address",
     any: "Any",
-    anyCountry: "Any (example: DE)",
     anyProtocol: "Any protocol",
     country: "Source country",
+    countryHelp: "A code of two letters. Leave empty for any country.",
     device: "Device",
     deviceAny: "Any of the subject’s devices",
     deviceNone: "No device",
@@ -31,12 +31,13 @@ export const accessTests = {
     enforcedHelp:
       "Gatehouse refuses changes that break the test, unless they only remove access or are overridden with a reason.",
     enforcedYes: "Yes. Gatehouse refuses changes that break the test.",
-    namePlaceholder: "Contractors never reach Payroll",
+    nameExample: "Contractors never reach Payroll",
     port: "Port",
     protocol: "Protocol",
     resource: "Resource",
     target: "Target",
     sourceIp: "Source address",
+    sourceIpHelp: "Leave empty for any address.",
     subject: "Subject",
     time: "Time",
     timeHelp: "Leave empty for any time.",
@@ -99,12 +100,12 @@ export const accessTests = {
   },
   subjects: {
     device: "Device",
-    deviceNamed: "Device {{name}}",
+    deviceNamed: "Device “{{name}}”",
     everyone: "Everyone",
     group: "Group",
-    groupNamed: "Group {{name}}",
+    groupNamed: "Group “{{name}}”",
     user: "User",
-    userNamed: "User {{name}}",
+    userNamed: "User “{{name}}”",
   },
   summary: "{{passing, number}} passing, {{failing, number}} failing",
   summaryMissing: "{{passing, number}} passing, {{failing, number}} failing, {{missing, number}} with deleted records",

@@ -25,14 +25,15 @@ export const common = {
 
   chooseTime: "{{field}}: choose a time",
   timeInvalid: "Enter a time such as 3 Mar 2026, 09:30.",
-  timePlaceholder: "Such as {{time}}",
   timesIn: "Times are in {{zone}}.",
 
   andMore: "and {{count, number}} more",
+  example: "Example: {{value}}",
   never: "Never",
   no: "No",
   none: "None",
   quoted: "“{{text}}”",
+  titleCount: "{{title}} ({{count, number}})",
   yes: "Yes",
 
   about: "About",

@@ -62,7 +62,6 @@ export const gateways = {
     endpointHelp: "Host name or IP address that devices connect to. Leave empty to detect it automatically.",
     lastOnline: "Last online",
     port: "WireGuard port",
-    portColumn: "Port",
     portHelp: "UDP port, 1 to 65535.",
     relay: "Relays traffic",
     resources: "Resources",
@@ -142,7 +141,6 @@ export const gateways = {
     applied: "Applied",
     behind: "{{duration}} behind",
     delay: "Lag",
-    timeToApply: "Configuration lag",
     duration: {
       days_one: "{{count, number}} day",
       days_other: "{{count, number}} days",

@@ -40,7 +40,7 @@ export const lists = {
   noMoreResults: "No more results",
   notSeen: {
     days: "{{days, number}} days",
-    label: "Not seen for",
+    label: "No connection for",
   },
   options: {
     columns: "Columns",

@@ -41,7 +41,7 @@ export const my = {
       "Install the WireGuard app on the device. It is available for phones, tablets, Windows and macOS. Then create a file for it here.",
     lost: "Have you lost the file? Then remove the device, and add it again.",
     name: "Name of the device",
-    namePlaceholder: "Phone",
+    nameExample: "Phone",
     names:
       "The WireGuard app cannot reach these names: {{names}}. They need a computer with the Gatehouse device agent.",
     needsAgent:

@@ -2,7 +2,7 @@
 export const publish = {
   address: {
     allPorts: "{{address}}, all ports",
-    help: "A URL, a host name or an IP address with or without a port, or a network. Examples: https://wiki.internal, wiki.internal:443, 10.0.0.0/16",
+    help: "A URL, a host name, an IP address or a network, such as wiki.internal:443 or 10.0.0.0/16.",
     invalid: "This is not an address. Enter a URL, a host name, an IP address or a network.",
     label: "Address",
     port: "{{address}}, {{protocol}} (TCP {{port}})",
@@ -29,7 +29,7 @@ export const publish = {
   effect: "Effect of publishing “{{name}}”",
   gateway: {
     help: "Deploy the gateway on a machine that can reach the address.",
-    label: "Gateway",
+    label: "Gateway of the resource",
     name: "Name of the new gateway",
     new: "New gateway…",
   },
@@ -60,6 +60,7 @@ export const publish = {
   who: {
     everyone: "All users",
     groups: "Groups",
+    groupsHelp: "Members of these groups can reach the resource.",
     missing: "Select at least one group, or all users.",
     title: "People",
   },

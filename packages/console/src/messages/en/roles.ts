@@ -31,7 +31,6 @@ export const roles = {
   users: {
     all: "Every user has this role.",
     assignment: "Assignment",
-    change: "Action",
     direct: "Direct",
     empty: "Users get the permissions of the role. Assign it to the first user, or to a group.",
     more_one: "{{count, number}} more user is not shown. <a>Show all</a>",

@@ -1,6 +1,5 @@
 import { Button, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { Play } from "lucide-react";
 import { paged } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
@@ -104,12 +103,7 @@ function RunAll() {
             ? t("accessTests.summary", { passing, failing })
             : t("accessTests.summaryMissing", { passing, failing, missing }))}
       </Text>
-      <Button
-        variant="default"
-        leftSection={<Play size={16} aria-hidden />}
-        loading={isFetching}
-        onClick={() => void refetch()}
-      >
+      <Button variant="default" loading={isFetching} onClick={() => void refetch()}>
         {t("accessTests.runAll")}
       </Button>
     </>

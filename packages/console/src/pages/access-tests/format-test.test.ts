@@ -8,8 +8,8 @@ const sentence = (subject: Parameters<typeof formatTest>[0]["subject"], expected
 
 test("a test is a sentence, also about everyone", () => {
   expect(sentence({ type: "group", id: newId(), name: "Sales" }, "denied")).toBe(
-    "Group Sales must never reach Payroll",
+    "Group “Sales” must never reach “Payroll”",
   );
-  expect(sentence({ type: "everyone" }, "allowed")).toBe("Everyone must always reach Payroll");
-  expect(sentence({ type: "everyone" }, "denied")).toBe("No one may ever reach Payroll");
+  expect(sentence({ type: "everyone" }, "allowed")).toBe("Everyone must always reach “Payroll”");
+  expect(sentence({ type: "everyone" }, "denied")).toBe("No one may ever reach “Payroll”");
 });

@@ -5,11 +5,11 @@ import { t } from "../../messages/i18n.ts";
 export type AccessTest = ItemAt<"/tenants/access-tests">;
 export type AccessTestState = ResultOf<"/tenants/access-tests/check", "post">["tests"][number]["state"];
 
-/** The test as a sentence: "Group Sales must never reach Payroll". */
+/** The test as a sentence: "Group “Sales” must never reach “Payroll”". */
 export function formatTest({ subject, device, resource, expected, context = {} }: AccessTest): string {
   const { protocol, port } = resource.properties ?? {};
   const service = [protocol, port].filter((part) => part !== undefined).join(" ");
-  const name = resource.name ?? resource.id;
+  const name = resource.name === undefined ? resource.id : t("common.quoted", { text: resource.name });
   const isDeniedToAll = subject.type === "everyone" && expected === "denied";
   const who = isDeniedToAll ? t("accessTests.sentence.noOne") : formatSubject(subject);
   const sentence = t(`accessTests.sentence.${isDeniedToAll ? "deniedToAll" : expected}`, {

@@ -24,7 +24,7 @@ export const testFields: readonly Field[] = [
     name: "name",
     label: t("common.name"),
     required: true,
-    placeholder: t("accessTests.fields.namePlaceholder"),
+    example: t("accessTests.fields.nameExample"),
   },
   {
     kind: "custom",
@@ -60,14 +60,16 @@ export const testFields: readonly Field[] = [
     kind: "text",
     name: "sourceIp",
     label: t("accessTests.fields.sourceIp"),
-    placeholder: t("accessTests.fields.any"),
+    description: t("accessTests.fields.sourceIpHelp"),
+    example: "198.51.100.7",
     maxLength: 64,
   },
   {
     kind: "text",
     name: "country",
     label: t("accessTests.fields.country"),
-    placeholder: t("accessTests.fields.anyCountry"),
+    description: t("accessTests.fields.countryHelp"),
+    example: "DE",
     maxLength: 2,
   },
   {
@@ -195,7 +197,7 @@ function ResourceField({ value, onChange, error }: CustomFieldProps) {
             <TextInput
               label={t("accessTests.fields.address")}
               required
-              placeholder="wiki.corp.example.com"
+              placeholder={t("common.example", { value: "wiki.corp.example.com" })}
               maxLength={256}
               error={error}
               value={resource.id}

@@ -122,7 +122,7 @@ describe("whether someone can reach a resource", () => {
     const panel = await findPanel(t("access.decision.title"));
     panel.getByText(t("access.decision.denied"));
     panel.getByText(t("access.decision.missingFor", { policy: "Engineers build" }));
-    panel.getByText(t("access.missing.source.groups", { names: "Engineering" }));
+    panel.getByText(t("access.missing.source.groups", { names: "“Engineering”" }));
   });
 
   test("shows conditions in words, and the evaluated time in their time zone", async () => {

@@ -44,7 +44,7 @@ function formatMatch({ kind, name = t("access.matches.unknown") }: Considered["s
   }
 }
 
-/** One requirement that is not met, such as "Add the user to Finance". */
+/** One requirement that is not met, such as "Add the user to the group “Finance”". */
 export function formatMissing(missing: Missing): string {
   const { kind, reason, policy, condition, negated, sourceIps = [] } = missing;
   switch (kind) {
@@ -76,7 +76,7 @@ function formatSource({ anyGroup, anyDevice, groups = [], users = [], devices = 
   let text = anyGroup === true ? t("access.missing.source.anyGroup") : "";
   const add = (kind: "groups" | "users" | "devices", records: readonly { readonly name: string }[]) => {
     if (records.length === 0) return;
-    const names = formatChoice(records.map(({ name }) => name));
+    const names = formatChoice(records.map(({ name }) => t("common.quoted", { text: name })));
     text =
       text === ""
         ? t(`access.missing.source.${kind}`, { names })

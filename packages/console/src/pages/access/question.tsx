@@ -109,13 +109,13 @@ function Circumstances({ query, change }: QuestionProps) {
         />
         <TypedText
           label={t("access.query.sourceIp")}
-          placeholder={t("access.query.sourceIpPlaceholder")}
+          placeholder={t("common.example", { value: "198.51.100.7" })}
           value={ip}
           onChange={(ip) => change({ ip })}
         />
         <TextInput
           label={t("access.query.country")}
-          placeholder={t("access.query.countryPlaceholder")}
+          placeholder={t("common.example", { value: "DE" })}
           maxLength={2}
           value={country}
           onChange={({ currentTarget: { value } }) =>

@@ -28,7 +28,7 @@ export const keyFields: readonly Field[] = [
     name: "sourceIps",
     label: t("apiKeys.fields.sourceIps"),
     description: t("apiKeys.fields.sourceIpsHelp"),
-    placeholder: "192.0.2.0/24",
+    example: "192.0.2.0/24",
   },
 ];
 

@@ -33,7 +33,7 @@ const tagFields: readonly Field[] = [
     name: "tags",
     label: t("devices.fields.tags"),
     description: t("devices.tags.help"),
-    placeholder: "build",
+    example: "build",
   },
 ];
 
@@ -189,7 +189,7 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
   return (
     <>
       {isPending && deletion}
-      {isPending && activation}
+      {activation}
       <MoreActions>
         <ReviewedButton
           key="resetKey"
@@ -204,7 +204,6 @@ function Actions({ device, etag }: { readonly device: Device; readonly etag: str
         {device.enrolmentKey === undefined && device.user !== undefined && !isPending && (
           <RequireSignIn key="ask" target={{ kind: "device", id: device.id, name: device.name }} />
         )}
-        {!isPending && activation}
         {!isPending && deletion}
       </MoreActions>
       <Button key="tags" onClick={tagging.open}>

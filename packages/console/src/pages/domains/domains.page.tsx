@@ -25,7 +25,7 @@ const fields: readonly Field[] = [
     name: "domain",
     label: t("domains.fields.domain"),
     description: t("domains.fields.domainHelp"),
-    placeholder: "example.com",
+    example: "example.com",
     required: true,
     maxLength: 253,
   },

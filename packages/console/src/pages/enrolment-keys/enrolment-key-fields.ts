@@ -44,7 +44,7 @@ export const newKeyFields: readonly Field[] = [
     name: "tags",
     label: t("enrolmentKeys.fields.tags"),
     description: t("enrolmentKeys.fields.tagsHelp"),
-    placeholder: "build",
+    example: "build",
   },
   ...editFields.slice(1),
 ];

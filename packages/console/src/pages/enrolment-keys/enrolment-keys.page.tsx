@@ -31,6 +31,12 @@ const definition: ListDefinition<EnrolmentKey> = {
       cell: (enrolmentKey) => <StateOfEnrolmentKey enrolmentKey={enrolmentKey} />,
     },
     {
+      key: "prefix",
+      title: t("enrolmentKeys.fields.prefix"),
+      visibleFrom: "lg",
+      cell: ({ prefix }) => <Code>{prefix}</Code>,
+    },
+    {
       key: "user",
       title: t("enrolmentKeys.fields.user"),
       isBelow: true,

@@ -104,7 +104,7 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
         </Button>
         {gateway.status === "PENDING" && (
           <Group gap={8} component="span" wrap="nowrap">
-            <Loader size={14} aria-hidden />
+            <Loader size={16} aria-hidden />
             <Text size="sm" component="span">
               {t("gateways.deploy.waiting")}
             </Text>

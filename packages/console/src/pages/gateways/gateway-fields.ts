@@ -19,7 +19,7 @@ export const gatewayFields: readonly Field[] = [
     name: "endpoint",
     label: t("gateways.fields.endpoint"),
     description: t("gateways.fields.endpointHelp"),
-    placeholder: "gateway.example.com",
+    example: "gateway.example.com",
     maxLength: 253,
   },
   { kind: "long-text", name: "description", label: t("common.description") },

@@ -24,14 +24,14 @@ const fields: readonly Field[] = [
     name: "resolvers",
     label: t("gateways.settings.resolvers"),
     description: t("gateways.settings.resolversHelp"),
-    placeholder: "192.0.2.53",
+    example: "192.0.2.53",
   },
   {
     kind: "long-text",
     name: "domains",
     label: t("gateways.settings.domains"),
     description: t("gateways.settings.domainsHelp"),
-    placeholder: "corp.example.com = 192.0.2.53, 192.0.2.54",
+    example: "corp.example.com = 192.0.2.53, 192.0.2.54",
     maxLength: 100_000,
     validate: (value) => {
       const { invalid } = parseDomains(String(value));
@@ -44,7 +44,7 @@ const fields: readonly Field[] = [
     name: "networks",
     label: t("gateways.settings.networks"),
     description: t("gateways.settings.networksHelp"),
-    placeholder: "10.20.0.0/16",
+    example: "10.20.0.0/16",
   },
   {
     kind: "text",

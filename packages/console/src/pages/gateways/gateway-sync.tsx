@@ -60,10 +60,7 @@ function SyncState({ sync }: { readonly sync: GatewaySync }) {
           { label: t("gateways.sync.applied"), value: <Point point={sync.applied} none={t("gateways.sync.none")} /> },
           { label: t("gateways.sync.sent"), value: <Point point={sync.sent} none={t("gateways.sync.none")} /> },
           { label: t("gateways.sync.target"), value: <Point point={sync.wanted} none={t("gateways.sync.noTarget")} /> },
-          {
-            label: sync.state === "applied" ? t("gateways.sync.timeToApply") : t("gateways.sync.delay"),
-            value: formatLag(sync),
-          },
+          { label: t("gateways.sync.delay"), value: formatLag(sync) },
           {
             label: t("gateways.sync.network"),
             value: t("gateways.sync.generation", { generation: sync.generation }),

@@ -35,7 +35,7 @@ const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
     },
     {
       key: "port",
-      title: t("gateways.fields.portColumn"),
+      title: t("gateways.fields.port"),
       visibleFrom: "lg",
       sortBy: ({ wireguardPort }) => Number(wireguardPort),
       cell: ({ wireguardPort }) => wireguardPort,

@@ -47,7 +47,7 @@ function connection(hasSecret: boolean): readonly Field[] {
       name: "issuer",
       label: t("identityProviders.fields.issuer"),
       description: t("identityProviders.fields.issuerHelp"),
-      placeholder: "https://login.example.com",
+      example: "https://login.example.com",
       required: true,
       maxLength: 500,
       validate: (value) => {

@@ -68,7 +68,7 @@ export function AddApp({ created }: { readonly created: (file: DeviceFile) => vo
         <Text>{t("my.app.intro")}</Text>
         <TextInput
           label={t("my.app.name")}
-          placeholder={t("my.app.namePlaceholder")}
+          placeholder={t("common.example", { value: t("my.app.nameExample") })}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           maxLength={120}

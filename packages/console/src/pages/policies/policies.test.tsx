@@ -306,7 +306,7 @@ describe("the page of a policy", () => {
   ])("%s after its review", async (_, active, label, operation) => {
     mockApi.answer("get", "/tenants/policies/{id}", { ...policy, active });
     const user = openConsole(`/policies/${id}`);
-    await chooseAction(user, t("common.more"), label);
+    await click(user, label);
     await findDialog();
     expect(mockApi.writes()).toEqual([]);
     await click(user, label);

@@ -60,7 +60,7 @@ export function policyFields(type: PolicyType, policy?: Policy): readonly Field[
       section: { title: t("policies.sections.conditions"), help: t("policies.sections.conditionsHelp") },
       label: t("policies.fields.sourceIps"),
       description: t("policies.fields.sourceIpsHelp"),
-      placeholder: "192.0.2.0/24",
+      example: "192.0.2.0/24",
     },
     {
       kind: "custom",

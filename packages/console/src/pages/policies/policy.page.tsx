@@ -166,7 +166,7 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
   return (
     <Group gap="xs">
       {!isDefault && (
-        <MoreActions>
+        <>
           {active ? (
             <ReviewedButton
               key="deactivate"
@@ -185,14 +185,16 @@ function Actions({ policy, etag }: { readonly policy: Policy; readonly etag: str
               etag={etag}
             />
           )}
-          <DeleteRecord
-            title={t("policies.delete.title", { name })}
-            effect={t("policies.delete.note")}
-            path={at}
-            etag={etag}
-            done={() => void navigate({ to: "/policies", search: { type } })}
-          />
-        </MoreActions>
+          <MoreActions>
+            <DeleteRecord
+              title={t("policies.delete.title", { name })}
+              effect={t("policies.delete.note")}
+              path={at}
+              etag={etag}
+              done={() => void navigate({ to: "/policies", search: { type } })}
+            />
+          </MoreActions>
+        </>
       )}
       <Button onClick={open}>{t("common.edit")}</Button>
       {editing && (

@@ -37,6 +37,8 @@ export function AccessFields({ access, change, problem, Part }: AccessFieldsProp
           <RecordPicker
             path="/tenants/groups"
             label={t("publish.who.groups")}
+            description={t("publish.who.groupsHelp")}
+            withAsterisk
             value={access.groups}
             onChange={(groups) => change({ groups })}
             error={problem}

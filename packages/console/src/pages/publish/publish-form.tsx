@@ -148,7 +148,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
           <TextInput
             label={t("publish.address.label")}
             description={t("publish.address.help")}
-            placeholder="https://wiki.internal"
+            placeholder={t("common.example", { value: "https://wiki.internal" })}
             value={given.address}
             onChange={({ currentTarget }) => change({ address: currentTarget.value })}
             error={problems.address}
@@ -176,7 +176,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
         <Part title={t("publish.through")}>
           {known !== undefined && known.length > 0 && (
             <Select
-              aria-label={t("publish.gateway.label")}
+              label={t("publish.gateway.label")}
               data={[
                 ...known.map(({ id, name: label }) => ({ value: id, label })),
                 { value: newGateway, label: t("publish.gateway.new") },

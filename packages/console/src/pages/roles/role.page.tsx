@@ -16,6 +16,7 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
+import { RemoveCell, RemoveHead } from "../../records/remove-column.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import { useRecord } from "../../records/use-record.ts";
@@ -115,7 +116,7 @@ function RoleUsers({ role }: { readonly role: Role }) {
             <Table.Tr>
               <Table.Th>{t("roles.users.user")}</Table.Th>
               <Table.Th visibleFrom="xs">{t("roles.users.assignment")}</Table.Th>
-              {canChange && <Table.Th w={120}>{t("roles.users.change")}</Table.Th>}
+              {canChange && <RemoveHead />}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -128,20 +129,15 @@ function RoleUsers({ role }: { readonly role: Role }) {
                   </Text>
                 </Table.Td>
                 <Table.Td visibleFrom="xs">{assignment(user.id)}</Table.Td>
-                {canChange && (
-                  <Table.Td>
-                    {data.direct.has(user.id) && (
-                      <Button
-                        size="xs"
-                        variant="default"
-                        aria-label={t("roles.revoke.labelFor", { name: user.email ?? user.id })}
-                        onClick={() => setRemoved(user)}
-                      >
-                        {t("roles.revoke.label")}
-                      </Button>
-                    )}
-                  </Table.Td>
-                )}
+                {canChange &&
+                  (data.direct.has(user.id) ? (
+                    <RemoveCell
+                      label={t("roles.revoke.labelFor", { name: user.email ?? user.id })}
+                      onClick={() => setRemoved(user)}
+                    />
+                  ) : (
+                    <Table.Td />
+                  ))}
               </Table.Tr>
             ))}
           </Table.Tbody>

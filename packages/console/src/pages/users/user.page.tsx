@@ -96,7 +96,7 @@ function About({ user }: { readonly user: User }) {
           <Facts facts={Object.entries(user.attributes).map(([name, value]) => formatFact(name, value))} />
         )}
       </Panel>
-      <Panel title={t("users.devices.title")}>
+      <Panel title={t("common.titleCount", { title: t("users.devices.title"), count: user.devices.length })}>
         {user.devices.length === 0 ? (
           <EmptyState
             isPart

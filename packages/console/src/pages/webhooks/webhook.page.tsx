@@ -87,16 +87,13 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
   if (!canWrite) return null;
   return (
     <>
-      {!webhook.active && (
-        <Button variant="default" loading={change.isPending} onClick={() => change.mutate()}>
-          {t("webhooks.activate")}
-        </Button>
-      )}
+      <Button variant="default" loading={change.isPending} onClick={() => change.mutate()}>
+        {t(webhook.active ? "webhooks.deactivate" : "webhooks.activate")}
+      </Button>
       <MoreActions>
         {/* First, because the menu focuses its first item, and a disabled item takes no focus. */}
         <MenuAction label={t("webhooks.rotate.label")} onClick={rotate.open} />
         <MenuAction label={t("webhooks.test")} disabled={!webhook.active} onClick={() => test.mutate()} />
-        {webhook.active && <MenuAction label={t("webhooks.deactivate")} onClick={() => change.mutate()} />}
         <DeleteRecord
           title={t("webhooks.delete.title", { name: webhook.name })}
           effect={t("webhooks.delete.effect")}

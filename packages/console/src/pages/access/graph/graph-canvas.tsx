@@ -146,10 +146,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   );
   const quiet = useMemo(() => quietKeys(graph), [graph]);
   const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== selected));
-  const edgeAs = useMemo(
-    () => cachedEdges(layout.lines, new Set(graph.columns.policy.map(({ key }) => key))),
-    [layout, graph],
-  );
+  const edgeAs = useMemo(() => cachedEdges(layout.lines), [layout]);
   const edges = drawn.map((edge) => edgeAs(edge, dimmed(lit?.has(edge.from) === true && lit.has(edge.to))));
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the buttons inside

@@ -17,13 +17,8 @@ function GraphLine({ data, style, markerEnd }: EdgeProps) {
 
 export const edgeTypes = { line: GraphLine };
 
-/**
- * Returns the previous object for an unchanged edge, so that React Flow renders only changed edges. A policy denies
- * access to resources, so lines from subjects to policies end without a cross.
- *
- * @param policies the keys of the nodes in the column of policies
- */
-export function cachedEdges(lines: ReadonlyMap<Edge, Line>, policies: ReadonlySet<string>) {
+/** Returns the previous object for an unchanged edge, so that React Flow renders only changed edges. */
+export function cachedEdges(lines: ReadonlyMap<Edge, Line>) {
   const cached = new WeakMap<Edge, Map<string, FlowEdge>>();
   return (edge: Edge, appearance: string): FlowEdge => {
     const variants = cached.get(edge) ?? new Map<string, FlowEdge>();
@@ -40,7 +35,7 @@ export function cachedEdges(lines: ReadonlyMap<Edge, Line>, policies: ReadonlySe
         strokeWidth: Math.min(3, 1.25 + Math.log10(count) / 2),
         strokeDashoffset: lines.get(edge)?.dashOffset ?? 0,
       },
-      ...(denies && !policies.has(to) ? { markerEnd: "access-denied" } : {}),
+      ...(denies ? { markerEnd: "access-denied" } : {}),
       ariaRole: "presentation",
       domAttributes: { "aria-hidden": true },
     };

@@ -34,7 +34,7 @@ export function DeviceStep() {
       </div>
       <LinkForPerson />
       <Group gap={8}>
-        <Loader size={14} aria-hidden />
+        <Loader size={16} aria-hidden />
         <Text size="sm">{t("overview.firstSteps.device.waiting")}</Text>
       </Group>
     </Stack>

@@ -51,7 +51,7 @@ function NewGateway() {
       <Group align="flex-end" gap="sm">
         <TextInput
           label={t("overview.firstSteps.gateway.name")}
-          placeholder="gateway-1"
+          placeholder={t("common.example", { value: "gateway-1" })}
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
           maxLength={120}
