@@ -2,25 +2,27 @@ import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 import type { EnrolmentKey } from "./enrolment-key-state.tsx";
 
+const nameField: Field = {
+  kind: "text",
+  name: "name",
+  label: t("common.name"),
+  description: t("enrolmentKeys.fields.nameHelp"),
+  required: true,
+};
+const expiryField = {
+  kind: "date-time",
+  name: "expiresAt",
+  label: t("enrolmentKeys.fields.expires"),
+} as const satisfies Field;
+
 /** The fields that can be changed later. */
 export const editFields: readonly Field[] = [
-  {
-    kind: "text",
-    name: "name",
-    label: t("common.name"),
-    description: t("enrolmentKeys.fields.nameHelp"),
-    required: true,
-  },
-  {
-    kind: "date-time",
-    name: "expiresAt",
-    label: t("enrolmentKeys.fields.expires"),
-    description: t("enrolmentKeys.fields.expiresHelp"),
-  },
+  nameField,
+  { ...expiryField, description: t("enrolmentKeys.fields.expiresHelpLater") },
 ];
 
 export const newKeyFields: readonly Field[] = [
-  ...editFields.slice(0, 1),
+  nameField,
   {
     kind: "records",
     name: "userId",
@@ -46,7 +48,7 @@ export const newKeyFields: readonly Field[] = [
     description: t("enrolmentKeys.fields.tagsHelp"),
     example: "build",
   },
-  ...editFields.slice(1),
+  { ...expiryField, description: t("enrolmentKeys.fields.expiresHelp") },
 ];
 
 export const newKey: Values = { name: "", userId: [], maxUses: 1, tags: [], expiresAt: "" };
