@@ -47,6 +47,14 @@ test.each([
   );
 });
 
+test("a resource has no gateway whose deletion left it in an older version of the resource", () => {
+  const version = (kind: string, facts: { readonly id: string }) =>
+    ({ kind, record: facts.id, generation: 1, firstGeneration: 1, facts }) as unknown as HistoryRow; // of the kind
+  const resource = { id: "resource", gateways: ["gone", "gateway"] };
+  const facts = finish(factsOfHistory([version("resource", resource), version("gateway", { id: "gateway" })]));
+  expect(facts.resources).toEqual([{ ...resource, gateways: ["gateway"] }]);
+});
+
 test("a past device has no end of its session", () => {
   const facts = finish(factsOfHistory([row({ ...live, sessionEndsAt: 1_000 })]));
   expect(facts.devices).toEqual([{ ...live, sessionEndsAt: null }]);

@@ -1,6 +1,13 @@
 /** Converts fact changes to versions of a history, and versions to changes and facts. Pure. */
 import { policyTypes } from "@gatehouse/contract/records/policy";
-import type { DeviceFacts, FactChange, PolicyFacts, TenantFacts } from "@gatehouse/policy/model/facts";
+import type {
+  DeviceFacts,
+  FactChange,
+  GatewayFacts,
+  PolicyFacts,
+  ResourceFacts,
+  TenantFacts,
+} from "@gatehouse/policy/model/facts";
 import { entriesAtOnce, entryCost, type Work } from "@gatehouse/policy/work";
 import type { HistoryRow, HistoryVersion } from "./history.queries.ts";
 
@@ -92,15 +99,33 @@ export function* factsOfHistory(rows: readonly HistoryRow[]): Work<TenantFacts> 
     if (index % rowsAtOnce === rowsAtOnce - 1) yield rowsAtOnce * rowCost;
   }
   const kept = <Facts>(kind: string) => (byKind.get(kind) ?? []) as Facts[]; // rows of this kind
+  const gateways = kept<GatewayFacts>("gateway");
   return {
     users: kept("user"),
     groups: kept("group"),
     devices: kept("device"),
-    gateways: kept("gateway"),
-    resources: kept("resource"),
+    gateways,
+    resources: yield* withExisting(gateways, kept("resource")),
     rules: kept("rule"),
     policies: orderedPolicies(kept("policy"), kept("policy-order")),
   };
+}
+
+/**
+ * Resources without deleted gateways. Before decision 0259, the deletion of a gateway made no version of its resources.
+ */
+function* withExisting(
+  gateways: readonly GatewayFacts[],
+  resources: readonly ResourceFacts[],
+): Work<readonly ResourceFacts[]> {
+  const existing = new Set(gateways.map(({ id }) => id));
+  const all: ResourceFacts[] = [];
+  for (const resource of resources) {
+    const kept = resource.gateways.filter((id) => existing.has(id));
+    all.push(kept.length === resource.gateways.length ? resource : { ...resource, gateways: kept });
+    if (all.length % rowsAtOnce === 0) yield rowsAtOnce * rowCost;
+  }
+  return all;
 }
 
 /**

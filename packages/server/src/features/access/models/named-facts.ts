@@ -41,8 +41,12 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
     if (index % reloadAbove === 0 && count() > reloadAbove) return undefined;
     const { type, id, before, after } = change;
     const rows = rowsOfType[type];
-    if (rows !== undefined) ids[rows].add(id);
-    else if (type === "address") {
+    if (rows !== undefined) {
+      ids[rows].add(id);
+      // The resources that lose the gateway have no entries, unless a document deletes it.
+      const losing = type === "gateway" && after === undefined ? idsIn(before, "resources") : [];
+      for (const each of losing) ids.resources.add(each);
+    } else if (type === "address") {
       const resource = resourceOf(after ?? before);
       if (resource === undefined) return undefined;
       ids.resources.add(resource);
@@ -57,7 +61,7 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
       return undefined;
     // The ends of the sessions of all members' devices depend on the lifetime.
     if (type === "group" && lifetimeIn(before) !== lifetimeIn(after) && before !== undefined) return undefined;
-    if (type === "user" && groupsIn(before) !== groupsIn(after)) regrouped.add(id);
+    if (type === "user" && idsIn(before, "groups").join() !== idsIn(after, "groups").join()) regrouped.add(id);
     if (type === "policy" && mayMoveOthers(before, after)) reordered.add(id);
   }
   if (count() > reloadAbove) return undefined;
@@ -93,10 +97,10 @@ function lifetimeIn(group: object | undefined): unknown {
   return group !== undefined && "deviceSessionLifetime" in group ? group.deviceSessionLifetime : undefined;
 }
 
-/** The ids of a user's groups, as a text. */
-function groupsIn(user: object | undefined): string {
-  const { groups = [] } = (user ?? {}) as { readonly groups?: readonly { readonly id: string }[] }; // written by the view of users
-  return groups.map(({ id }) => id).join(" ");
+/** The ids of the records that a user or a gateway lists in a field. */
+function idsIn(state: object | undefined, field: "groups" | "resources"): readonly string[] {
+  const lists = (state ?? {}) as { readonly [name in typeof field]?: readonly { readonly id: string }[] }; // written by the views
+  return (lists[field] ?? []).map(({ id }) => id);
 }
 
 function orderIn(state: object): unknown {
