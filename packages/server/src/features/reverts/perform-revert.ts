@@ -19,6 +19,7 @@ import { readCurrentState } from "./current-state.ts";
 import type { EventHistory } from "./event-history.ts";
 import { recreatedReference } from "./plan/deletion-plan.ts";
 import { neededState, planRevert } from "./plan/plan-revert.ts";
+import { reasonAgainst } from "./plan/reasons.ts";
 import type { RevertedEvent, RevertPlan } from "./plan/revert-plan.ts";
 import { createdRecords, RelatedEntries } from "./plan/reverted-events.ts";
 
@@ -111,7 +112,8 @@ export class PerformedRevert {
   }
 
   /** @returns the reference to the record that the plan creates again, among all changes of the revert */
-  #note({ id, target }: Event, plan: RevertPlan): string {
+  #note(event: Event, plan: RevertPlan): string {
+    const { id, target } = event;
     const isRequest = this.#scope === "request";
     const name = this.recreated.size === 0 ? recreatedReference : `${recreatedReference}-${this.recreated.size + 1}`;
     const shown = new Map([...this.#references, [recreatedReference, name]]);
@@ -121,7 +123,8 @@ export class PerformedRevert {
       this.#undoes.set(undone.id, { ...undone, fields: [...new Set([...fields, ...undone.fields])] });
     }
     // A record that the request created is deleted, so none of its parts needs to be restored.
-    for (const reason of isRequest && this.#created.has(target.id) ? [] : plan.cannot) {
+    const isDeleted = isRequest && this.#created.has(target.id) && reasonAgainst(event) === undefined;
+    for (const reason of isDeleted ? [] : plan.cannot) {
       if (isRequest && reason.record !== undefined && this.#created.has(reason.record.id)) continue;
       const { type, id: targetId } = target;
       this.cannot.push(isRequest ? { record: { type, id: targetId }, ...reason } : reason);

@@ -46,9 +46,13 @@ function withinLimit(plan: RevertPlan): RevertPlan {
   };
 }
 
-/** The part of the tenant's state that `planRevert` reads for an event. */
+const nothingNeeded: NeededState = { records: [], existing: [], orderOf: undefined, testsOf: undefined, laterOn: [] };
+
+/** The part of the tenant's state that `planRevert` reads for an event: nothing if the event is never reverted. */
 export function neededState(reverted: Pick<RevertedEvent, "event" | "generation">): NeededState {
   const { event, generation } = reverted;
+  // Entries of documents name records instead of containing their ids.
+  if (reasonAgainst(event) !== undefined) return nothingNeeded;
   const { before = {}, after = {}, target } = event;
   const isDeletion = event.after === undefined;
   const reorders = event.operation === "reorderPolicies";

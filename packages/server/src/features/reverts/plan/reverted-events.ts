@@ -1,15 +1,19 @@
 /** Selects the events of a request to revert, and the entries that belong to each of them. Pure. */
 import type { Event } from "@gatehouse/contract/records/event";
+import { irrevertibleOperations } from "@gatehouse/contract/records/irrevertible";
 import { isState, textIn } from "./recorded-state.ts";
 import { deletedReference } from "./update-plan.ts";
 
 /**
  * The events of a request in the order in which they are reverted: the last one first. An event that another one
- * caused is reverted with it, and so are the moves of one reordering.
+ * caused is reverted with it, and so are the moves of one reordering. The first event of an applied document stands for
+ * all, because none is reverted.
  *
  * @param request all entries of the request, in the order of their positions
  */
 export function eventsToRevert(request: readonly Event[]): readonly Event[] {
+  const [first] = request;
+  if (first !== undefined && irrevertibleOperations[first.operation] === "configuration") return [first];
   const created = createdRecords(request);
   const deleted = new Set(request.filter(({ after }) => after === undefined).map(({ target }) => target.id));
   return request
