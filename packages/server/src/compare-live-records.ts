@@ -13,6 +13,7 @@ import { auditedPasskey, hasPasskeyUser, listPasskeyRows } from "./features/pass
 import { unauditedGrants } from "./features/roles/roles.api.ts";
 import { usersWithUnauditedCodes } from "./features/sign-in/sign-in.api.ts";
 import { readTenantSettings, tenantSettingsView } from "./features/tenant-settings/tenant-settings.api.ts";
+import { readUser } from "./features/users/users.api.ts";
 import { listWebhookRows, webhookView } from "./features/webhooks/webhooks.api.ts";
 import { differingFields } from "./live-fields.queries.ts";
 import { type ComparedRecords, compareLatestEntries } from "./platform/audit/compare-latest-entries.ts";
@@ -33,6 +34,11 @@ const compared: readonly ComparedRecords[] = [
     // The status follows the time, and the address follows the user.
     observed: ["status", "user"],
     list: async (...page) => (await listEnrolmentKeyRows(...page)).map((row) => enrolmentKeyView(row, new Date(0))),
+    // Before decision 0259, documents that deleted a user recorded no deletion of the user's keys.
+    wentWith: async (tx, { user }) => {
+      const { id } = (user ?? {}) as { readonly id?: string }; // written by the view of keys
+      return id !== undefined && (await readUser(tx, id)) === undefined;
+    },
   },
   {
     type: "passkey",

@@ -15,6 +15,8 @@ export interface SignInOptions {
   readonly authTime?: Date;
   /** The server's time; the system's by default. */
   readonly now?: Date;
+  /** The id of the identity provider through which the user signed in; a passkey by default. */
+  readonly providerId?: string | undefined;
 }
 
 /** Begins a session of a user, and returns the headers of its requests. */
@@ -22,12 +24,16 @@ export async function signInAs(
   server: TestServer,
   tenantId: string,
   userId: string,
-  { now = server.runner.clock.now(), authTime = now }: SignInOptions = {},
+  { now = server.runner.clock.now(), authTime = now, providerId }: SignInOptions = {},
 ): Promise<PersonHeaders> {
+  const through =
+    providerId === undefined
+      ? { method: "passkey" as const }
+      : { method: "oidc" as const, provider: { id: providerId } };
   const { token } = await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
     beginSession(
       { tenantId, query },
-      { userId, method: "passkey", address: "192.0.2.1", userAgent: "Test", authTime, amr: ["hwk", "user"] },
+      { userId, ...through, address: "192.0.2.1", userAgent: "Test", authTime, amr: ["hwk", "user"] },
       now,
     ),
   );

@@ -77,9 +77,10 @@ const remove = statement<never, [tenantId: string, id: string]>(
   "enrolment_keys.delete",
   "DELETE FROM enrolment_keys WHERE tenant_id = $1 AND id = $2",
 );
-const removeOfUser = statement<EnrolmentKeyRow, [tenantId: string, userId: string]>(
-  "enrolment_keys.delete_of_user",
-  `DELETE FROM enrolment_keys AS item WHERE item.tenant_id = $1 AND item.user_id = $2 RETURNING ${columns}`,
+const removeOfUsers = statement<EnrolmentKeyRow, [tenantId: string, userIds: readonly string[]]>(
+  "enrolment_keys.delete_of_users",
+  `DELETE FROM enrolment_keys AS item WHERE item.tenant_id = $1 AND item.user_id = ANY ($2::uuid[])
+   RETURNING ${columns}`,
 );
 const selectUserStatus = statement<{ status: string }, [tenantId: string, id: string]>(
   "enrolment_keys.user_status",
@@ -188,12 +189,12 @@ export async function deleteEnrolmentKey(tx: TenantTx, _granted: Granted<"device
 }
 
 /** Deletes the keys of a user who is about to be deleted. */
-export function deleteEnrolmentKeysOfUser(
+export function deleteEnrolmentKeysOfUsers(
   tx: TenantTx,
   _granted: Granted<"users:write">,
-  userId: string,
+  userIds: readonly string[],
 ): Promise<EnrolmentKeyRow[]> {
-  return tx.query(removeOfUser, tx.tenantId, userId);
+  return tx.query(removeOfUsers, tx.tenantId, userIds);
 }
 
 /** Locks a device that the key enrolled since a time and that has never connected. Returns its id. */

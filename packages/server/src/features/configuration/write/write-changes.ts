@@ -16,6 +16,7 @@ import {
   updateAdmissionRules,
 } from "../../admission-rules/admission-rules.api.ts";
 import { orphanDevices } from "../../devices/devices.api.ts";
+import { deleteKeysOfUsers } from "../../enrolment-keys/enrolment-keys.api.ts";
 import { deleteGateways, insertGateways, updateGateways } from "../../gateways/gateways.api.ts";
 import {
   clearSamlDefaultGroup,
@@ -264,7 +265,9 @@ class ChangeWriter {
     if (resources.length > 0) await deleteResources(tx, authorize(permissions, "resources:write"), resources);
     if (users.length > 0) {
       const granted = authorize(permissions, "users:write");
+      // The plan contains the references of records that documents describe. These records hold the others.
       await orphanDevices(tx, granted, users, at);
+      await deleteKeysOfUsers(tx, granted, users, at);
       await deleteUsers(tx, granted, users);
     }
     if (groups.length > 0) await deleteGroups(tx, authorize(permissions, "groups:write"), groups);
