@@ -26,3 +26,28 @@ test("a pause takes at most a minute", async () => {
   await vi.advanceTimersByTimeAsync(60_000);
   expect(pace.pauseOf("acme")).toBeUndefined();
 });
+
+test("many usual steps pause their tenant beyond a tenth of the time, and no other", async () => {
+  const pace = new HandshakePace();
+  let usedMs = 0;
+  for (let ms = 0; ms < 10_000; ms++) {
+    if (pace.pauseOf("acme") === undefined) {
+      pace.count("acme", 7);
+      usedMs += 7;
+    }
+    expect(pace.pauseOf("globex")).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  // A tenth of 10 seconds, and half a second in a burst.
+  expect(usedMs).toBeGreaterThan(1_400);
+  expect(usedMs).toBeLessThan(1_600);
+});
+
+test("steps that use less than a tenth of the time cause no pause", async () => {
+  const pace = new HandshakePace();
+  for (let step = 0; step < 1_000; step++) {
+    pace.count("acme", 4);
+    expect(pace.pauseOf("acme")).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(41);
+  }
+});

@@ -9,29 +9,58 @@ export interface Pace {
   count(tenantId: string, usedMs: number): void;
 }
 
-/** A usual handshake needs less, also on a slow machine. */
+/** A step of a usual handshake needs less, also on a slow machine. */
 const usualMs = 10;
-/** The length of a pause, as a multiple of the step before it: such handshakes use at most 2 % of the event loop. */
+/** The length of a pause, as a multiple of a longer step before it: such steps use at most 2 % of the event loop. */
 const pauseFactor = 50;
+/** The part of the time that usual steps of a tenant can use without a pause. */
+const usualShare = 0.1;
+/** The processor time that a tenant can use beyond its share in a burst, in milliseconds. */
+const burstMs = 500;
 const maxPauseMs = 60_000;
 
-/** Pauses the handshakes of a tenant after a step that blocked the event loop. */
+interface Used {
+  /** Processor time that the share has not covered yet, in milliseconds. */
+  readonly debtMs: number;
+  /** The time for which the debt was computed. */
+  readonly atMs: number;
+}
+
+/**
+ * Pauses the handshakes of a tenant after a step that blocked the event loop, and if its steps together use more than
+ * their share of the event loop.
+ */
 export class HandshakePace implements Pace {
   readonly #pauses = new Map<string, Promise<void>>();
+  readonly #used = new Map<string, Used>();
 
   pauseOf(tenantId: string): Promise<void> | undefined {
     return this.#pauses.get(tenantId);
   }
 
   count(tenantId: string, usedMs: number): void {
-    if (usedMs <= usualMs) return;
+    const pauseMs = Math.max(this.#excessOf(tenantId, usedMs), usedMs > usualMs ? usedMs * pauseFactor : 0);
+    if (pauseMs === 0) return;
     const pause = new Promise<void>((resolve) => {
       const over = () => {
         this.#pauses.delete(tenantId);
         resolve();
       };
-      setTimeout(over, Math.min(usedMs * pauseFactor, maxPauseMs)).unref();
+      setTimeout(over, Math.min(pauseMs, maxPauseMs)).unref();
     });
     this.#pauses.set(tenantId, pause);
+  }
+
+  /**
+   * Adds a step to the tenant's debt.
+   *
+   * @returns the time until the share covers the debt that exceeds a burst, in milliseconds
+   */
+  #excessOf(tenantId: string, usedMs: number): number {
+    const atMs = performance.now();
+    const before = this.#used.get(tenantId) ?? { debtMs: 0, atMs };
+    const debtMs = Math.max(0, before.debtMs - (atMs - before.atMs) * usualShare) + usedMs;
+    this.#used.set(tenantId, { debtMs, atMs });
+    return Math.max(0, debtMs - burstMs) / usualShare;
   }
 }
