@@ -34,6 +34,7 @@ import type { Log } from "./platform/log.ts";
 import { allowedNetworks } from "./platform/outbound/outbound-networks.ts";
 import { OutboundThread } from "./platform/outbound/outbound-thread.ts";
 import { type ResolveTxt, txtResolver } from "./platform/outbound/resolve-txt.ts";
+import { TxtReads } from "./platform/outbound/txt-reads.ts";
 import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
 import type { ServedCertificate } from "./platform/served-certificate.ts";
 import { StartError } from "./platform/start-error.ts";
@@ -284,7 +285,7 @@ function composeCore(
     providerNetworks: allowedNetworks(providerNetworks ?? []),
     exchange: outbound.exchange,
     sendsMail: mail !== undefined,
-    resolveTxt: resolveTxt ?? txtResolver(),
+    txtReads: new TxtReads(resolveTxt ?? txtResolver(), clock),
     committed: (auditEntries) => {
       audited(auditEntries);
       follower.wake();

@@ -23,7 +23,7 @@ import { runCreation } from "./joint-commands.ts";
 import type { ListQuery } from "./list-query.ts";
 import type { CachedList } from "./lists/page-reader.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
-import type { ResolveTxt } from "./outbound/resolve-txt.ts";
+import type { TxtReads } from "./outbound/txt-reads.ts";
 import type { Outcome } from "./outcome.ts";
 import { type HoldSecret, PreparedAnswer } from "./prepared-answer.ts";
 import { questionOf } from "./question.ts";
@@ -264,8 +264,8 @@ export class Call<O extends Operation> {
   }
 
   /** Reads the TXT records that prove the ownership of domains. */
-  get resolveTxt(): ResolveTxt {
-    return this.#options.runner.resolveTxt;
+  get txtReads(): TxtReads {
+    return this.#options.runner.txtReads;
   }
 
   /** The address at which browsers reach the server. */

@@ -20,7 +20,7 @@ import { hasLargeBody, withSerializedBody } from "./json-slices.ts";
 import type { PageReader } from "./lists/page-reader.ts";
 import type { Exchange } from "./outbound/exchange.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
-import type { ResolveTxt } from "./outbound/resolve-txt.ts";
+import type { TxtReads } from "./outbound/txt-reads.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RecordReferences } from "./record-references.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
@@ -91,7 +91,7 @@ export interface CommandRunner {
   /** Whether the server sends mail. */
   readonly sendsMail: boolean;
   /** Reads the TXT records that prove the ownership of domains. */
-  readonly resolveTxt: ResolveTxt;
+  readonly txtReads: TxtReads;
   /** Called after each commit, with the number of new audit entries. */
   readonly committed: (auditEntries: number) => void;
 }

@@ -9,6 +9,9 @@ import { lockGeneration } from "../../platform/tenancy/generation.queries.ts";
 import * as queries from "./domains.queries.ts";
 import { domainView, recordName, recordValue } from "./domains.view.ts";
 
+/** A lookup that gets no answer ends after a few seconds. */
+const retryAfterSeconds = 5;
+
 export async function listDomains(call: Call<typeof operations.listDomains>): Promise<Outcome> {
   return streamed(async (afterId, limit) =>
     (await call.read((tx) => queries.listDomainRows(tx, afterId, limit))).map(domainView),
@@ -71,10 +74,15 @@ export async function deleteDomain(call: Call<typeof operations.deleteDomain>): 
   });
 }
 
+/** @throws AppError rate_limited */
 async function isProven(
-  { resolveTxt }: Pick<Call<typeof operations.verifyDomain>, "resolveTxt">,
+  { txtReads, tenantId, origin }: Pick<Call<typeof operations.verifyDomain>, "txtReads" | "tenantId" | "origin">,
   { domain, token }: queries.DomainRow,
 ): Promise<boolean> {
-  const found = await resolveTxt(recordName(domain));
+  const found = await txtReads.read(tenantId, origin.sourceAddress ?? "unknown", recordName(domain));
+  if (found === "busy") {
+    const detail = "Too many requests of this tenant wait for DNS. Verify a few domains at a time.";
+    throw new AppError("rate_limited", { detail, retryAfterSeconds });
+  }
   return found.includes(recordValue(token));
 }
