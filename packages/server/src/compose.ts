@@ -284,7 +284,7 @@ function composeCore(
     webhookNetworks: allowedNetworks(webhooks?.networks ?? []),
     providerNetworks: allowedNetworks(providerNetworks ?? []),
     exchange: outbound.exchange,
-    sendsMail: mail !== undefined,
+    mailsPerDay: mail?.perTenant,
     txtReads: new TxtReads(resolveTxt ?? txtResolver(), clock),
     committed: (auditEntries) => {
       audited(auditEntries);

@@ -70,6 +70,7 @@ test("without settings, every setting has its default", () => {
     providerAllowedNetworks: undefined,
     smtpUrl: undefined,
     mailFrom: undefined,
+    mailsPerTenant: 2_000,
     gatewayDrainSeconds: 300,
     agentLinksPerTenant: 15_000,
     logLevel: "info",

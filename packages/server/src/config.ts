@@ -166,6 +166,11 @@ export const settings = {
     "SMTP server for mail to users, such as smtp://user:password@mail.example.com:587. By default, no mail is sent.",
   ),
   mailFrom: optional(emailAddress, "Sender's address of mail. Required with an SMTP server."),
+  mailsPerTenant: setting(
+    wholeNumber("number", 1, 1_000_000),
+    "2000",
+    "Maximum number of mails of one tenant in a day (UTC). Must be equal on all replicas.",
+  ),
   gatewayDrainSeconds: setting(
     wholeNumber("seconds", 0, 86_400),
     "300",

@@ -228,8 +228,8 @@ async function composeWithMasterKey(
   }
 }
 
-function mailSettings({ smtpUrl: smtp, mailFrom: from }: Config): MailSettings | undefined {
-  return smtp === undefined || from === undefined ? undefined : { smtp, from };
+function mailSettings({ smtpUrl: smtp, mailFrom: from, mailsPerTenant: perTenant }: Config): MailSettings | undefined {
+  return smtp === undefined || from === undefined ? undefined : { smtp, from, perTenant };
 }
 
 /** The ports of the server. They are checked before keys are created, because these are shown only once. */

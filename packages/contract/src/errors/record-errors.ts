@@ -481,4 +481,12 @@ export const recordErrors = {
     explanation: "The request has `notify`, and the server has no SMTP server.",
     remedy: "Set GATEHOUSE_SMTP_URL and GATEHOUSE_MAIL_FROM, or copy the link from the response instead.",
   },
+  mail_limit_reached: {
+    status: 429,
+    title: "No more mails can be sent today",
+    explanation:
+      "In a day (UTC), a tenant can send 10 mails to one address, and 2,000 in total, unless GATEHOUSE_MAILS_PER_TENANT sets another limit. Mails that replace a pending one count too. Nothing was changed.",
+    remedy:
+      "Create a link without `notify` and hand it over, or wait for `Retry-After` seconds. The operator can raise the limit of a tenant.",
+  },
 } as const satisfies Record<string, ErrorDefinition>;

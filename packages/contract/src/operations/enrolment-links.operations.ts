@@ -25,7 +25,13 @@ export const createEnrolmentLink = operation({
   body: closedObject({ notify: Type.Optional(Notify) }),
   refusedInSets: "its response shows a secret once",
   success: { status: 201, kind: "record", body: NewEnrolmentLink, located: true },
-  errors: ["grants_exceed_caller", "user_deactivated", "single_sign_on_only", "mail_not_configured"],
+  errors: [
+    "grants_exceed_caller",
+    "user_deactivated",
+    "single_sign_on_only",
+    "mail_not_configured",
+    "mail_limit_reached",
+  ],
 });
 
 export const listEnrolmentLinks = operation({

@@ -64,7 +64,14 @@ export const createUsers = operation({
     kind: "records",
     body: Type.Unsafe<User | User[]>({ anyOf: [User, Type.Array(User)] }),
   },
-  errors: ["email_taken", "unknown_reference", "role_not_assignable", "grants_exceed_caller", "mail_not_configured"],
+  errors: [
+    "email_taken",
+    "unknown_reference",
+    "role_not_assignable",
+    "grants_exceed_caller",
+    "mail_not_configured",
+    "mail_limit_reached",
+  ],
 });
 
 export const readUser = operation({
@@ -172,7 +179,7 @@ export const inviteUser = operation({
   bodyOptional: true,
   body: closedObject({ notify: Type.Optional(Notify) }),
   success: { status: 204, kind: "empty" },
-  errors: ["user_not_pending", "grants_exceed_caller", "mail_not_configured"],
+  errors: ["user_not_pending", "grants_exceed_caller", "mail_not_configured", "mail_limit_reached"],
 });
 
 export const transferOwnership = operation({

@@ -46,6 +46,8 @@ export interface MasterKeySettings {
 export interface MailSettings {
   readonly smtp: SmtpSettings;
   readonly from: string;
+  /** The mails of a tenant per day. */
+  readonly perTenant: number;
   /** The time between two searches for due mails, in milliseconds. */
   readonly intervalMs?: number;
 }
@@ -148,8 +150,9 @@ function rotationTasks(
 
 function mailTasks({ mail }: TaskSettings, { runner, log }: TaskDependencies, signal: AbortSignal): BackgroundTask[] {
   if (mail === undefined) return [];
-  const sender = new MailSender({ runner, server: new SmtpServer(mail.smtp, mail.from), log, signal });
-  return [{ name: "mail", intervalMs: mail.intervalMs ?? 1_000, run: () => sender.run() }];
+  const { intervalMs = 1_000 } = mail;
+  const sender = new MailSender({ runner, server: new SmtpServer(mail.smtp, mail.from), log, signal, intervalMs });
+  return [{ name: "mail", intervalMs, run: () => sender.run() }];
 }
 
 interface WebhookParts {

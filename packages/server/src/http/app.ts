@@ -154,7 +154,11 @@ export function createApp(options: AppOptions): FastifyInstance {
   for (const route of options.routes) mount(app, route, { ...options, limits, bodies, plannedRequests: planned });
   mountConsoleSession(app, { ...options, limits });
   const hasAgentPackages = mountAgentPackages(app, { folder: options.agentsFolder, publicUrl: runner.publicUrl });
-  mountConsoleSignIn(app, { ...options, limits, features: { hasAgentPackages, sendsMail: runner.sendsMail } });
+  mountConsoleSignIn(app, {
+    ...options,
+    limits,
+    features: { hasAgentPackages, sendsMail: runner.mailsPerDay !== undefined },
+  });
   mountConsoleOidc(app, { ...options, limits });
   mountConsoleAuthorization(app, { ...options, limits });
   mountOAuth(app, { ...options, limits });

@@ -258,9 +258,9 @@ export class Call<O extends Operation> {
     return this.#options.runner.providerNetworks;
   }
 
-  /** Whether the server sends mail. */
-  get sendsMail(): boolean {
-    return this.#options.runner.sendsMail;
+  /** The mails of the tenant per day; undefined if the server sends none. */
+  get mailsPerDay(): number | undefined {
+    return this.#options.runner.mailsPerDay;
   }
 
   /** Reads the TXT records that prove the ownership of domains. */

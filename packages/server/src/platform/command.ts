@@ -88,8 +88,8 @@ export interface CommandRunner {
   readonly providerNetworks: AllowedNetworks;
   /** Performs requests to targets that tenants choose. */
   readonly exchange: Exchange;
-  /** Whether the server sends mail. */
-  readonly sendsMail: boolean;
+  /** The mails of a tenant per day; undefined if the server sends none. */
+  readonly mailsPerDay: number | undefined;
   /** Reads the TXT records that prove the ownership of domains. */
   readonly txtReads: TxtReads;
   /** Called after each commit, with the number of new audit entries. */

@@ -97,7 +97,7 @@ export async function enrolmentLinkFor(
   let token = "";
   const command = { scope: { kind: "tenant", tenantId }, tenantId, origin, idempotency: undefined } as const;
   await runCommand(runner, command, async (tx) => {
-    const options = { at, by: origin.actor, box: runner.secrets.enrolmentLinks, mail: false };
+    const options = { at, by: origin.actor, box: runner.secrets.enrolmentLinks };
     const [link] = await issueEnrolmentLinks(tx, [user], options);
     token = link?.token ?? "";
     return empty();

@@ -56,7 +56,7 @@ async function newPlace(): Promise<Place> {
 async function claimedMail(place: Place): Promise<{ readonly id: string; readonly attemptId: string }> {
   const attemptId = newId();
   return inTenant(place.tenant.id, async (tx) => {
-    await queueMails(tx, [{ userId: place.user, linkId: null }], at);
+    await queueMails(tx, [{ userId: place.user, email: "ann@example.com", linkId: null }], { perTenant: 100, at });
     const [mail] = await claimMails(tx, { now: at, attemptId, until: new Date(at.getTime() + 60_000), limit: 1 });
     return { id: mail?.id ?? expect.fail("the mail is due"), attemptId };
   });

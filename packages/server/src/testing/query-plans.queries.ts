@@ -18,6 +18,12 @@ export const misled = unprepared<never, []>(
   "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_hashjoin', 'enable_mergejoin', 'enable_memoize']) AS name",
 );
 
+/** Makes the planner run the subquery of a join for each row, if it can, until the transaction ends. */
+export const rescanning = unprepared<never, []>(
+  `SELECT set_config(name, 'off', true)
+   FROM unnest(ARRAY['enable_hashjoin', 'enable_mergejoin', 'enable_hashagg', 'enable_sort', 'enable_material']) AS name`,
+);
+
 /** Makes the planner use an index of a small table, as it does if the table is large, until the transaction ends. */
 export const indexed = unprepared<never, []>(
   "SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan']) AS name",

@@ -36,6 +36,8 @@ const insertRows = statement<never, [tenantId: string, userId: string]>(
    ), mail AS (
      INSERT INTO mails (tenant_id, id, created_at, updated_at, user_id, next_attempt_at)
      VALUES ($1, gen_random_uuid(), now(), now(), $2, now())
+   ), mails_of_day AS (
+     INSERT INTO mail_counts (tenant_id, day, recipient, mails) VALUES ($1, now(), '', 1)
    ), code AS (
      INSERT INTO recovery_codes (tenant_id, user_id, created_at, code_hash)
      VALUES ($1, $2, now(), sha256(uuid_send(gen_random_uuid())))

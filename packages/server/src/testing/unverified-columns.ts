@@ -66,6 +66,7 @@ export const unverifiedColumns: Readonly<Record<string, Readonly<Record<Reason, 
   idempotent_reply_totals: { [derived]: ["*"] },
   identity_providers: { "It only shows that a test sign-in succeeded.": ["tested_at"] },
   mails: { [transient]: ["*"] },
+  mail_counts: { [transient]: ["*"] },
   mapped_memberships: { "It only marks memberships that a provider may end.": ["*"] },
   outbox: { "Its rows notify replicas, and are deleted soon.": ["*"] },
   passkeys: {

@@ -24,6 +24,7 @@ export async function listEnrolmentLinks(call: Call<typeof operations.listEnrolm
 export async function createEnrolmentLink(call: Call<typeof operations.createEnrolmentLink>): Promise<Outcome> {
   const { now, actor, body, secrets, publicUrl } = call;
   const { notify = false } = body;
+  const mailsPerDay = notify ? call.mailsPerDay : undefined;
   return call.command(async (tx) => {
     // Concurrent commands for one user wait here, so that none exceeds the limit.
     const locked = await queries.lockLinkedUser(tx, call.parameters.id);
@@ -32,7 +33,7 @@ export async function createEnrolmentLink(call: Call<typeof operations.createEnr
     const user = await requireNoMorePrivileged(tx, call, call.parameters.id);
     if (user.status === "inactive") throw new AppError("user_deactivated", { detail: `${user.email} is deactivated.` });
     if (await queries.requiresSingleSignOn(tx)) throw new AppError("single_sign_on_only");
-    if (notify && !call.sendsMail) throw new AppError("mail_not_configured");
+    if (notify && mailsPerDay === undefined) throw new AppError("mail_not_configured");
     const links = await queries.lockLinksOfUser(tx, user.id);
     const isOver = ({ used_at: usedAt, expires_at: end }: queries.EnrolmentLinkRow) =>
       usedAt !== null || Date.parse(end) <= now.getTime();
@@ -42,7 +43,7 @@ export async function createEnrolmentLink(call: Call<typeof operations.createEnr
     );
     const open = links.filter((link) => !isOver(link));
     await revokeLinks(tx, open.slice(0, Math.max(0, open.length + 1 - maxLinks)), user.email);
-    const options = { at: now, by: actor, box: secrets.enrolmentLinks, mail: notify };
+    const options = { at: now, by: actor, box: secrets.enrolmentLinks, mailsPerDay };
     const [issued] = await issueEnrolmentLinks(tx, [user], options);
     if (issued === undefined) throw new Error("no link was issued");
     const { view, token, code } = issued;

@@ -24,8 +24,8 @@ export interface IssueOptions {
   readonly by: Actor;
   /** Encrypts codes, and the tokens of links that are sent by mail. */
   readonly box: SecretBox;
-  /** Whether to send each link to its user. */
-  readonly mail: boolean;
+  /** The mails of the tenant per day, to send each link to its user. If absent, none is sent. */
+  readonly mailsPerDay?: number | undefined;
 }
 
 /** A new link. Its token and its code are shown once. */
@@ -39,10 +39,11 @@ export interface IssuedEnrolmentLink {
 export async function issueEnrolmentLinks(
   tx: CommandTx,
   users: readonly LinkedUser[],
-  { at, by, box, mail }: IssueOptions,
+  { at, by, box, mailsPerDay }: IssueOptions,
 ): Promise<readonly IssuedEnrolmentLink[]> {
   const expiresAt = new Date(at.getTime() + enrolmentLinkMs);
   const { tenantId } = tx;
+  const mail = mailsPerDay !== undefined;
   const made = users.map((user) => ({
     id: newId(),
     user,
@@ -61,8 +62,8 @@ export async function issueEnrolmentLinks(
   if (mail) {
     await queueMails(
       tx,
-      made.map(({ id, user }) => ({ userId: user.id, linkId: id })),
-      at,
+      made.map(({ id, user }) => ({ userId: user.id, email: user.email, linkId: id })),
+      { perTenant: mailsPerDay, at },
     );
   }
   return made.map(({ id, user, token, code }) => {
@@ -88,18 +89,18 @@ export async function issueEnrolmentLinks(
 export async function notifyUsers(
   tx: CommandTx,
   users: readonly LinkedUser[],
-  { at, by, box }: Omit<IssueOptions, "mail">,
+  { at, by, box, mailsPerDay }: IssueOptions & { readonly mailsPerDay: number },
 ): Promise<void> {
   if (users.length === 0) return;
   if (await queries.requiresSingleSignOn(tx)) {
     await queueMails(
       tx,
-      users.map(({ id }) => ({ userId: id, linkId: null })),
-      at,
+      users.map(({ id, email }) => ({ userId: id, email, linkId: null })),
+      { perTenant: mailsPerDay, at },
     );
     return;
   }
-  await issueEnrolmentLinks(tx, users, { at, by, box, mail: true });
+  await issueEnrolmentLinks(tx, users, { at, by, box, mailsPerDay });
 }
 
 /** Revokes links, and records that. */

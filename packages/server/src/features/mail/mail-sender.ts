@@ -1,9 +1,12 @@
 /**
  * Sends queued mails (docs/decisions/0108-mail.md). Every replica runs it. A replica claims mails for a time, so that a
- * mail of a replica that dies is tried again by another one.
+ * mail of a replica that dies is tried again by another one. Tenants have their turns side by side, so that slow
+ * recipients of one tenant only delay its own mails (docs/decisions/0262-shares-and-limits-of-mails.md).
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { CommandRunner } from "../../platform/command.ts";
+import { allSettled } from "../../platform/concurrency/all-settled.ts";
 import type { Log } from "../../platform/log.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./mail.queries.ts";
@@ -12,7 +15,9 @@ import { afterFailure, type MailFailure } from "./mail-schedule.rules.ts";
 import { mailedTokenContext } from "./mailed-token.ts";
 import type { OutgoingMail, SmtpServer } from "./smtp-server.ts";
 
-/** The number of mails of a tenant that are sent at the same time. */
+/** The number of mails that are sent at the same time, each on a connection of its own. */
+const maxConnections = 20;
+/** The number of mails in a turn of a tenant, which are sent at the same time. */
 const mailsAtOnce = 5;
 /** How long a claim lasts, in milliseconds: longer than an attempt. */
 const claimMs = 150_000;
@@ -23,25 +28,62 @@ export interface MailSenderOptions {
   readonly log: Log;
   /** Aborted when the replica stops. Mails that are being sent are left to other replicas. */
   readonly signal: AbortSignal;
+  /** The time between two searches for due mails while others are being sent, in milliseconds. */
+  readonly intervalMs: number;
 }
 
 export class MailSender {
   readonly #options: MailSenderOptions;
+  /** The tenants that have a turn now. */
+  readonly #inTurn = new Set<string>();
+  #freeConnections = maxConnections;
+  /** Whether a connection or a turn has ended since `run` last waited for that. */
+  #wasFreed = false;
+  #wake: () => void = () => undefined;
 
   constructor(options: MailSenderOptions) {
     this.#options = options;
   }
 
   /**
-   * Sends all mails that are due, a few of each tenant in turn. The tenants are read for each turn, so that mails that
-   * are queued meanwhile do not wait for a tenant with thousands.
+   * Sends all mails that are due. Each tenant has one turn of a few mails at a time. The tenants are read again when
+   * all of them have had a turn, so that none waits for another one with thousands of mails.
    */
   async run(): Promise<void> {
-    const { runner, signal } = this.#options;
-    const due = () => queries.tenantsWithDueMails(runner.database, runner.clock.now());
-    for (let tenants = await due(); tenants.length > 0 && !signal.aborted; tenants = await due()) {
-      for (const tenantId of tenants) await this.#sendSome(tenantId);
+    let waiting: string[] = [];
+    for (;;) {
+      if (waiting.length === 0) waiting = await this.#tenantsWithoutTurn();
+      while (this.#freeConnections > 0) {
+        const tenantId = waiting.shift();
+        if (tenantId === undefined) break;
+        void this.#turn(tenantId);
+      }
+      if (this.#inTurn.size === 0) return;
+      await this.#freedOrInterval();
+      if (this.#options.signal.aborted) waiting = [];
     }
+  }
+
+  /** The tenants with mails that are due, except for those that have a turn. */
+  async #tenantsWithoutTurn(): Promise<string[]> {
+    const { runner, signal } = this.#options;
+    if (signal.aborted) return [];
+    const tenants = await queries.tenantsWithDueMails(runner.database, runner.clock.now());
+    return tenants.filter((tenantId) => !this.#inTurn.has(tenantId));
+  }
+
+  /** Never rejects. The mails of a turn that failed are claimed by a later one. */
+  async #turn(tenantId: string): Promise<void> {
+    const { log, signal, intervalMs } = this.#options;
+    this.#inTurn.add(tenantId);
+    try {
+      await this.#sendSome(tenantId);
+    } catch (error) {
+      log.warn({ tenantId, err: error }, "failed to send mails of a tenant; will retry");
+      await pause(intervalMs, undefined, { signal }).catch(() => undefined); // aborted
+    }
+    this.#inTurn.delete(tenantId);
+    this.#free(0);
   }
 
   async #sendSome(tenantId: string): Promise<void> {
@@ -49,10 +91,37 @@ export class MailSender {
     const now = clock.now();
     const attemptId = randomUUID();
     const until = new Date(now.getTime() + claimMs);
-    const claimed = await this.#inside(tenantId, (tx) =>
-      queries.claimMails(tx, { now, attemptId, until, limit: mailsAtOnce }),
-    );
-    await Promise.all(claimed.map((mail) => this.#send(tenantId, attemptId, mail)));
+    // Connections are left to the next tenants, so that a few tenants cannot take all of them.
+    const limit = Math.min(mailsAtOnce, Math.ceil(this.#freeConnections / 2));
+    this.#freeConnections -= limit;
+    let taken = limit;
+    try {
+      const claimed = await this.#inside(tenantId, (tx) => queries.claimMails(tx, { now, attemptId, until, limit }));
+      taken = claimed.length;
+      this.#free(limit - taken);
+      await allSettled(claimed.map((mail) => this.#send(tenantId, attemptId, mail)));
+    } finally {
+      this.#free(taken);
+    }
+  }
+
+  #free(connections: number): void {
+    this.#freeConnections += connections;
+    this.#wasFreed = true;
+    this.#wake();
+  }
+
+  async #freedOrInterval(): Promise<void> {
+    if (!this.#wasFreed) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, this.#options.intervalMs);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#wasFreed = false;
   }
 
   async #send(tenantId: string, attemptId: string, mail: queries.ClaimedMail): Promise<void> {

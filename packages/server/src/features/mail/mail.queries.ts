@@ -4,9 +4,11 @@ import { jsonObject } from "../../platform/db/json-object.ts";
 import { statement } from "../../platform/db/statement.ts";
 import { newId } from "../../platform/ids.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { countMails } from "./mail-limits.queries.ts";
 
 export interface QueuedMail {
   readonly userId: string;
+  readonly email: string;
   /** Null for a mail that names the page of sign-in. */
   readonly linkId: string | null;
 }
@@ -48,7 +50,11 @@ export function mailOf(column: "user_id" | "link_id", id: string): string {
 
 const removeFormer = statement<never, [tenantId: string, userIds: readonly string[]]>(
   "mail.delete_former",
-  "DELETE FROM mails WHERE tenant_id = $1 AND user_id = ANY ($2::uuid[]) AND status <> 'pending'",
+  `WITH former AS (
+     DELETE FROM mails WHERE tenant_id = $1 AND user_id = ANY ($2::uuid[]) RETURNING link_id
+   )
+   UPDATE enrolment_links AS link SET mailed_token_ciphertext = NULL FROM former
+   WHERE link.tenant_id = $1 AND link.id = former.link_id`,
 );
 const insert = statement<
   never,
@@ -62,12 +68,13 @@ const selectTenants = statement<{ tenant_id: string }, [now: Date]>(
   "mail.tenants_with_due",
   "SELECT DISTINCT tenant_id FROM mails WHERE status = 'pending' AND next_attempt_at <= $1",
 );
+/** An array is computed once. A plan could run the query of `IN` for each mail, and exceed the limit each time. */
 const claim = statement<{ id: string }, [tenantId: string, now: Date, attemptId: string, until: Date, limit: number]>(
   "mail.claim",
   `UPDATE mails SET attempt_id = $3, next_attempt_at = $4
-   WHERE tenant_id = $1 AND id IN (
+   WHERE tenant_id = $1 AND id = ANY (ARRAY (
      SELECT id FROM mails WHERE tenant_id = $1 AND status = 'pending' AND next_attempt_at <= $2
-     ORDER BY next_attempt_at, id LIMIT $5 FOR UPDATE SKIP LOCKED)
+     ORDER BY next_attempt_at, id LIMIT $5 FOR UPDATE SKIP LOCKED))
    RETURNING id`,
 );
 const selectClaimed = statement<ClaimedMail, [tenantId: string, ids: readonly string[]]>(
@@ -103,9 +110,25 @@ const settle = statement<
    WHERE link.tenant_id = $1 AND link.id = settled.link_id AND settled.status <> 'pending'`,
 );
 
-/** Queues mails. A finished mail of the same user is not needed any more, and is deleted. */
-export async function queueMails(tx: TenantTx, mails: readonly QueuedMail[], at: Date): Promise<void> {
+/**
+ * Queues mails. Each replaces the former one of its user, whether it was sent or is pending. The link of the former one
+ * stays valid.
+ *
+ * @param limits.perTenant the mails of the tenant per day
+ * @throws AppError mail_limit_reached
+ */
+export async function queueMails(
+  tx: TenantTx,
+  mails: readonly QueuedMail[],
+  limits: { readonly perTenant: number; readonly at: Date },
+): Promise<void> {
+  const { at } = limits;
   const userIds = mails.map(({ userId }) => userId);
+  await countMails(
+    tx,
+    mails.map(({ email }) => email),
+    limits,
+  );
   await tx.query(removeFormer, tx.tenantId, userIds);
   await tx.query(
     insert,

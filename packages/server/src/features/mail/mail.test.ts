@@ -20,7 +20,7 @@ test("mails of a tenant do not wait for all mails of another one", async () => {
   const own = await createDatabase();
   const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
   // The server's own sender runs for the first time after an hour.
-  const settings = { mail: { smtp, from: "gatehouse@example.com", intervalMs: hourMs } };
+  const settings = { mail: { smtp, from: "gatehouse@example.com", perTenant: 100, intervalMs: hourMs } };
   const server = await startTestServer({ connection: own.connection, settings });
   const invite = async (tenant: TestTenant, emails: readonly string[]) =>
     tenant.client.must.post(
@@ -40,9 +40,60 @@ test("mails of a tenant do not wait for all mails of another one", async () => {
   };
   const log = createLog("silent");
   const { signal } = new AbortController();
-  await new MailSender({ runner: server.runner, server: { send }, log, signal }).run();
+  await new MailSender({ runner: server.runner, server: { send }, log, signal, intervalMs: 20 }).run();
   expect(sent).toHaveLength(31);
   expect(sent.indexOf("ann@example.com")).toBeLessThanOrEqual(10);
+  await server.close();
+  await own.drop();
+});
+
+test("slow recipients of one tenant delay only its own mails, on a few connections", async () => {
+  const own = await createDatabase();
+  const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
+  const settings = { mail: { smtp, from: "gatehouse@example.com", perTenant: 100, intervalMs: hourMs } };
+  const server = await startTestServer({ connection: own.connection, settings });
+  const invite = async (domain: string, count: number) => {
+    const emails = Array.from({ length: count }, (_, index) => `person-${index}@${domain}`);
+    const { client } = await server.newTenant();
+    await client.must.post(
+      "/tenants/users",
+      emails.map((email) => ({ email, notify: true })),
+    );
+  };
+  let endSlowness = () => {};
+  const slowness = new Promise<void>((resolve) => {
+    endSlowness = resolve;
+  });
+  const sent: string[] = [];
+  const sending = new Map<string, number>();
+  const most = new Map<string, number>();
+  const count = (domain: string, change: number) => {
+    const now = (sending.get(domain) ?? 0) + change;
+    sending.set(domain, now);
+    most.set(domain, Math.max(now, most.get(domain) ?? 0));
+  };
+  const send = async ({ to }: { readonly to: string }) => {
+    const [, domain = ""] = to.split("@");
+    for (const name of [domain, "all"]) count(name, 1);
+    if (domain !== "quick.example") await slowness;
+    for (const name of [domain, "all"]) count(name, -1);
+    sent.push(to);
+    return undefined;
+  };
+  const slow = ["slow-1.example", "slow-2.example", "slow-3.example"];
+  for (const domain of slow) await invite(domain, 12);
+  const log = createLog("silent");
+  const { signal } = new AbortController();
+  const run = new MailSender({ runner: server.runner, server: { send }, log, signal, intervalMs: 20 }).run();
+  await until("the slow mails are being sent", () => slow.every((domain) => (sending.get(domain) ?? 0) > 0));
+  await invite("quick.example", 12);
+  await until("the other tenant's mails are sent", () => sent.length === 12);
+  expect(sent.every((to) => to.endsWith("@quick.example"))).toBe(true);
+  endSlowness();
+  await run;
+  expect(sent).toHaveLength(48);
+  for (const domain of slow) expect(most.get(domain)).toBeLessThanOrEqual(5);
+  expect(most.get("all")).toBeLessThanOrEqual(20);
   await server.close();
   await own.drop();
 });
@@ -61,7 +112,7 @@ describe.skipIf(eximProblem !== undefined)("mail", () => {
   beforeAll(async () => {
     [own] = await Promise.all([createDatabase(), exim.start()]);
     const smtp = { host: "127.0.0.1", port: exim.port, tls: "optional", user: undefined, password: undefined } as const;
-    const mail = { smtp, from: "gatehouse@example.com", intervalMs: 20 };
+    const mail = { smtp, from: "gatehouse@example.com", perTenant: 100, intervalMs: 20 };
     const log = createLog("trace", { write: (line) => written.push(line) });
     server = await startTestServer({ connection: own.connection, clock, settings: { mail, log } });
   });

@@ -76,7 +76,7 @@ export async function setUpInstallation(
         const after = tenantView(first.tenant);
         await appendOperatorEvent(tx, { id: newId(), origin, tenantId, after });
         const box = runner.secrets.enrolmentLinks;
-        const [link] = await issueEnrolmentLinks(tx, [first.owner], { at: now, by: origin.actor, box, mail: false });
+        const [link] = await issueEnrolmentLinks(tx, [first.owner], { at: now, by: origin.actor, box });
         owner = {
           email: first.owner.email,
           enrolmentPath: enrolmentPath(link?.token ?? ""),

@@ -133,19 +133,20 @@ export async function deleteUser(call: Call<typeof operations.deleteUser>): Prom
   });
 }
 
-/** @throws AppError mail_not_configured */
+/** @throws AppError mail_not_configured, mail_limit_reached */
 async function notify(
   {
-    sendsMail,
+    mailsPerDay,
     now,
     actor,
     secrets,
-  }: Pick<Call<typeof operations.inviteUser>, "sendsMail" | "now" | "actor" | "secrets">,
+  }: Pick<Call<typeof operations.inviteUser>, "mailsPerDay" | "now" | "actor" | "secrets">,
   tx: CommandTx,
   users: readonly { readonly id: string; readonly email: string }[],
 ): Promise<void> {
-  if (users.length > 0 && !sendsMail) throw new AppError("mail_not_configured");
-  await notifyUsers(tx, users, { at: now, by: actor, box: secrets.enrolmentLinks });
+  if (users.length === 0) return;
+  if (mailsPerDay === undefined) throw new AppError("mail_not_configured");
+  await notifyUsers(tx, users, { at: now, by: actor, box: secrets.enrolmentLinks, mailsPerDay });
 }
 
 type UserCall = Pick<Call<typeof operations.deactivateUser>, "parameters" | "now" | "requireVersion" | "command">;

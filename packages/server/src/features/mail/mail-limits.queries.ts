@@ -1,0 +1,65 @@
+/** Limits the mails of a day, in UTC (docs/decisions/0262-shares-and-limits-of-mails.md). */
+import { createHash } from "node:crypto";
+import { AppError } from "../../platform/app-error.ts";
+import { statement } from "../../platform/db/statement.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+
+/** The mails that a tenant can send to one address in a day. */
+const mailsPerRecipient = 10;
+const dayMs = 24 * 60 * 60_000;
+/** Names the count of all mails of the tenant. */
+const everybody = Buffer.alloc(0);
+
+interface CountRow {
+  readonly recipient: Buffer;
+  readonly mails: number;
+}
+
+/** The tenant's own row is locked first, so commands of one tenant do not deadlock. */
+const count = statement<
+  CountRow,
+  [tenantId: string, day: string, recipients: readonly Buffer[], mails: readonly number[]]
+>(
+  "mail.count",
+  `WITH removed AS (DELETE FROM mail_counts WHERE tenant_id = $1 AND day < $2)
+   INSERT INTO mail_counts AS counted (tenant_id, day, recipient, mails)
+   SELECT $1, $2, added.recipient, added.mails
+   FROM unnest($3::bytea[], $4::integer[]) WITH ORDINALITY AS added (recipient, mails, position) ORDER BY position
+   ON CONFLICT (tenant_id, day, recipient) DO UPDATE SET mails = counted.mails + excluded.mails
+   RETURNING recipient, mails`,
+);
+
+/**
+ * Counts mails that are queued.
+ *
+ * @param perTenant the mails of the tenant per day
+ * @throws AppError mail_limit_reached
+ */
+export async function countMails(
+  tx: TenantTx,
+  emails: readonly string[],
+  { perTenant, at }: { readonly perTenant: number; readonly at: Date },
+): Promise<void> {
+  const known = new Map<string, { readonly email: string; mails: number }>();
+  for (const email of emails) {
+    const hash = createHash("sha256").update(email.toLowerCase()).digest("hex");
+    const recipient = known.get(hash);
+    if (recipient === undefined) known.set(hash, { email, mails: 1 });
+    else recipient.mails += 1;
+  }
+  // The order is the same in all commands.
+  const hashes = [...known.keys()].sort();
+  const recipients = [everybody, ...hashes.map((hash) => Buffer.from(hash, "hex"))];
+  const added = [emails.length, ...hashes.map((hash) => known.get(hash)?.mails ?? 0)];
+  const day = at.toISOString().slice(0, 10);
+  const counts = await tx.query(count, tx.tenantId, day, recipients, added);
+  const retryAfterSeconds = Math.ceil((dayMs - (at.getTime() % dayMs)) / 1_000);
+  for (const { recipient, mails } of counts) {
+    const email = known.get(recipient.toString("hex"))?.email;
+    const limit = email === undefined ? perTenant : mailsPerRecipient;
+    if (mails <= limit) continue;
+    const target = email === undefined ? "The tenant can send" : `${email} can receive`;
+    const detail = `${target} ${limit} mails in a day (UTC), and this request would make it ${mails}.`;
+    throw new AppError("mail_limit_reached", { detail, retryAfterSeconds });
+  }
+}

@@ -1,0 +1,104 @@
+/** Limits of mails that are queued. No mail is sent. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { newId } from "../../platform/ids.ts";
+import { uniqueEmail } from "../../testing/operations/test-records.ts";
+import { rescanning } from "../../testing/query-plans.queries.ts";
+import { sealedLinkTokens } from "../../testing/sign-in-rows.queries.ts";
+import { TestClock } from "../../testing/test-clock.ts";
+import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
+import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { claimMails } from "./mail.queries.ts";
+
+const dayMs = 24 * 60 * 60_000;
+const clock = new TestClock();
+let own: TestDatabase;
+let server: TestServer;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  // 18:00 UTC of the next day.
+  clock.advance(1.75 * dayMs - (clock.now().getTime() % dayMs));
+  own = await createDatabase();
+  const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
+  const mail = { smtp, from: "gatehouse@example.com", perTenant: 15, intervalMs: dayMs };
+  server = await startTestServer({ connection: own.connection, clock, settings: { mail } });
+});
+beforeEach(async () => {
+  tenant = await server.newTenant();
+});
+afterAll(async () => {
+  await server?.close();
+  await own?.drop();
+});
+
+const invite = async (email: string) => (await tenant.client.must.post("/tenants/users", { email, notify: true })).body;
+const sendLink = (userId: string) => tenant.client.post(`/tenants/users/${userId}/enrolment-links`, { notify: true });
+
+test("a mail replaces a pending one of the same user, whose link stays valid", async () => {
+  const { id } = await invite(uniqueEmail());
+  const { body: latest } = await sendLink(id);
+  await invite(uniqueEmail());
+  const { body: links } = await tenant.client.must.get(`/tenants/users/${id}/enrolment-links`);
+  expect(links).toHaveLength(2);
+  expect(links.filter(({ mail }: { mail?: object }) => mail !== undefined)).toMatchObject([{ id: latest.id }]);
+  // One token each of two users.
+  expect(await sealedLinkTokens(server.database, tenant.id)).toHaveLength(2);
+});
+
+test("an address can receive ten mails of a tenant in a day, also if its user is created again", async () => {
+  const email = uniqueEmail();
+  const user = await invite(email);
+  for (let mails = 2; mails <= 8; mails++) expect((await sendLink(user.id)).status).toBe(201);
+  await tenant.client.must.post(`/tenants/users/${user.id}/invite`, { notify: true });
+  await tenant.client.must.delete(`/tenants/users/${user.id}`);
+  const { id } = await invite(email.toUpperCase());
+  const links = async () => (await tenant.client.must.get(`/tenants/users/${id}/enrolment-links`)).body;
+  const before = await links();
+  const refused = await sendLink(id);
+  expect([refused.status, refused.body.code, refused.headers["retry-after"]]).toEqual([
+    429,
+    "mail_limit_reached",
+    String(6 * 60 * 60),
+  ]);
+  expect(refused.body.detail).toContain("can receive 10 mails in a day (UTC), and this request would make it 11.");
+  expect(await links()).toEqual(before);
+  // Without mail, and to others, nothing is refused.
+  expect((await tenant.client.post(`/tenants/users/${id}/enrolment-links`)).status).toBe(201);
+  await invite(uniqueEmail());
+  clock.advance(dayMs / 4);
+  expect((await sendLink(id)).status).toBe(201);
+  clock.advance(-dayMs / 4);
+});
+
+test("a tenant can send a limited number of mails in a day, and other tenants are not affected", async () => {
+  const invitations = (count: number) => Array.from({ length: count }, () => ({ email: uniqueEmail(), notify: true }));
+  await tenant.client.must.post("/tenants/users", invitations(10));
+  const refused = await tenant.client.post("/tenants/users", invitations(6));
+  expect([refused.status, refused.body.code]).toEqual([429, "mail_limit_reached"]);
+  expect(refused.body.detail).toContain("The tenant can send 15 mails in a day (UTC)");
+  await tenant.client.must.post("/tenants/users", invitations(5));
+  tenant = await server.newTenant();
+  await tenant.client.must.post("/tenants/users", invitations(1));
+});
+
+test("concurrent requests neither exceed the limit nor queue two mails for one user", async () => {
+  const { id } = await invite(uniqueEmail());
+  const replies = await Promise.all(Array.from({ length: 12 }, () => sendLink(id)));
+  expect(replies.map(({ status }) => status).sort()).toEqual([...Array(9).fill(201), ...Array(3).fill(429)]);
+  expect(await sealedLinkTokens(server.database, tenant.id)).toHaveLength(1);
+});
+
+test("a claim has no more mails than its limit, whatever the plan of the query", async () => {
+  await tenant.client.must.post(
+    "/tenants/users",
+    Array.from({ length: 12 }, () => ({ email: uniqueEmail(), notify: true })),
+  );
+  const tenantId = tenant.id;
+  const claimed = await server.database.transaction({ kind: "tenant", tenantId }, async ({ query }) => {
+    await query(rescanning);
+    const now = clock.now();
+    const until = new Date(now.getTime() + dayMs);
+    return claimMails({ tenantId, query }, { attemptId: newId(), now, until, limit: 5 });
+  });
+  expect(claimed).toHaveLength(5);
+});
