@@ -385,8 +385,8 @@ export class OpenIdSignIn implements ProviderSignIn {
 }
 
 /**
- * Finishes a ceremony, on all replicas. A test needs none: it changes the version of the provider. Passkeys lock the user before they accept a challenge, so the caller has locked
- * the user.
+ * Finishes a ceremony, on all replicas. A test needs none: it changes the version of the provider. Passkeys lock the
+ * user before they accept a challenge, so the caller has locked the user.
  *
  * @throws NotAdmitted if the ceremony was finished before
  */
