@@ -34,7 +34,8 @@ afterAll(async () => {
 });
 
 /** Calls the global fetch on a signal, as a library could. */
-const fetchOnSignal = `process.on("SIGUSR2", () => fetch("http://127.0.0.1:9/").catch((error) => console.error(error.message)))`;
+const fetchOnSignal = `process.on("SIGUSR2", () =>
+  fetch("http://127.0.0.1:9/").catch((error) => console.error(JSON.stringify({ msg: error.message }))))`;
 
 function serve(...args: string[]): GatehouseProcess {
   const options = ["serve", "--port", "0", "--data-dir", dataDir, ...args];

@@ -187,7 +187,7 @@ export class Agent {
       : nameOf(enforced.configuration.envelope.header);
   }
 
-  /** The latest configuration that the machine accepted, also if it is not enforced completely; undefined: none. */
+  /** The latest configuration that the machine accepted, even if it is not enforced completely; undefined: none. */
   get configuration(): SignedConfiguration | undefined {
     return this.#enforced?.configuration;
   }

@@ -169,7 +169,7 @@ export const settings = {
   mailsPerTenant: setting(
     wholeNumber("number", 1, 1_000_000),
     "2000",
-    "Maximum number of mails of one tenant in a day (UTC). Must be equal on all replicas.",
+    "Maximum number of emails that a tenant can send per day (UTC). Must be equal on all replicas.",
   ),
   gatewayDrainSeconds: setting(
     wholeNumber("seconds", 0, 86_400),

@@ -1,4 +1,4 @@
-/** Whatever refers to a record, and however it is deleted: the audit record describes everything that remains. */
+/** However a record is deleted, the audit record describes all records that remain. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { compareLiveRecords } from "./compare-live-records.ts";
 import { unprepared } from "./platform/db/statement.ts";

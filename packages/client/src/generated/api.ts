@@ -2681,7 +2681,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create an enrolment link for a user
-         * @description The user registers a passkey with the link or with its code, once, within seven days. Requires every permission that the user holds. The link works only while its creator holds all of them. A user has at most 10 links: another one revokes the oldest. `If-Match` takes the user's ETag.
+         * @description The user registers a passkey with the link or with its code, once, within seven days. Creating a link requires every permission that the user holds. The link works only while its creator holds every permission that the user holds at that time. A user has at most 10 links: another one revokes the oldest. `If-Match` takes the user's ETag.
          *
          *     Requires a key with the permission `users:write`.
          */

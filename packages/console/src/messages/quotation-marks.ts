@@ -1,7 +1,7 @@
 /** Texts from outside of the catalogue, such as guides, which are written with the straight marks of a keyboard. */
 
 /**
- * Replaces straight quotation marks and apostrophes by typographic ones.
+ * Replaces straight quotation marks and apostrophes with typographic ones.
  *
  * @param isContinued whether other text stands directly before this one
  */

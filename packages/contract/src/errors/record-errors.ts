@@ -483,10 +483,10 @@ export const recordErrors = {
   },
   mail_limit_reached: {
     status: 429,
-    title: "No more mails can be sent today",
+    title: "The daily limit for email is reached",
     explanation:
-      "In a day (UTC), a tenant can send 10 mails to one address, and 2,000 in total, unless GATEHOUSE_MAILS_PER_TENANT sets another limit. Mails that replace a pending one count too. Nothing was changed.",
+      "A tenant can send 10 emails to one address per day (UTC), and 2,000 in total, unless GATEHOUSE_MAILS_PER_TENANT sets another limit. Emails that replace a pending one count too. Nothing was changed.",
     remedy:
-      "Create a link without `notify` and hand it over, or wait for `Retry-After` seconds. The operator can raise the limit of a tenant.",
+      "Create a link without `notify` and hand it over, or wait for `Retry-After` seconds. With GATEHOUSE_MAILS_PER_TENANT, the operator can raise the daily total of every tenant.",
   },
 } as const satisfies Record<string, ErrorDefinition>;

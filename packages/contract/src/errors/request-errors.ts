@@ -51,9 +51,9 @@ export const requestErrors = {
   },
   enrolment_link_outgrown: {
     status: 401,
-    title: "The enrolment link gives less than its user holds",
+    title: "The link's creator lacks permissions of its user",
     explanation:
-      "The user holds permissions that the creator of the link does not hold, or no longer holds. Otherwise the creator could use the link to act with them.",
+      "The user holds permissions that the creator of the link does not hold now. The link is refused because its creator could use it to gain them.",
     remedy: "Ask an administrator who holds the user's permissions for a new enrolment link.",
   },
   recent_authentication_required: {
@@ -74,7 +74,7 @@ export const requestErrors = {
     status: 422,
     title: "The passkey was not accepted",
     explanation:
-      "The browser's response does not match the challenge, has an attestation that Gatehouse did not request, or the passkey is registered already.",
+      "The browser's response does not match the challenge or has an attestation that Gatehouse did not request, or the passkey is already registered.",
     remedy: "Register the passkey again, on the page that the public address of Gatehouse names.",
   },
   foreign_origin: {

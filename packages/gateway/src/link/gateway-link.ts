@@ -30,7 +30,7 @@ import type { Trust } from "../configuration/verify-configuration.ts";
 
 /** The agent's methods that the link calls. */
 export interface LinkedAgent {
-  /** The latest configuration that the machine accepted, also if it is not enforced completely; undefined: none. */
+  /** The latest configuration that the machine accepted, even if it is not enforced completely; undefined: none. */
   readonly configuration: SignedConfiguration | undefined;
   /** The configuration that is enforced completely; undefined: none. */
   readonly enforces: ConfigurationName | undefined;

@@ -140,7 +140,7 @@ export interface AddressEntries {
   readonly enclosing: Entries;
 }
 
-/** Collects the lengths of prefixes. A length that no resource has any more is retained, as it only costs a look-up. */
+/** Collects the lengths of prefixes. A length that no resource has any more is retained, as it only costs a lookup. */
 class CollectedLengths {
   readonly #lengths: Readonly<Record<IpVersion, Set<number>>>;
 

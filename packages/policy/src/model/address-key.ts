@@ -13,7 +13,7 @@ export type AddressKey =
     };
 
 /**
- * The same for all notations of an address.
+ * The key that all notations of an address share.
  *
  * @returns undefined for a text that is not an address; such a text is never stored
  */

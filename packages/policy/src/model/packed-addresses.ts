@@ -12,7 +12,7 @@ import type { Table } from "./table.ts";
 
 type Resources = Pick<Table<CompiledResource>, "get">;
 
-/** The addresses whose entries are retained, at least. */
+/** The minimum number of addresses whose entries are retained. */
 const retainedAddresses = 10_000;
 /** The most resources that are read to find the entries at an address. */
 const mostScanned = 64;
@@ -71,8 +71,9 @@ export class AddressColumns {
 /** An immutable index. Its addresses stay valid for resources that have not changed since it was built. */
 export class PackedAddresses {
   readonly #columns: AddressColumns;
-  /** The number of the last address of each hash plus one, and for each address that of the previous one; 0 if none. */
+  /** The number of the last address plus one, for each hash slot; 0 if none. */
   readonly #heads: Uint32Array;
+  /** The previous address in the slot of each address, in the same form. */
   readonly #previous: Uint32Array;
   /** The entries at addresses that many resources have, or whose hash many addresses have. They are not in `#heads`. */
   readonly #crowded: ReadonlyMap<string, Entries>;

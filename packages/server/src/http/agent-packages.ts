@@ -13,7 +13,7 @@ import { deviceScript, gatewayScript, missingAgentsScript } from "./install-scri
 import { addressGroup } from "./rate-limits.ts";
 
 /**
- * The most responses over HTTP/2 that an address can have open. Each keeps a file open, also if its client does not
+ * The most responses over HTTP/2 that an address can have open. Each keeps a file open, even if its client does not
  * read. Over HTTP/1.1, which apt uses, a connection has one response at a time.
  */
 const maxOpenFiles = 32;

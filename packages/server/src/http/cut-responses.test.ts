@@ -32,7 +32,7 @@ async function* cut<Part>(parts: readonly Part[]): AsyncGenerator<Part> {
   throw new Error("the database has gone");
 }
 
-test("an export that fails on its way ends with an error", async () => {
+test("an export that fails midway ends with an error", async () => {
   const outcome = {
     kind: "stream",
     mediaType: "text/csv",
@@ -42,7 +42,7 @@ test("an export that fails on its way ends with an error", async () => {
   expect(await closeCodeOf(outcome)).toBe(constants.NGHTTP2_INTERNAL_ERROR);
 });
 
-test("an array that fails on its way ends with an error", async () => {
+test("an array that fails midway ends with an error", async () => {
   const outcome = { kind: "array", batches: cut([[large], [large], [large]]) } as const;
   expect(await closeCodeOf(outcome)).toBe(constants.NGHTTP2_INTERNAL_ERROR);
 });

@@ -37,9 +37,9 @@ export function signInQuestion({ tenantName, providerName, providerHost }: SignI
   return {
     title: `Sign in to ${tenantName}?`,
     lines: [
-      `You sign in with ${providerName} at ${providerHost}.`,
-      "Another site or an app opened this page. Continue only if you want to work in this organisation.",
-      "The sign-in replaces the session that this browser has.",
+      `You will sign in with ${providerName} at ${providerHost}.`,
+      "Another site or an app may have opened this page. Continue only if you want to work in this organisation.",
+      "Signing in ends any current session in this browser.",
     ],
     button: { path, label: "Continue" },
   };
@@ -62,7 +62,7 @@ export function sendPage(
       .header("Content-Type", "text/html; charset=utf-8")
       .header(
         "Content-Security-Policy",
-        // Browsers apply the last directive also to the redirect to the provider.
+        // Browsers also apply `form-action` to the redirect to the provider.
         `default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action ${button === undefined ? "'none'" : "*"}`,
       )
       // With "no-referrer", browsers do not reveal that a form belongs to this server: its Origin is "null".

@@ -1,7 +1,7 @@
 -- The creator of an enrolment link limits what the link gives (docs/decisions/0258).
 
 ALTER TABLE enrolment_links
-  -- Null for links of replicas of the version before, and for those without an audit entry. They give no permissions.
+  -- Null for links of replicas of the previous version, and for those without an audit entry. They give no permissions.
   ADD COLUMN created_by_type text,
   -- Null for the system.
   ADD COLUMN created_by_id   uuid;

@@ -22,7 +22,7 @@ export const accessTests = {
     any: "Any",
     anyProtocol: "Any protocol",
     country: "Source country",
-    countryHelp: "A code of two letters. Leave empty for any country.",
+    countryHelp: "A two-letter code. Leave empty for any country.",
     device: "Device",
     deviceAny: "Any of the subject’s devices",
     deviceNone: "No device",

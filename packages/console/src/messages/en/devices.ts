@@ -91,7 +91,7 @@ export const devices = {
     done: "Token rotated",
     label: "Rotate token",
     note: "The previous token will be revoked immediately, and the device’s link will be closed. The device stays disconnected until its agent has the new token.",
-    shown: "New token of “{{name}}”",
+    shown: "New token for “{{name}}”",
     text: "The device’s agent authenticates with this token.",
     title: "Rotate the token of “{{name}}”?",
   },

@@ -64,7 +64,7 @@ export const webhooks = {
   rotate: {
     label: "Rotate secret",
     title: "Rotate the secret of “{{name}}”",
-    titleNew: "New secret of “{{name}}”",
+    titleNew: "New secret for “{{name}}”",
   },
   searchLabel: "Name or URL",
   secret: {

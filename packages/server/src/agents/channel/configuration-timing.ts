@@ -47,7 +47,7 @@ export function issueTime(latest: Order | undefined, generation: number, now: nu
 
 /**
  * Returns the position in the order of configurations that the next one must follow. Agents can claim any time. A claim
- * of the future therefore raises the generation, and the next configuration has the time of the server.
+ * with a future time therefore raises the generation, and the next configuration has the time of the server.
  *
  * @param claimed the configuration that the agent claims to have
  * @returns a generation that is not a safe integer if nothing can follow

@@ -253,7 +253,7 @@ describe("a device that comes back", () => {
     expect(device.uses.generation).toBe(1_000_000);
   });
 
-  test("with a configuration of the future receives a later one of the present, and further changes", async () => {
+  test("with a configuration that has a future time receives a current one, and further changes", async () => {
     const { device, policyId } = await connected();
     device.cut();
     const { signed } = device;
@@ -270,11 +270,11 @@ describe("a device that comes back", () => {
     await until("the route is gone", () => device.content?.gateways.length === 0);
   });
 
-  test("with a configuration of the future and of the last generation is refused", async () => {
+  test("with a configuration that has a future time and the last generation is refused", async () => {
     const { device } = await newDevice();
     const issuedAt = Date.now() + 300 * 86_400_000;
     await device.connect({ uses: { generation: Number.MAX_SAFE_INTEGER, issuedAt, hash: "0".repeat(64) } });
-    await until("it is told", () => device.goodbyes.length > 0);
+    await until("the goodbye arrives", () => device.goodbyes.length > 0);
     expect(device.goodbyes).toMatchObject([{ reason: "protocol" }]);
     expect(device.sent).toBe(0);
   });

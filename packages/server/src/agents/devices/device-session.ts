@@ -169,7 +169,7 @@ export class DeviceSession implements AgentSession {
 
   /**
    * Checks whether the device uses the wanted content: then its configuration has the name that this content would
-   * have. A configuration of the future is replaced, because it expires too late.
+   * have. A configuration with a future time is replaced, because it expires too late.
    */
   #recognize(uses: ConfigurationName, { hash, lifeMs }: WantedRoutes): Held {
     const { generation, issuedAt } = uses;

@@ -139,7 +139,7 @@ describe("a gateway that comes back", () => {
     expect(gateway.name?.generation).toBe(1_000_000);
   });
 
-  test("with a configuration of the future receives a later one of the present, and further changes", async () => {
+  test("with a configuration that has a future time receives a current one, and further changes", async () => {
     const { id, gateway } = await newGateway();
     const { policyId, resourceId } = await grantAccess(id);
     const claimed = { ...unknown(1_000_000), issuedAt: Date.now() + 300 * 86_400_000 };
@@ -152,11 +152,11 @@ describe("a gateway that comes back", () => {
     await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
   });
 
-  test("with a configuration of the future and of the last generation is refused", async () => {
+  test("with a configuration that has a future time and the last generation is refused", async () => {
     const { gateway } = await newGateway();
     const enforces = { ...unknown(Number.MAX_SAFE_INTEGER), issuedAt: Date.now() + 300 * 86_400_000 };
     await gateway.connect({ enforces });
-    await until("it is told", () => gateway.goodbyes.length > 0);
+    await until("the goodbye arrives", () => gateway.goodbyes.length > 0);
     expect(gateway.goodbyes).toMatchObject([{ reason: "protocol" }]);
     expect(gateway.seen).toMatchObject({ wholes: 0, differences: 0 });
   });

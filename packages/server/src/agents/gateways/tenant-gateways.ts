@@ -289,8 +289,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   }
 
   /**
-   * Before the desired states are loaded, reads the key of a gateway with several links. Of too many links, those of a
-   * thief without the key then end first.
+   * Before the desired states are loaded, reads the key of a gateway with several links. If there are too many links, a
+   * thief's links, which lack the key, then end first.
    */
   #learnKey({ agent: { agentId } }: GatewayConnection): void {
     if (this.#isLoaded || this.connections.allOf(agentId).length === 1) return;

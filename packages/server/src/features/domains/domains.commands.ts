@@ -81,7 +81,7 @@ async function isProven(
 ): Promise<boolean> {
   const found = await txtReads.read(tenantId, origin.sourceAddress ?? "unknown", recordName(domain));
   if (found === "busy") {
-    const detail = "Too many requests of this tenant wait for DNS. Verify a few domains at a time.";
+    const detail = "Too many requests to verify domains are waiting for DNS. Verify a few domains at a time.";
     throw new AppError("rate_limited", { detail, retryAfterSeconds });
   }
   return found.includes(recordValue(token));

@@ -1,5 +1,5 @@
 /**
- * The worth of an enrolment link. The link gives no permission that its creator does not hold when it is used
+ * An enrolment link grants at most the permissions that its creator holds when it is used
  * (docs/decisions/0258-worth-of-enrolment-links.md).
  */
 import type { Permission } from "@gatehouse/contract/permissions";

@@ -353,8 +353,8 @@ describe("a sign-in fails closed if", () => {
       (_path, response) => response.writeHead(200).end(Buffer.alloc(300 * 1024)) !== undefined,
       /256 KiB/,
     ],
-    ["an answer has too many values", answerOf(`{"x":[${"{},".repeat(5_000)}1]}`), /5000 values/],
-    ["an answer is deep", answerOf("[".repeat(6_000)), /5000 values/],
+    ["an answer has too many values", answerOf(`{"x":[${"{},".repeat(5_000)}1]}`), /5000 JSON values/],
+    ["an answer is deep", answerOf("[".repeat(6_000)), /5000 JSON values/],
     ["the provider does not answer", () => true, /no response within/, 200],
   ])("%s", async (_what, answer, message, timeoutMs = access.timeoutMs) => {
     hostile.deviations = { answer };

@@ -1,10 +1,10 @@
-/** Limits the mails of a day, in UTC (docs/decisions/0262-shares-and-limits-of-mails.md). */
+/** Limits emails per day, in UTC (docs/decisions/0262-shares-and-limits-of-mails.md). */
 import { createHash } from "node:crypto";
 import { AppError } from "../../platform/app-error.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
-/** The mails that a tenant can send to one address in a day. */
+/** The emails that a tenant can send to one address per day. */
 const mailsPerRecipient = 10;
 const dayMs = 24 * 60 * 60_000;
 /** Names the count of all mails of the tenant. */
@@ -58,8 +58,8 @@ export async function countMails(
     const email = known.get(recipient.toString("hex"))?.email;
     const limit = email === undefined ? perTenant : mailsPerRecipient;
     if (mails <= limit) continue;
-    const target = email === undefined ? "The tenant can send" : `${email} can receive`;
-    const detail = `${target} ${limit} mails in a day (UTC), and this request would make it ${mails}.`;
+    const sends = email === undefined ? "The tenant can send" : `The tenant can send ${email}`;
+    const detail = `${sends} at most ${limit} emails per day (UTC). This request would bring the total to ${mails}.`;
     throw new AppError("mail_limit_reached", { detail, retryAfterSeconds });
   }
 }

@@ -45,7 +45,7 @@ test("a mail replaces a pending one of the same user, whose link stays valid", a
   expect(await sealedLinkTokens(server.database, tenant.id)).toHaveLength(2);
 });
 
-test("an address can receive ten mails of a tenant in a day, also if its user is created again", async () => {
+test("an address can receive ten emails of a tenant per day, even if its user is created again", async () => {
   const email = uniqueEmail();
   const user = await invite(email);
   for (let mails = 2; mails <= 8; mails++) expect((await sendLink(user.id)).status).toBe(201);
@@ -60,7 +60,7 @@ test("an address can receive ten mails of a tenant in a day, also if its user is
     "mail_limit_reached",
     String(6 * 60 * 60),
   ]);
-  expect(refused.body.detail).toContain("can receive 10 mails in a day (UTC), and this request would make it 11.");
+  expect(refused.body.detail).toContain("at most 10 emails per day (UTC). This request would bring the total to 11.");
   expect(await links()).toEqual(before);
   // Without mail, and to others, nothing is refused.
   expect((await tenant.client.post(`/tenants/users/${id}/enrolment-links`)).status).toBe(201);
@@ -70,12 +70,12 @@ test("an address can receive ten mails of a tenant in a day, also if its user is
   clock.advance(-dayMs / 4);
 });
 
-test("a tenant can send a limited number of mails in a day, and other tenants are not affected", async () => {
+test("a tenant can send a limited number of emails per day, and other tenants are not affected", async () => {
   const invitations = (count: number) => Array.from({ length: count }, () => ({ email: uniqueEmail(), notify: true }));
   await tenant.client.must.post("/tenants/users", invitations(10));
   const refused = await tenant.client.post("/tenants/users", invitations(6));
   expect([refused.status, refused.body.code]).toEqual([429, "mail_limit_reached"]);
-  expect(refused.body.detail).toContain("The tenant can send 15 mails in a day (UTC)");
+  expect(refused.body.detail).toContain("The tenant can send at most 15 emails per day (UTC)");
   await tenant.client.must.post("/tenants/users", invitations(5));
   tenant = await server.newTenant();
   await tenant.client.must.post("/tenants/users", invitations(1));

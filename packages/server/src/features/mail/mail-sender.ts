@@ -1,6 +1,6 @@
 /**
  * Sends queued mails (docs/decisions/0108-mail.md). Every replica runs it. A replica claims mails for a time, so that a
- * mail of a replica that dies is tried again by another one. Tenants have their turns side by side, so that slow
+ * mail of a replica that dies is retried by another replica. Tenants have their turns concurrently, so that slow
  * recipients of one tenant only delay its own mails (docs/decisions/0262-shares-and-limits-of-mails.md).
  */
 import { randomUUID } from "node:crypto";

@@ -111,8 +111,8 @@ const settle = statement<
 );
 
 /**
- * Queues mails. Each replaces the former one of its user, whether it was sent or is pending. The link of the former one
- * stays valid.
+ * Queues mails. Each replaces the previous one of its user, whether it was sent or is pending. The link of the previous
+ * one stays valid.
  *
  * @param limits.perTenant the mails of the tenant per day
  * @throws AppError mail_limit_reached

@@ -4,6 +4,6 @@
  */
 export function forbidGlobalFetch(): void {
   globalThis.fetch = async () => {
-    throw new Error("The server sends no requests with the global fetch. Use platform/outbound.");
+    throw new Error("The global fetch is disabled in this process. Use platform/outbound.");
   };
 }

@@ -99,7 +99,7 @@ describe("a thread that", () => {
   test("does not answer is replaced", async () => {
     const thread = start({ program: doing("for (;;);"), checkMs: 5 });
     expect(await thread.exchange(request(), never)).toEqual(interrupted);
-    expect(error).toHaveBeenCalledWith({ reason: "it does not answer", requests: 1 }, expect.any(String));
+    expect(error).toHaveBeenCalledWith({ reason: "unresponsive", requests: 1 }, expect.any(String));
   });
 
   test("answers checks keeps its requests, however long they take", async () => {

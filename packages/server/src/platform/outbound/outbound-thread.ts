@@ -83,7 +83,7 @@ export class OutboundThread {
     const thread: RunningThread = { worker, waiting: new Map(), checks, unanswered: 0, idle: undefined };
     worker.on("message", (message: FromThread) => this.#receive(thread, message));
     worker.on("error", (error: NodeJS.ErrnoException) => this.#fail(thread, error.code ?? error.name));
-    worker.on("exit", () => this.#fail(thread, "it ended"));
+    worker.on("exit", () => this.#fail(thread, "exited"));
     this.#running = thread;
     return thread;
   }
@@ -104,7 +104,7 @@ export class OutboundThread {
   #check(thread: RunningThread): void {
     if (thread.waiting.size === 0) return;
     if (thread.unanswered >= maxUnanswered) {
-      this.#fail(thread, "it does not answer");
+      this.#fail(thread, "unresponsive");
       return;
     }
     thread.unanswered += 1;
@@ -115,7 +115,7 @@ export class OutboundThread {
   #fail(thread: RunningThread, reason: string): void {
     if (this.#running !== thread) return;
     const requests = thread.waiting.size;
-    this.#options.log.error({ reason, requests }, "thread for outgoing requests failed; the next request restarts it");
+    this.#options.log.error({ reason, requests }, "outbound request thread failed; will restart on the next request");
     void this.#end(thread);
   }
 

@@ -6,7 +6,7 @@ import type { ResolveHost } from "./resolve-host.ts";
 
 /**
  * The bytes that are read. The limit of content is lower than that of everything received: headers, and the overhead of
- * TLS and chunks. Of a status, the content is read so that its sender can complete it.
+ * TLS and chunks. If only the status is needed, up to 4 KiB of content is still read, so that the sender can finish.
  */
 const limits = {
   status: { content: 4 * 1024, received: 64 * 1024 },
@@ -68,14 +68,14 @@ export function performExchange(
       let received = 0;
       response.on("data", (chunk: Buffer) => {
         received += chunk.length;
-        if (received > maxContentBytes) failed(`the response has more than ${maxContentBytes / 1024} KiB`);
+        if (received > maxContentBytes) failed(`the response is larger than ${maxContentBytes / 1024} KiB`);
         else if (reads === "document") chunks.push(chunk);
       });
       response.on("error", broken);
       response.on("end", () => {
         const content = Buffer.concat(chunks);
         if (hasMoreValues(content.toString("latin1"), maxValues)) {
-          failed(`the response has more than ${maxValues} values`);
+          failed(`the response has more than ${maxValues} JSON values`);
         } else finish(answerOf(response, content));
       });
     });

@@ -193,7 +193,7 @@ export class CachedModel implements TenantModel {
     model: Model,
   ): Work<Pick<Names, "resourcesByName" | "packedNames">> {
     const { base } = model.resources;
-    // The index must not retain former pages, and a table of many names needs much memory.
+    // The index must not retain previous pages, and a table of many names needs much memory.
     if (base !== this.model.resources.base && base instanceof PackedRecords) {
       const changed = [...model.resources.changed.values()].filter((resource) => resource !== undefined);
       return {

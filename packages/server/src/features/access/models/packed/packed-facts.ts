@@ -125,7 +125,10 @@ type ResourceRow = readonly [
   type: number,
 ];
 
-/** The most resources that are objects, at least. Most work concerns few resources, or looks only at ids and types. */
+/**
+ * The number of recently used resources that are retained as objects, at least. Most work concerns few resources, or
+ * looks only at ids and types.
+ */
 const retainedResources = 10_000;
 
 /** Resources share lists of gateways and of protocols that many resources have. */

@@ -17,7 +17,7 @@ export interface RowFormat<Value> {
   view?(bytes: Buffer, start: number, end: number, generation: number): Value;
   /** The ids by which the record of the row in these bytes is indexed, without decoding it. */
   linked?(bytes: Buffer, start: number, end: number): readonly string[];
-  /** The most values that are retained of each of two generations, if not the default. */
+  /** The maximum number of retained values in each of the two generations, if not the default. */
   readonly retained?: number;
 }
 
