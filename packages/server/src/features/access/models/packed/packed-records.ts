@@ -2,7 +2,6 @@
  * Records of a large tenant as text outside of the JavaScript heap. A record becomes an object when it is asked for. A
  * million objects would need several times the memory, and minutes of garbage collection.
  */
-import { randomInt } from "node:crypto";
 import { nextGenerations } from "@gatehouse/policy/model/generation";
 import { RecentValues } from "@gatehouse/policy/model/recent-values";
 import type { Records } from "@gatehouse/policy/model/table";
@@ -295,8 +294,8 @@ export function slotsFor(size: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(8, size * 2)));
 }
 
-/** The start of FNV-1a in this process. It is random, so that nobody can choose many texts with the same hash. */
-export const hashStart = randomInt(2 ** 32);
-export function hashedWith(hash: number, value: number): number {
+/** FNV-1a. Ids are random, and tenants cannot choose them. */
+const hashStart = 0x811c9dc5;
+function hashedWith(hash: number, value: number): number {
   return Math.imul(hash ^ value, 0x01000193);
 }

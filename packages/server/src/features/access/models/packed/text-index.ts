@@ -1,5 +1,6 @@
 import { entryCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
-import { hashedWith, hashStart, type PackedRecords, slotsFor } from "./packed-records.ts";
+import { type PackedRecords, slotsFor } from "./packed-records.ts";
+import { textHash } from "./text-hash.ts";
 
 /**
  * Finds packed records by the text that follows the id in their rows: users by email address, and resources by name. It
@@ -21,7 +22,7 @@ export class TextIndex {
     const mask = slots.length - 1;
     let unpaid = 0;
     for (const reference of records.references()) {
-      let slot = hashOf(keyOf(records.textAt(reference))) & mask;
+      let slot = textHash(keyOf(records.textAt(reference))) & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = reference;
       unpaid += 1;
@@ -35,7 +36,7 @@ export class TextIndex {
   /** Ids of records that may have a key. */
   *candidates(key: string): Iterable<string> {
     const mask = this.#slots.length - 1;
-    for (let slot = hashOf(key) & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = textHash(key) & mask; ; slot = (slot + 1) & mask) {
       const reference = this.#slots[slot];
       if (reference === undefined || reference === 0) return;
       yield this.#records.idAt(reference);
@@ -45,9 +46,3 @@ export class TextIndex {
 
 /** The cost of indexing a text, in rule-cost units. */
 const indexedCost = 6 * entryCost;
-
-function hashOf(text: string): number {
-  let hash = hashStart;
-  for (let at = 0; at < text.length; at += 1) hash = hashedWith(hash, text.charCodeAt(at));
-  return hash;
-}
