@@ -74,9 +74,9 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     deployed.push(await deployGateway(await page.evaluate("navigator.clipboard.readText()")));
     await progress(1);
 
-    const address = inStep("Publish a resource").getByRole("textbox", { name: "Address" });
+    const address = inStep("Create a resource").getByRole("textbox", { name: "Address" });
     await address.fill("https://wiki.internal");
-    await inStep("Publish a resource").getByText("wiki.internal, HTTPS (TCP 443)").waitFor();
+    await inStep("Create a resource").getByText("wiki.internal, HTTPS (TCP 443)").waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
     await fitsEveryWidth(visit, "resource");
     await button(visit, "Review").click();

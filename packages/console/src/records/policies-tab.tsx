@@ -2,10 +2,12 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Skeleton, Table, Text } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { allPoliciesQuery } from "./all-policies.ts";
 import { createPolicy, EmptyState } from "./empty-list.tsx";
+import { formatConditions } from "./policy-conditions.ts";
 import { RecordLink, RecordLinks } from "./record-link.tsx";
 import { Panel } from "./record-page.tsx";
 import { RelativeTime } from "./relative-time.tsx";
@@ -22,9 +24,11 @@ interface PoliciesTabProps {
   readonly empty: string;
   /** Whether the policy concerns the record. */
   readonly concerns: (policy: Policy) => boolean;
+  /** What the list leaves out. */
+  readonly note?: ReactNode;
 }
 
-export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
+export function PoliciesTab({ title, empty, concerns, note }: PoliciesTabProps) {
   const { policies, error, refetch } = useQueries({
     queries: types.map((type) => allPoliciesQuery(type)),
     combine: (results) => ({
@@ -80,7 +84,7 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
                     {!policy.active ? (
                       <Status tone="idle">{t("records.status.inactive")}</Status>
                     ) : (
-                      <PolicyAction allows={policy.action} />
+                      <PolicyAction allows={policy.action} conditions={formatConditions(policy)} />
                     )}
                   </Table.Td>
                   <Table.Td data-label={t("records.policiesTab.changed")}>
@@ -91,6 +95,11 @@ export function PoliciesTab({ title, empty, concerns }: PoliciesTabProps) {
             </Table.Tbody>
           </Table>
         </Table.ScrollContainer>
+      )}
+      {note !== undefined && (
+        <Text size="sm" c="dimmed" mt="sm">
+          {note}
+        </Text>
       )}
     </Panel>
   );

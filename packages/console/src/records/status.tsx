@@ -52,17 +52,19 @@ export function StatusOf({ value, words }: StatusOfProps) {
 
 interface PolicyActionProps {
   readonly allows: boolean;
+  /** What must be true for the policy to apply. */
+  readonly conditions?: readonly string[];
   /** True in the explanation of a decision that the policy did not make: a strong tick would look like success. */
   readonly isMuted?: boolean;
 }
 
 /** The action of a policy. It has no colour, because a policy that denies is not broken. */
-export function PolicyAction({ allows, isMuted = false }: PolicyActionProps) {
+export function PolicyAction({ allows, conditions = [], isMuted = false }: PolicyActionProps) {
   const Icon = allows ? Check : Ban;
   return (
     <span className="policy-action" data-muted={isMuted || undefined}>
       <Icon size={14} aria-hidden />
-      {allows ? t("policies.actions.allow") : t("policies.actions.deny")}
+      <span>{[allows ? t("policies.actions.allow") : t("policies.actions.deny"), ...conditions].join(", ")}</span>
     </span>
   );
 }

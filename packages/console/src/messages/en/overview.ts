@@ -97,7 +97,7 @@ export const overview = {
     },
     resource: {
       text: "A resource is the service or the network that people reach. Enter its address and select its gateway.",
-      title: "Publish a resource",
+      title: "Create a resource",
     },
     start: "Start this step",
     title: "First steps",
@@ -118,7 +118,7 @@ export const overview = {
     generations: "{{applied}} of {{target}}",
     inMaintenance: "In maintenance",
     notDeployed: "Not deployed yet",
-    status: "Status",
+    status: "Configuration",
     table: "Applied configurations",
     title: "Gateways",
   },

@@ -5,6 +5,10 @@ export const policies = {
     allow: "Allow",
     deny: "Deny",
   },
+  conditions: {
+    rule: "if {{rule}}",
+    sourceAddresses: "from specific addresses",
+  },
   create: "Create policy",
   createTitles: {
     INTERNET: "Create internet policy",

@@ -247,6 +247,7 @@ export const records = {
     gatewayEmpty: "No policy names a resource behind this gateway.",
     group: "Policies that name this group",
     groupEmpty: "No policy names this group. Its members reach nothing through it.",
+    groupNote: "Members also get what policies for all users allow. <graph>See them in the graph</graph>.",
     subjects: "Subjects",
   },
   removeFromPolicies_one: "Remove from {{count, number}} policy and delete",

@@ -4,10 +4,12 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { formatDuration } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { PoliciesTab } from "../../records/policies-tab.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -49,6 +51,12 @@ export function GroupPage() {
                 empty={t("records.policiesTab.groupEmpty")}
                 concerns={({ groups, allGroups, isDefault }) =>
                   !isDefault && (allGroups || groups.some((named) => named.id === group.id))
+                }
+                note={
+                  <RichText
+                    message="records.policiesTab.groupNote"
+                    elements={{ graph: <RecordLink to={`/access?view=graph&focus=group:${group.id}`} inText /> }}
+                  />
                 }
               />
             ) : undefined

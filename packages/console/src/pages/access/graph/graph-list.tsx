@@ -76,7 +76,7 @@ function Rows({ paths }: Rows) {
                   <PolicyName path={path} />
                 </Table.Td>
                 <Table.Td>
-                  <PolicyAction allows={!path.denies} />
+                  <PolicyAction allows={!path.denies} conditions={path.conditions} />
                 </Table.Td>
                 <Table.Td data-label={t("graph.list.resources")}>
                   <Leaves leaves={path.resources} none={t("graph.list.noResources")} />
@@ -100,7 +100,7 @@ function Cards({ paths }: Rows) {
         <Paper key={path.policy.key} component="li" withBorder p="sm">
           <Group justify="space-between" gap="xs" mb={6}>
             <PolicyName path={path} />
-            <PolicyAction allows={!path.denies} />
+            <PolicyAction allows={!path.denies} conditions={path.conditions} />
           </Group>
           <dl className="fields">
             <Fact

@@ -1,6 +1,7 @@
 /** The policies as paths: subjects → policy → resources → gateways. Decisions also depend on order and rules. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { t } from "../../../messages/i18n.ts";
+import { formatConditions } from "../../../records/policy-conditions.ts";
 import { formatStatus, type Tone, toneOfStatus } from "../../../records/status.tsx";
 
 export type Policy = ItemAt<"/tenants/policies">;
@@ -23,6 +24,8 @@ export interface Path {
   /** The position among all policies of the type, from 1. */
   readonly place: number;
   readonly denies: boolean;
+  /** In words, to follow the action. */
+  readonly conditions: readonly string[];
   readonly sources: readonly Leaf[];
   readonly resources: readonly Leaf[];
   /** The gateways that can carry traffic to a resource. */
@@ -80,10 +83,7 @@ export function readPaths(policies: readonly Policy[], gateways: Gateways): read
 
 function readPath(policy: Policy, place: number, gateways: Gateways): Path {
   const denies = !policy.action || policy.mode === "RESTRICTED";
-  const conditions = [
-    policy.rule.type === "CUSTOM" && t("graph.nodes.ifRule", { rule: policy.rule.name }),
-    policy.sourceIps.length > 0 && t("graph.nodes.sourceAddresses"),
-  ].filter((text) => text !== false);
+  const conditions = formatConditions(policy);
   const note = [`${place} · ${denies ? t("policies.actions.deny") : t("policies.actions.allow")}`, ...conditions].join(
     ", ",
   );
@@ -93,6 +93,7 @@ function readPath(policy: Policy, place: number, gateways: Gateways): Path {
     policy: leafOf("policy", policy.id, policy.name, note),
     place,
     denies,
+    conditions,
     sources: sourcesOf(policy),
     resources: resourcesOf(policy),
     gatewaysOf: (resource) => {
