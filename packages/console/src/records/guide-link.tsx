@@ -39,6 +39,7 @@ export function GuideLink({ to }: { readonly to: GuidePart }) {
       to={`/guides/${name}`}
       {...(section === undefined ? {} : { hash: section })}
       inherit
+      className="one-line"
       underline="always"
     >
       {t("records.guideLink")}

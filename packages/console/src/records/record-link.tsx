@@ -6,6 +6,8 @@ import { WholeWords } from "./whole-words.tsx";
 
 /** Tables may truncate longer names, so these have a tooltip. */
 const longName = 40;
+/** A shorter link in a text stays on one line. */
+const shortText = 20;
 
 interface RecordLinkProps {
   readonly to: string;
@@ -17,7 +19,13 @@ interface RecordLinkProps {
 
 export function RecordLink({ to, children, inText = false }: RecordLinkProps) {
   return (
-    <Anchor component={Link} to={to} inherit underline={inText ? "always" : "hover"}>
+    <Anchor
+      component={Link}
+      to={to}
+      inherit
+      underline={inText ? "always" : "hover"}
+      {...(inText && typeof children === "string" && children.length <= shortText ? { className: "one-line" } : {})}
+    >
       {typeof children === "string" ? (
         <bdi {...(children.length > longName ? { title: children } : {})}>
           <WholeWords text={children} />

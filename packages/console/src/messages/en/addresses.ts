@@ -12,6 +12,9 @@ export const addresses = {
   fields: {
     address: "Address",
     answersWithin: "DNS answers within",
+    answersWithinAny: "Any address, because no gateway of this address has networks in its settings",
+    answersWithinAnyAt: "{{name}}: any address",
+    answersWithinAt: "{{name}}: {{networks}}",
     answersWithinDefault: "Networks of the gateway, or any address",
     kind: "Address type",
     kindIp: "IP address",

@@ -71,6 +71,7 @@ export const policies = {
     inactive: "(inactive)",
     isDefault: "Default",
     line: "{{subjects}} → {{resources}}",
+    lineThrough: "{{scope}}, through {{gateways}}",
     lineWithRule: "{{subjects}} → {{resources}}, if “{{rule}}” is met",
     moveDown: "Move {{name}} down",
     moveUp: "Move {{name}} up",
@@ -79,6 +80,8 @@ export const policies = {
     save: "Save order",
     title: "Change the order of policies",
   },
+  position: "Position",
+  positionOf: "{{place, number}} of {{total, number}}",
   reactivate: "Reactivate",
   reactivateTitle: "Reactivate policy “{{name}}”?",
   rule: {

@@ -1,9 +1,7 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { addressBody, addressFields } from "../../records/address-fields.tsx";
@@ -17,6 +15,7 @@ import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatResourceType } from "../resources/format-resource-type.ts";
+import { AnswersWithin, useGatewaysOf } from "./answers-within.tsx";
 import { formatAddressKind } from "./format-address-kind.ts";
 import { ResourceOfAddress, useResourceOf } from "./resource-of-address.tsx";
 
@@ -59,7 +58,7 @@ export function AddressPage() {
                   ? [
                       {
                         label: t("addresses.fields.answersWithin"),
-                        value: address.answersWithin?.join(", ") ?? t("addresses.fields.answersWithinDefault"),
+                        value: <AnswersWithin id={id} own={address.answersWithin} />,
                       },
                     ]
                   : []),
@@ -74,10 +73,7 @@ export function AddressPage() {
 }
 
 function Gateways({ id }: { readonly id: string }) {
-  const { data } = useQuery({
-    queryKey: ["/tenants/addresses/{id}/gateways", id],
-    queryFn: ({ signal }) => api.get("/tenants/addresses/{id}/gateways", { path: { id }, signal }),
-  });
+  const { data } = useGatewaysOf(id);
   const { data: resource, isLoading } = useResourceOf(id);
   if (data === undefined || isLoading) return null;
   return (

@@ -93,6 +93,19 @@ test("the page of a private name without blocks shows the default", async () => 
   await about.findByText(t("addresses.fields.answersWithinDefault"));
 });
 
+test("the page of a private name without blocks shows the networks of its gateways", async () => {
+  const cloud = sample("Gateway", { id: newId(), name: "Cloud" });
+  const berlin = sample("Gateway", { id: newId(), name: "Berlin" });
+  mockApi.answer("get", "/tenants/addresses/{id}/gateways", [cloud, berlin]);
+  mockApi.answer("get", "/tenants/gateways/{id}/settings", ({ path }) =>
+    sample("GatewaySettings", { networks: path.includes(cloud.id) ? ["10.20.0.0/16"] : null }),
+  );
+  await openAddress(name);
+  const about = await findPanel(t("common.about"));
+  await about.findByText(t("addresses.fields.answersWithinAt", { name: "Cloud", networks: "10.20.0.0/16" }));
+  await about.findByText(t("addresses.fields.answersWithinAnyAt", { name: "Berlin" }));
+});
+
 test.each([
   ["an IP address", { ...name, address: "10.0.0.1", isIp: true }],
   ["a name of a SAAS resource", { ...name, type: "SAAS" as const }],

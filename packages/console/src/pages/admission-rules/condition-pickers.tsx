@@ -1,5 +1,5 @@
 /** Inputs of conditions that suggest what the tenant has: names of groups, of posture facts and of user attributes. */
-import { Autocomplete, Select, Text } from "@mantine/core";
+import { Autocomplete, Combobox, Select, Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -91,6 +91,8 @@ export function FactName({ kind, value, onChange }: FactNameProps) {
         onChange(nameOf(text));
       }}
       maxLength={100}
+      rightSection={<Combobox.Chevron />}
+      rightSectionPointerEvents="none"
       w={170}
       comboboxProps={{ width: "max-content", position: "bottom-start" }}
     />
@@ -151,6 +153,7 @@ export function FactValue({ kind, name, value, onChange }: FactValueProps) {
       value={value}
       onChange={onChange}
       maxLength={200}
+      {...(counts.size > 0 ? { rightSection: <Combobox.Chevron />, rightSectionPointerEvents: "none" as const } : {})}
       style={{ flex: 1 }}
     />
   );

@@ -167,7 +167,7 @@ function OneStep({ step, isDone, isCurrent, isOpen, toggle }: OneStepProps) {
         </UnstyledButton>
       </Title>
       {(isCurrent || isOpen) && (
-        <Text size="sm" c="dimmed" ps={34}>
+        <Text size="sm" c="dimmed" className="first-step-part">
           {t(`overview.firstSteps.${step}.text`)}
           {isOpen && (
             <>
@@ -178,11 +178,18 @@ function OneStep({ step, isDone, isCurrent, isOpen, toggle }: OneStepProps) {
         </Text>
       )}
       {isCurrent && !isOpen && (
-        <Button size="xs" onClick={toggle} ms={34} style={{ alignSelf: "flex-start" }}>
-          {t("overview.firstSteps.start")}
-        </Button>
+        <div className="first-step-part">
+          <Button size="xs" onClick={toggle}>
+            {t("overview.firstSteps.start")}
+          </Button>
+        </div>
       )}
-      <section id={id} className="first-step" aria-label={t(`overview.firstSteps.${step}.title`)} hidden={!isOpen}>
+      <section
+        id={id}
+        className="first-step first-step-part"
+        aria-label={t(`overview.firstSteps.${step}.title`)}
+        hidden={!isOpen}
+      >
         {isOpen && <Content />}
       </section>
     </Stack>

@@ -56,12 +56,21 @@ function formatResources({ type, allResources, resources }: Policy): string {
   );
 }
 
-/** The subjects, the resources and the rule of a policy in one line. */
+/** The subjects, the resources, the rule and the gateways of a policy in one line. */
 export function formatScope(policy: Policy): string {
   const line = { subjects: formatSubjects(policy), resources: formatResources(policy) };
-  return policy.rule.type === "CUSTOM"
-    ? t("policies.order.lineWithRule", { ...line, rule: policy.rule.name })
-    : t("policies.order.line", line);
+  const scope =
+    policy.rule.type === "CUSTOM"
+      ? t("policies.order.lineWithRule", { ...line, rule: policy.rule.name })
+      : t("policies.order.line", line);
+  if (policy.gateways.length === 0) return scope;
+  return t("policies.order.lineThrough", {
+    scope,
+    gateways: formatFirst(
+      policy.gateways.map(({ name }) => name),
+      "",
+    ),
+  });
 }
 
 function formatFirst(names: readonly string[], none: string): string {

@@ -49,11 +49,15 @@ function answerWithRecords() {
 
 describe("the list of policies", () => {
   test("shows subjects, resources and rule of each policy in a line", async () => {
-    mockApi.answer("get", "/tenants/policies", pageOf([policy]));
+    const through = { ...policy, id: newId(), gateways: [sample("Gateway", { id: newId(), name: "Cloud" })] };
+    mockApi.answer("get", "/tenants/policies", pageOf([policy, through]));
     openConsole("/policies");
-    await screen.findByRole("link", { name: "Engineers build" });
+    await screen.findAllByRole("link", { name: "Engineers build" });
     const line = t("policies.order.lineWithRule", { subjects: "Engineering", resources: "Wiki", rule: "Office hours" });
-    expect(document.querySelector(".policy-about")?.textContent).toBe(line);
+    expect([...document.querySelectorAll(".policy-about")].map(({ textContent }) => textContent)).toEqual([
+      line,
+      t("policies.order.lineThrough", { scope: line, gateways: "Cloud" }),
+    ]);
     expect(mockApi.received("listPolicies")[0]?.query).toMatchObject({ "filter[type]": "PRIVATE", sort: "order" });
   });
 

@@ -3,6 +3,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { usePolicies } from "../../records/all-policies.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -47,7 +48,16 @@ export function PolicyPage() {
   );
 }
 
+/** The place of the policy in the order of evaluation. A tenant that has many policies reads only the first of them. */
+function usePosition({ id, type }: Policy): string | undefined {
+  const { policies = [], isWhole } = usePolicies(type, false);
+  const ordered = policies.filter(({ isDefault }) => !isDefault);
+  const index = ordered.findIndex((each) => each.id === id);
+  return isWhole && index >= 0 ? t("policies.positionOf", { place: index + 1, total: ordered.length }) : undefined;
+}
+
 function About({ policy }: { readonly policy: Policy }) {
+  const position = usePosition(policy);
   const { type, mode, action, description, rule, sourceIps, gateways, updatedAt } = policy;
   return (
     <>
@@ -58,6 +68,7 @@ function About({ policy }: { readonly policy: Policy }) {
               label: t("policies.action"),
               value: <PolicyAction allows={action} />,
             },
+            ...(position === undefined ? [] : [{ label: t("policies.position"), value: position }]),
             { label: t("policies.accessType"), value: policyTypes.find(({ value }) => value === type)?.label },
             ...(mode === undefined
               ? []

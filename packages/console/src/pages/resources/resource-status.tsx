@@ -19,7 +19,7 @@ interface ResourceStatusProps {
 /** Unreachable only if a gateway of it was online before. */
 export function ResourceStatus({ resource: { status = "OFFLINE", type, gateways } }: ResourceStatusProps) {
   // Policies decide for each connection whether it uses a gateway at all.
-  if (type === "INTERNET") return absent;
+  if (type === "INTERNET") return <span className="no-status">{absent}</span>;
   if (status === "ONLINE") return <Status tone="good">{t("resources.status.gatewayOnline")}</Status>;
   if (gateways.length === 0) return <Status tone="idle">{t("resources.status.noGateway")}</Status>;
   const wasOnline = gateways.some((gateway) => gateway.status !== "PENDING" || gateway.lastOnline !== undefined);

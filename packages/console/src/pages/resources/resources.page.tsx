@@ -58,12 +58,14 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
       key: "gateways",
       title: t("resources.gateways.label"),
       visibleFrom: "lg",
-      cell: ({ type, gateways, loadBalancingMode }) =>
-        type === "INTERNET" ? (
-          <Text c="dimmed">{t("resources.gateways.ifPolicy")}</Text>
-        ) : (
-          <RecordLinks path="gateways" records={orderGateways(gateways, loadBalancingMode)} />
-        ),
+      cell: ({ type, gateways, loadBalancingMode }) => (
+        <>
+          {(type !== "INTERNET" || gateways.length > 0) && (
+            <RecordLinks path="gateways" records={orderGateways(gateways, loadBalancingMode)} />
+          )}
+          {type === "INTERNET" && <Text c="dimmed">{t("resources.gateways.ifPolicy")}</Text>}
+        </>
+      ),
     },
   ],
   filters: [

@@ -124,7 +124,7 @@ function RoleUsers({ role }: { readonly role: Role }) {
               <Table.Tr key={user.id}>
                 <Table.Td>
                   <RecordLink to={`/users/${user.id}`}>{user.email ?? user.id}</RecordLink>
-                  <Text c="dimmed" hiddenFrom="xs">
+                  <Text hiddenFrom="xs" data-label={t("roles.users.assignment")}>
                     {assignment(user.id)}
                   </Text>
                 </Table.Td>

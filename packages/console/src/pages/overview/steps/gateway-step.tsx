@@ -57,8 +57,9 @@ function NewGateway() {
           maxLength={120}
           required
           autoFocus
+          flex={{ base: "0 0 100%", xs: "none" }}
         />
-        <Button type="submit" loading={create.isPending} disabled={name.trim() === ""}>
+        <Button type="submit" w={{ base: "100%", xs: "auto" }} loading={create.isPending} disabled={name.trim() === ""}>
           {t("gateways.create")}
         </Button>
       </Group>
