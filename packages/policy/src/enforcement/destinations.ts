@@ -1,6 +1,5 @@
-import { parseAddressText } from "@gatehouse/addresses/address-text";
 import { addressWidth } from "@gatehouse/addresses/ip-address";
-import { formatIpRange, type IpRange, parseIpRange } from "@gatehouse/addresses/ip-ranges";
+import { formatIpRange, type IpRange } from "@gatehouse/addresses/ip-ranges";
 import {
   type Answers,
   type Destination,
@@ -13,6 +12,7 @@ import type { Table } from "../model/table.ts";
 import { sortingBy } from "../sorting.ts";
 import { forEach, type Work } from "../work.ts";
 import { commonRanges } from "./common-ranges.ts";
+import { ParsedAddresses } from "./parsed-addresses.ts";
 
 /** A resource with its services at an address. */
 interface Offer {
@@ -54,16 +54,10 @@ function* collectingAddresses(resources: Table<CompiledResource>): Work<Readonly
   const addresses = new Map<string, { range: IpRange | undefined; offers: Map<CompiledResource, Offer> }>();
   const byId = (a: CompiledResource, b: CompiledResource) => (a.id < b.id ? -1 : 1);
   const inOrder = yield* sortingBy(byId, resources.values());
-  const known = parsedAddresses.get(resources.base) ?? new Map<number, readonly ParsedAddress[]>();
-  parsedAddresses.set(resources.base, known);
-  const parsed = (resource: CompiledResource) => {
-    const found = known.get(resource.generation) ?? addressesOf(resource);
-    known.set(resource.generation, found);
-    return found;
-  };
-  const costOf = (resource: CompiledResource) => parsedAddressCost * (1 + parsed(resource).length);
+  const parsed = ParsedAddresses.for(resources);
+  const costOf = (resource: CompiledResource) => parsedAddressCost * (1 + parsed.of(resource).length);
   yield* forEach(inOrder, costOf, (resource) => {
-    for (const { key, range, services, answersWithin } of parsed(resource)) {
+    for (const { key, range, services, answersWithin } of parsed.of(resource)) {
       const address = addresses.get(key) ?? { range, offers: new Map() };
       addresses.set(key, address);
       // An address in two notations offers the services of both.
@@ -76,42 +70,6 @@ function* collectingAddresses(resources: Table<CompiledResource>): Work<Readonly
     all.set(key, { key, range, offers: [...offers.values()], enclosing: enclosing(key, range) });
   });
   return all;
-}
-
-interface ParsedAddress {
-  /** The address as it is stored. */
-  readonly address: string;
-  readonly key: string;
-  readonly range: IpRange | undefined;
-  readonly services: readonly Service[];
-  readonly answersWithin: readonly IpRange[] | null;
-}
-
-/** Addresses by the generation of their resource, for tables with a common base: few of their resources differ. */
-const parsedAddresses = new WeakMap<Table<CompiledResource>["base"], Map<number, readonly ParsedAddress[]>>();
-
-/** The addresses of a resource in the notation of configurations, with the services that the resource offers there. */
-export function addressesOf({ facts }: CompiledResource): readonly ParsedAddress[] {
-  return facts.addresses.flatMap(({ address, protocols, answersWithin }) => {
-    const reading = parseAddressText(address);
-    if (!reading.ok) return [];
-    const range = reading.value.isIp ? reading.value.range : undefined;
-    const services = protocols.map(({ protocol, port }): Service => {
-      if (port === undefined || protocol === "ICMP") return { protocol };
-      const [first = "", last = first] = port.split("-");
-      return { protocol, ports: [Number(first), Number(last)] };
-    });
-    const key = range === undefined ? reading.value.text : formatIpRange(range);
-    return [{ address, key, range, services, answersWithin: rangesOf(answersWithin ?? null) }];
-  });
-}
-
-function rangesOf(texts: readonly string[] | null): readonly IpRange[] | null {
-  if (texts === null) return null;
-  return texts.flatMap((text) => {
-    const reading = parseIpRange(text);
-    return reading.ok ? [reading.value] : [];
-  });
 }
 
 function enclosing(key: string, range: IpRange | undefined): readonly string[] {

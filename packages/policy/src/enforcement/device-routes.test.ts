@@ -9,10 +9,10 @@ import { plainPolicy } from "../testing/plain-policy.ts";
 import { randomLinks } from "../testing/random-links.ts";
 import { moment } from "../testing/random-request.ts";
 import { ids, randomTenant } from "../testing/random-tenant.ts";
-import { addressesOf } from "./destinations.ts";
 import { deviceConfiguration, type RouteInputs, servingGateways } from "./device-routes.ts";
 import { noSources, sourceAt, sourcesAtGateways } from "./device-sources.ts";
 import type { GatewayLink, LinkFacts } from "./links.ts";
+import { addressesOf } from "./parsed-addresses.ts";
 
 function waysOf(links: LinkFacts): RouteInputs {
   return {

@@ -6,10 +6,10 @@ import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
 import { finish, type Work } from "../work.ts";
-import { addressesOf } from "./destinations.ts";
 import { sourceAt, sourcesAtGateways } from "./device-sources.ts";
 import { relaysFor } from "./gateway-rules.ts";
 import type { DeviceLink, GatewayLink } from "./links.ts";
+import { ParsedAddresses } from "./parsed-addresses.ts";
 
 /** The facts about a device that its routes depend on. */
 export interface RoutedDevice extends Pick<DeviceLink, "ipv4" | "ipv6" | "sources" | "country"> {
@@ -86,7 +86,8 @@ export function* configuringDevice(
     const decision = yield* decidingForResourceAtGateways(model, request, principal, resource, observed);
     validUntil = Math.min(validUntil, decision.validUntil ?? validUntil);
     const found = decision.gateways.filter((id) => canBeFound(inputs.gateways, id));
-    const current = resource === undefined ? undefined : sticky?.choice(resource, routes.firstFree(resource), found);
+    const current =
+      resource === undefined ? undefined : sticky?.choice(resource, () => routes.firstFree(resource), found);
     return current ?? found[0];
   };
   for (const resource of inOrderOfCreation(model.resources)) {
@@ -160,13 +161,14 @@ class StickyGateways {
   }
 
   /**
-   * @param key an address of the resource
+   * @param address finds an address of the resource, by key
    * @param found gateways that may carry the traffic, in the order of the decision
    * @returns undefined to use the first of these gateways
    */
-  choice({ facts }: CompiledResource, key: string | undefined, found: readonly string[]): string | undefined {
+  choice({ facts }: CompiledResource, address: () => string | undefined, found: readonly string[]): string | undefined {
     // A change of priorities takes effect at once.
     if (facts.loadBalancingMode === "MANUAL" || this.#isChanged(facts.id)) return undefined;
+    const key = address();
     const present = key === undefined ? undefined : this.#gatewayOf.get(key);
     if (present === undefined) return undefined;
     // A gateway that returned comes before the current one and takes its share again.
@@ -181,21 +183,23 @@ class StickyGateways {
 class RouteTable {
   readonly #model: Model;
   readonly #links: ReadonlyMap<string, GatewayLink>;
+  readonly #addresses: ParsedAddresses;
   readonly #taken = new Set<string>();
   readonly #found = new Map<string, { readonly allowedIps: string[]; readonly names: string[] }>();
 
   constructor(model: Model, links: ReadonlyMap<string, GatewayLink>) {
     this.#model = model;
     this.#links = links;
+    this.#addresses = ParsedAddresses.for(model.resources);
   }
 
   /** The first address of the resource without a gateway. */
   firstFree(resource: CompiledResource): string | undefined {
-    return addressesOf(resource).find(({ key }) => !this.#taken.has(key))?.key;
+    return this.#addresses.of(resource).find(({ key }) => !this.#taken.has(key))?.key;
   }
 
   add(gatewayId: string, resource: CompiledResource): void {
-    for (const { key, range } of addressesOf(resource)) {
+    for (const { key, range } of this.#addresses.of(resource)) {
       if (this.#taken.has(key)) continue;
       this.#taken.add(key);
       const { allowedIps, names } = this.#through(gatewayId);

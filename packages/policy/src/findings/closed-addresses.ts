@@ -1,5 +1,5 @@
 import { closedBlockOf } from "@gatehouse/addresses/closed-targets";
-import { addressesOf } from "../enforcement/destinations.ts";
+import { addressesOf } from "../enforcement/parsed-addresses.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import { sorting } from "../sorting.ts";
