@@ -58,6 +58,18 @@ test("a large model is compiled in short steps", () => {
   expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce);
 });
 
+test("an address that many resources have is indexed in short steps", () => {
+  const shared = facts.resources.map((resource) => ({
+    ...resource,
+    addresses: [{ address: "10.0.0.0/8", protocols: [{ protocol: "TCP" as const }] }],
+  }));
+  const { resources } = compile({ ...facts, policies: [], resources: shared });
+  const costs = costsOf(AddressDirectory.compiling(resources));
+  expect(Math.max(...costs)).toBeLessThanOrEqual(mostUnitsAtOnce / 2);
+  const { same } = finish(AddressDirectory.compiling(resources)).atAddress("10.0.0.0/8");
+  expect(same.map(({ resourceId }) => resourceId)).toEqual(ids);
+});
+
 test.each<[string, readonly FactChange[]]>([
   ["all users", facts.users.map((user) => ({ kind: "user", facts: { ...user, firstName: "Bea" } }))],
   ["all resources", facts.resources.map((resource) => ({ kind: "resource", facts: { ...resource, name: "New" } }))],

@@ -1,7 +1,18 @@
 /**
  * Finds resources by address. An address needs about 36 bytes here, and its text is that of the resource.
  */
-import { entriesAtOnce, entryCost, recordCost, recordsAtOnce, type Work, yieldAfter } from "../work.ts";
+import { sortingBy } from "../sorting.ts";
+import {
+  copyCost,
+  entriesAtOnce,
+  entryCost,
+  finish,
+  forEach,
+  recordCost,
+  recordsAtOnce,
+  type Work,
+  yieldAfter,
+} from "../work.ts";
 import { type AddressKey, addressKeyOf } from "./address-key.ts";
 import { type AddressEntry, type Entries, offerOf } from "./address-offers.ts";
 import type { CompiledResource } from "./compiled-resource.ts";
@@ -16,6 +27,8 @@ type Resources = Pick<Table<CompiledResource>, "get">;
 const retainedAddresses = 10_000;
 /** The most resources that are read to find the entries at an address. */
 const mostScanned = 64;
+/** The most slots that are read before work yields. */
+const slotsAtOnce = yieldAfter / copyCost;
 
 /** An address of a resource. */
 interface FoundAddress {
@@ -109,24 +122,22 @@ export class PackedAddresses {
       if (index % entriesAtOnce === entriesAtOnce - 1) yield entriesAtOnce * entryCost;
     }
     const crowded = new Map<string, FoundAddress[]>();
-    for (const [slot, count] of counts.entries()) {
-      if (count <= mostScanned) continue;
+    for (let slot = 0; slot < counts.length; slot += 1) {
+      if (slot % slotsAtOnce === slotsAtOnce - 1) yield slotsAtOnce * copyCost;
+      if ((counts[slot] ?? 0) <= mostScanned) continue;
       for (let next = heads[slot] ?? 0; next !== 0; next = previous[next - 1] ?? 0) {
+        yield recordCost;
         const found = columns.addressAt(next - 1, resources);
         const key = found === undefined ? undefined : addressKeyOf(found.facts.address)?.text;
         if (found === undefined || key === undefined) continue;
         const list = crowded.get(key);
         if (list === undefined) crowded.set(key, [found]);
         else list.push(found);
-        yield recordCost;
       }
       heads[slot] = 0;
     }
     const entries = new Map<string, Entries>();
-    for (const [key, found] of crowded) {
-      entries.set(key, entriesOf(found));
-      yield found.length * entryCost;
-    }
+    for (const [key, found] of crowded) entries.set(key, yield* findingEntries(found));
     return new PackedAddresses(columns, heads, previous, entries);
   }
 
@@ -155,7 +166,7 @@ export class PackedAddresses {
       if (address !== undefined && addressKeyOf(address.facts.address)?.text === key) addresses.push(address);
     }
     if (addresses.length === 0) return undefined;
-    const entries = entriesOf(addresses);
+    const entries = finish(findingEntries(addresses));
     this.#recent.set(key, entries);
     return entries;
   }
@@ -214,15 +225,20 @@ function isUnchanged(found: FoundAddress | undefined, changed: ReadonlyMap<strin
   return key !== undefined && !changed.has(key);
 }
 
-/** The entries of all addresses with one key. */
-function entriesOf(addresses: FoundAddress[]): Entries {
-  // Ids are UUIDv7, so this is the order of creation.
-  addresses.sort((one, other) =>
-    one.resourceId === other.resourceId ? one.position - other.position : one.resourceId < other.resourceId ? -1 : 1,
-  );
+/** The entries of all addresses with one key, as work that can be suspended between some of them. */
+function* findingEntries(addresses: readonly FoundAddress[]): Work<Entries> {
   const entries: AddressEntry[] = [];
-  for (const { resourceId, facts } of addresses) addOffers(entries, resourceId, facts.protocols.map(offerOf));
+  const costOf = ({ facts }: FoundAddress) => entryCost * (1 + facts.protocols.length);
+  yield* forEach(yield* sortingBy(inOrderOfCreation, addresses), costOf, ({ resourceId, facts }) => {
+    addOffers(entries, resourceId, facts.protocols.map(offerOf));
+  });
   return entries;
+}
+
+/** Ids are UUIDv7, so this is the order of creation. */
+function inOrderOfCreation(one: FoundAddress, other: FoundAddress): number {
+  if (one.resourceId === other.resourceId) return one.position - other.position;
+  return one.resourceId < other.resourceId ? -1 : 1;
 }
 
 /** Adds offers to the last entry if it belongs to the same resource: it may list one address in two notations. */
