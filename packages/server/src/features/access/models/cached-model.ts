@@ -91,7 +91,7 @@ export class CachedModel implements TenantModel {
 
   /** The number of changed records from which a reload is no more expensive than an update. */
   get mostChanges(): number {
-    return Math.max(reloadAbove, (this.model.users.size + this.model.devices.size) * updatedShare);
+    return Math.max(reloadAbove, packedRecordsOf(this.model) * updatedShare);
   }
 
   /** Like `building`, from the latest version of each existing record at the generation. */
@@ -210,7 +210,12 @@ export class CachedModel implements TenantModel {
   }
 }
 
-/** The share of a tenant's users and devices that an update may change. */
+/** The number of users, devices and resources, of which large tenants have many. */
+export function packedRecordsOf({ users, devices, resources }: Model): number {
+  return users.size + devices.size + resources.size;
+}
+
+/** The share of a tenant's users, devices and resources that an update may change. */
 const updatedShare = 0.02;
 
 interface Names {

@@ -6,7 +6,7 @@ import type { Database } from "../../../platform/db/database.ts";
 import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import { CachedModel } from "./cached-model.ts";
+import { CachedModel, packedRecordsOf } from "./cached-model.ts";
 import { readChangedFacts, readGatewayFacts } from "./facts.queries.ts";
 import { listingOthers } from "./model-facts.ts";
 import { PackedRecords } from "./packed/packed-records.ts";
@@ -85,7 +85,7 @@ export class StoredModels {
   }
 
   #isDue(tenantId: string, { generation, model }: CachedModel): boolean {
-    if (model.users.size + model.devices.size < this.#options.snapshots.fewestRecords) return false;
+    if (packedRecordsOf(model) < this.#options.snapshots.fewestRecords) return false;
     const stored = this.#stored.get(tenantId);
     if (stored === undefined) return true;
     const ageMs = this.#options.clock.elapsedMs() - stored.at;

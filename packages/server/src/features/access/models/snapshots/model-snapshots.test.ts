@@ -253,6 +253,15 @@ describe("a snapshot", () => {
     await expect(stat(fileOf(tenant.id))).rejects.toThrow("ENOENT");
   });
 
+  test("is stored for a tenant that is only large by its resources", async () => {
+    const other = await server.newTenant();
+    for (const name of ["Wiki", "Chat", "Shop"]) {
+      await other.client.must.post("/tenants/resources", { name, type: "SAAS", addresses: [] });
+    }
+    await storeSnapshot(other, newSnapshots({ fewestRecords: 4 }));
+    expect((await stat(fileOf(other.id))).size).toBeGreaterThan(0);
+  });
+
   test("is replaced some time after a change, and long before old files are deleted", async () => {
     const clock = new TestClock();
     const store = newStore(newSnapshots(), clock);

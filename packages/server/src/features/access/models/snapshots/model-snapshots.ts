@@ -16,7 +16,7 @@ export interface ModelSnapshotsOptions {
   readonly schemaVersion: number;
   /** The maximum total size of all files. */
   readonly maxBytes: number;
-  /** The minimum number of users and devices for which a snapshot is stored. */
+  /** The minimum number of users, devices and resources for which a snapshot is stored. */
   readonly fewestRecords?: number | undefined;
   readonly log: Log;
 }
