@@ -93,6 +93,17 @@ describe("a server with a built console", () => {
     },
   );
 
+  test("returns 404, not to be cached, for an asset that was removed before it was read", async () => {
+    const file = path.join(folder, "assets", "removed-4d.js");
+    await writeFile(file, "removed");
+    const own = await startTestServer({ settings: { consoleFolder: folder } });
+    await rm(file);
+    const { statusCode, headers } = await own.app.inject("/console/assets/removed-4d.js");
+    expect(statusCode).toBe(404);
+    expect(headers["cache-control"] ?? "").not.toContain("immutable");
+    await own.close();
+  });
+
   test("returns 404 for a missing asset", async () => {
     expect((await get("/console/assets/gone-9f.js")).statusCode).toBe(404);
   });

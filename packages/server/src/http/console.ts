@@ -77,7 +77,7 @@ function mountAssets(app: FastifyInstance, folder: string): void {
   const files: ReadonlySet<string> = new Set(existsSync(folder) ? readdirSync(folder) : []);
   const contents = new Map<string, Buffer>();
   const contentOf = (file: string) => {
-    const content = contents.get(file) ?? readFileSync(path.join(folder, file));
+    const content = contents.get(file) ?? readAsset(path.join(folder, file));
     contents.set(file, content);
     return content;
   };
@@ -87,14 +87,25 @@ function mountAssets(app: FastifyInstance, folder: string): void {
     const encoding = chooseEncoding(request.headers["accept-encoding"]);
     const compressed = encoding === undefined ? file : file + extensions[encoding];
     const isCompressed = compressed !== file && files.has(compressed);
+    const content = contentOf(isCompressed ? compressed : file);
     reply
       .header("Content-Type", mediaTypes[path.extname(file)] ?? "application/octet-stream")
       .header("Cache-Control", "public, max-age=31536000, immutable")
       .header("Vary", "Accept-Encoding")
       .header("X-Content-Type-Options", "nosniff");
     if (isCompressed) reply.header("Content-Encoding", encoding);
-    return sendBytes(reply, contentOf(isCompressed ? compressed : file));
+    return sendBytes(reply, content);
   });
+}
+
+/** A file that no longer exists is an unknown asset: another build replaced the files after the start. */
+function readAsset(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") throw new AppError("no_such_operation");
+    throw error;
+  }
 }
 
 function readPage(folder: string): string | undefined {
