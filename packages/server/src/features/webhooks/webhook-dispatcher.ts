@@ -54,8 +54,8 @@ export interface WebhookDispatcherOptions {
 
 export class WebhookDispatcher {
   readonly #options: WebhookDispatcherOptions;
-  /** The full webhooks, and when they are counted again, by `clock.elapsedMs()`. */
-  readonly #full = new Map<string, number>();
+  /** The full webhooks of each tenant, and when they are counted again, by `clock.elapsedMs()`. */
+  readonly #full = new Map<string, Map<string, number>>();
 
   constructor(options: WebhookDispatcherOptions) {
     this.#options = options;
@@ -68,6 +68,7 @@ export class WebhookDispatcher {
   async run(): Promise<void> {
     const { database, clock, jobs, changed } = this.#options;
     let failure: unknown;
+    this.#forgetFull();
     for (const tenantId of await queries.tenantsWithWork(database, clock.now())) {
       try {
         if (await this.#follow(tenantId)) changed();
@@ -98,22 +99,31 @@ export class WebhookDispatcher {
     return this.#options.limits ?? deliveryLimits;
   }
 
+  /** Forgets the full webhooks that are to be counted again. */
+  #forgetFull(): void {
+    const elapsedMs = this.#options.clock.elapsedMs();
+    for (const [tenantId, known] of this.#full) {
+      for (const [id, until] of known) if (until <= elapsedMs) known.delete(id);
+      if (known.size === 0) this.#full.delete(tenantId);
+    }
+  }
+
   /** @returns whether there may be more entries */
   async #follow(tenantId: string): Promise<boolean> {
     const now = this.#options.clock.now();
     const { pending: limit } = this.#limits;
     const elapsedMs = this.#options.clock.elapsedMs();
-    for (const [id, until] of this.#full) if (until <= elapsedMs) this.#full.delete(id);
+    const known = this.#full.get(tenantId) ?? new Map<string, number>();
     return this.#inside(tenantId, async (tx) => {
       // Read the generation first: the entries of all generations up to it are visible afterwards.
       const generation = (await readGeneration(tx)) ?? 0;
-      const behind = await queries.lockFollowingWebhooks(tx, endOfGeneration(generation), limit, [
-        ...this.#full.keys(),
-      ]);
+      const end = endOfGeneration(generation);
+      const behind = await queries.lockFollowingWebhooks(tx, end, limit, [...known.keys()]);
       const isFull = ({ pending, behind_since: since }: queries.FollowingWebhook) =>
         pending >= limit || (since !== null && pending > limit / 2);
       const full = idsOf(behind.filter(isFull));
-      for (const id of full) if (!this.#full.has(id)) this.#full.set(id, elapsedMs + recountMs);
+      for (const id of full) if (!known.has(id)) known.set(id, elapsedMs + recountMs);
+      if (known.size > 0) this.#full.set(tenantId, known);
       await queries.markBehind(tx, full, now);
       const following = behind.filter((webhook) => !isFull(webhook));
       let more = false;
