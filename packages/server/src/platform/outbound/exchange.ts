@@ -8,11 +8,19 @@ export interface ExchangeRequest {
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** The time limit for name resolution, connection, request and response together, in milliseconds. */
+  /**
+   * The time limit for name resolution, connection, request and response together, in milliseconds. Before, a large
+   * body can wait for space for the same time.
+   */
   readonly timeoutMs: number;
   readonly networks: AllowedNetworks;
   /** The result: the status alone, which counts whatever happens to the content, or a complete document. */
   readonly reads: "status" | "document";
+}
+
+/** A request for another thread: bytes of a body are passed on outside the heap. */
+export interface PassedRequest extends Omit<ExchangeRequest, "body"> {
+  readonly body: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
 /** The parts of a response that are used. All are bounded. */

@@ -28,14 +28,15 @@ export interface GuardedRequest {
   readonly resolveHost?: ResolveHost | undefined;
 }
 
-/** The result is "no-address". */
+/** The URL leads only to addresses that are not allowed, or its name cannot be resolved. */
 export class NoAddressError extends Error {}
 
 /**
  * Opens a request. The name is resolved once, and connections go only to allowed addresses of that resolution, which
  * defeats DNS rebinding. The lookup ends with the request.
  *
- * @throws NoAddressError at a literal address; for a name, the request emits the error
+ * @throws NoAddressError at a literal address that is not allowed; for a name, the request emits the error
+ * @throws TypeError at a scheme or header that Node.js refuses
  */
 export function openGuardedRequest(request: GuardedRequest): ClientRequest {
   const { url, method, headers, bodyBytes, networks } = request;

@@ -1,3 +1,4 @@
+import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { waitLimitMs } from "../../../../../test/wait-limit.ts";
 import { answering, WebhookReceiver } from "../../testing/webhook-receiver.ts";
@@ -79,6 +80,63 @@ describe("a request in the thread", () => {
   });
 });
 
+describe("large bodies", () => {
+  /** A receiver that reads nothing, so that the bodies stay in the thread. */
+  async function startSilent(): Promise<{ readonly url: string; readonly close: () => void }> {
+    const server = createServer((socket) => socket.pause().on("error", () => undefined));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("it has no port");
+    return { url: `http://127.0.0.1:${address.port}/`, close: () => server.close() };
+  }
+  const megabytes = (count: number, character = "a") => character.repeat((count * 1e6) / Buffer.byteLength(character));
+
+  test("of several tenants do not exceed the heap of the thread", async () => {
+    const silent = await startSilent();
+    const { exchange } = start();
+    await exchange(request({ method: "GET", body: undefined }), never);
+    const sent = [20, 20, 30, 30].map((count, index) => {
+      const body = megabytes(count, index % 2 === 0 ? "a" : "–");
+      return exchange(request({ url: silent.url, tenantId: `tenant ${index}`, body, timeoutMs: 500 }), never);
+    });
+    const late = { kind: "failed", problem: "no response within 0.5 seconds" };
+    expect(await Promise.all(sent)).toEqual([late, late, late, late]);
+    expect(error).not.toHaveBeenCalled();
+    silent.close();
+  });
+
+  test("of one tenant wait for each other, for the time limit of a request", async () => {
+    const silent = await startSilent();
+    const { exchange } = start();
+    const controller = new AbortController();
+    const first = exchange(request({ url: silent.url, body: megabytes(20) }), controller.signal);
+    expect(await exchange(request({ body: megabytes(20), timeoutMs: 1 }), never)).toEqual({
+      kind: "failed",
+      problem: "the request was not sent, because other large requests took too long",
+    });
+    const next = exchange(request({ body: megabytes(20) }), never);
+    controller.abort();
+    expect(await first).toEqual({ kind: "aborted" });
+    expect(await next).toMatchObject({ kind: "answered" });
+    expect(receiver.received).toHaveLength(1);
+    silent.close();
+  });
+
+  test("over 32 MiB are not sent", async () => {
+    const tooLarge = { kind: "failed", problem: "the request has more than 32 MiB" };
+    expect(await start().exchange(request({ body: megabytes(34) }), never)).toEqual(tooLarge);
+    expect(receiver.received).toEqual([]);
+  });
+});
+
+test("a request that cannot be passed to the thread fails, and others do not", async () => {
+  const { exchange } = start();
+  const headers = { secret: (() => "secret") as unknown as string };
+  expect(await exchange(request({ headers }), never)).toEqual(interrupted);
+  expect(error).toHaveBeenCalledExactlyOnceWith({ reason: "DataCloneError" }, expect.any(String));
+  expect(await exchange(request(), never)).toMatchObject({ kind: "answered" });
+});
+
 test("a thread without requests ends, and the next request starts another one", async () => {
   const answer = `parentPort.postMessage({ type: "result", id: message.id, result: { kind: "failed", problem: "n" + (globalThis.n = (globalThis.n ?? 0) + 1) } })`;
   const thread = start({ program: doing(answer), idleMs: 1 });
@@ -96,6 +154,12 @@ describe("a thread that", () => {
     expect(JSON.stringify(error.mock.calls)).not.toContain("secret");
   });
 
+  test.each(["null", "undefined", "{}", "7"])("throws %s fails its requests", async (thrown) => {
+    const thread = start({ program: doing(`throw ${thrown}`) });
+    expect(await thread.exchange(request(), never)).toEqual(interrupted);
+    expect(error).toHaveBeenCalledExactlyOnceWith({ reason: expect.any(String), requests: 1 }, expect.any(String));
+  });
+
   test("does not answer is replaced", async () => {
     const thread = start({ program: doing("for (;;);"), checkMs: 5 });
     expect(await thread.exchange(request(), never)).toEqual(interrupted);
@@ -111,10 +175,12 @@ describe("a thread that", () => {
     expect(error).not.toHaveBeenCalled();
   });
 
-  test("is closed fails its requests", async () => {
+  test("is closed fails its requests, also later ones", async () => {
     const thread = start();
     receiver.answer = () => void thread.close();
     expect(await thread.exchange(request(), never)).toEqual(interrupted);
+    expect(await thread.exchange(request(), never)).toEqual(interrupted);
+    expect(receiver.received).toHaveLength(1);
     expect(error).not.toHaveBeenCalled();
   });
 });

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Log } from "../log.ts";
-import type { Exchange, ExchangeResult } from "./exchange.ts";
+import { BodySpace, maxBodyBytes } from "./body-space.ts";
+import type { Exchange, ExchangeRequest, ExchangeResult } from "./exchange.ts";
 import type { FromThread, ToThread } from "./request-thread.ts";
 
 /** Node.js cannot load the sources, from which the tests run. */
@@ -13,11 +14,22 @@ const defaultIdleMs = 5 * 60_000;
 const defaultCheckMs = 5_000;
 /** A thread that does not answer this many checks in succession is replaced. A slow handshake takes half a second. */
 const maxUnanswered = 4;
-/** Enough for some hundred requests. The contents of responses are outside the heap, and limited. */
-const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 };
+/**
+ * Enough for thousands of requests. Bodies and the contents of responses are outside the heap, and limited. A message
+ * that does not fit into the heap would end the whole process, not only the thread.
+ */
+const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 4 };
 const interrupted: ExchangeResult = {
   kind: "failed",
   problem: "the request was interrupted by a failure in Gatehouse",
+};
+const tooLarge: ExchangeResult = {
+  kind: "failed",
+  problem: `the request has more than ${maxBodyBytes / 1024 / 1024} MiB`,
+};
+const noSpace: ExchangeResult = {
+  kind: "failed",
+  problem: "the request was not sent, because other large requests took too long",
 };
 
 export interface OutboundThreadOptions {
@@ -44,19 +56,40 @@ interface RunningThread {
  */
 export class OutboundThread {
   readonly #options: OutboundThreadOptions;
+  readonly #space = new BodySpace();
   #running: RunningThread | undefined;
+  #isClosed = false;
   #lastId = 0;
 
   constructor(options: OutboundThreadOptions) {
     this.#options = options;
   }
 
-  readonly exchange: Exchange = (request, signal) => {
-    if (signal.aborted) return Promise.resolve({ kind: "aborted" });
+  readonly exchange: Exchange = async (request, signal) => {
+    const { tenantId, body: text = "", timeoutMs } = request;
+    const body = { tenantId, bytes: Buffer.byteLength(text) };
+    if (body.bytes > maxBodyBytes) return tooLarge;
+    const entered = await this.#space.enter(body, timeoutMs, signal);
+    if (!entered) return signal.aborted ? { kind: "aborted" } : noSpace;
+    try {
+      return await this.#send(request, signal);
+    } catch (error) {
+      this.#options.log.error({ reason: reasonOf(error) }, "request not passed to the outbound request thread");
+      return interrupted;
+    } finally {
+      this.#space.leave(body);
+    }
+  };
+
+  async #send(request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeResult> {
+    if (signal.aborted) return { kind: "aborted" };
+    if (this.#isClosed) return interrupted;
     const thread = this.#running ?? this.#start();
+    // An array with memory of its own, which the thread takes over.
+    const body = request.body === undefined ? undefined : new TextEncoder().encode(request.body);
     this.#lastId += 1;
     const id = this.#lastId;
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const abort = () => post(thread, { type: "abort", id });
       signal.addEventListener("abort", abort);
       thread.waiting.set(id, (result) => {
@@ -65,12 +98,18 @@ export class OutboundThread {
       });
       clearTimeout(thread.idle);
       thread.worker.ref();
-      post(thread, { type: "perform", id, request });
+      try {
+        post(thread, { type: "perform", id, request: { ...request, body } }, body === undefined ? [] : [body.buffer]);
+      } catch (error) {
+        reject(error);
+        this.#receive(thread, { type: "result", id, result: interrupted });
+      }
     });
-  };
+  }
 
-  /** Ends the thread. Requests without a result fail. */
+  /** Ends the thread. Requests without a result fail, and later ones too. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const thread = this.#running;
     if (thread !== undefined) await this.#end(thread);
   }
@@ -82,13 +121,14 @@ export class OutboundThread {
     checks.unref();
     const thread: RunningThread = { worker, waiting: new Map(), checks, unanswered: 0, idle: undefined };
     worker.on("message", (message: FromThread) => this.#receive(thread, message));
-    worker.on("error", (error: NodeJS.ErrnoException) => this.#fail(thread, error.code ?? error.name));
+    worker.on("error", (error: unknown) => this.#fail(thread, reasonOf(error)));
     worker.on("exit", () => this.#fail(thread, "exited"));
     this.#running = thread;
     return thread;
   }
 
   #receive(thread: RunningThread, message: FromThread): void {
+    if (this.#running !== thread) return;
     thread.unanswered = 0;
     if (message.type === "alive") return;
     const settle = thread.waiting.get(message.id);
@@ -130,6 +170,13 @@ export class OutboundThread {
   }
 }
 
-function post({ worker }: RunningThread, message: ToThread): void {
-  worker.postMessage(message);
+function post({ worker }: RunningThread, message: ToThread, transfer: readonly ArrayBuffer[] = []): void {
+  worker.postMessage(message, transfer);
+}
+
+/** @param error anything that the thread threw */
+function reasonOf(error: unknown): string {
+  const { code, name } = Object(error) as Partial<NodeJS.ErrnoException>;
+  if (typeof code === "string") return code;
+  return name ?? typeof error;
 }

@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { hasMoreValues } from "../json-values.ts";
-import type { ExchangeAnswer, ExchangeRequest, ExchangeResult } from "./exchange.ts";
+import type { ExchangeAnswer, ExchangeResult, PassedRequest } from "./exchange.ts";
 import { NoAddressError, openGuardedRequest, problemOf } from "./guarded-request.ts";
 import type { ResolveHost } from "./resolve-host.ts";
 
@@ -23,7 +23,7 @@ const maxValues = 5_000;
  * @param resolveHost defaults to the DNS servers of the system
  */
 export function performExchange(
-  request: ExchangeRequest,
+  request: PassedRequest,
   signal: AbortSignal,
   resolveHost?: ResolveHost,
 ): Promise<ExchangeResult> {
@@ -57,7 +57,7 @@ export function performExchange(
         resolveHost,
       });
     } catch (error) {
-      broken(error as Error); // a NoAddressError
+      broken(error as Error); // no allowed address, or a header that Node.js refuses
       return;
     }
     outgoing.on("error", broken);

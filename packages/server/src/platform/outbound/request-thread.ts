@@ -1,12 +1,12 @@
 /** The program of the thread that performs requests to targets of tenants (outbound-thread.ts starts it). */
 import { parentPort } from "node:worker_threads";
-import type { ExchangeRequest, ExchangeResult } from "./exchange.ts";
+import type { ExchangeResult, PassedRequest } from "./exchange.ts";
 import { performExchange } from "./perform-exchange.ts";
 
 /** A message to the thread. It answers every check, and every request with its result. */
 export type ToThread =
   | { readonly type: "check" }
-  | { readonly type: "perform"; readonly id: number; readonly request: ExchangeRequest }
+  | { readonly type: "perform"; readonly id: number; readonly request: PassedRequest }
   | { readonly type: "abort"; readonly id: number };
 export type FromThread =
   | { readonly type: "alive" }
@@ -18,7 +18,7 @@ function send(message: FromThread): void {
   parentPort?.postMessage(message);
 }
 
-async function perform(id: number, request: ExchangeRequest): Promise<void> {
+async function perform(id: number, request: PassedRequest): Promise<void> {
   const controller = new AbortController();
   running.set(id, controller);
   const result = await performExchange(request, controller.signal);
