@@ -306,7 +306,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     await button(visit, "Edit").click();
     await page.getByRole("switch", { name: "Active" }).click();
     await inDialog(visit, "Save").click();
-    await page.getByText("Inactive", { exact: true }).waitFor();
+    await page.getByText("Deactivated", { exact: true }).waitFor();
     await chooseAction(visit, "Rotate secret");
     await inDialog(visit, "Rotate secret").click();
     await page.getByText(/^whsec_/).waitFor();

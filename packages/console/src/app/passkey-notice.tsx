@@ -25,6 +25,7 @@ export function PasskeyNotice() {
           <Anchor href={`${place}${pathname}${search}${hash}`} inherit underline="always">
             {place}
           </Anchor>
+          .
         </>
       )}
     </Warning>

@@ -97,7 +97,7 @@ function PlaceNotice({ place }: { readonly place: string | undefined }) {
           texts.passkeys.unsupported
         ) : (
           <>
-            {texts.passkeys.elsewhere} <a href={`${place}${pathname}${search}${hash}`}>{place}</a>
+            {texts.passkeys.elsewhere} <a href={`${place}${pathname}${search}${hash}`}>{place}</a>.
           </>
         )}
       </p>

@@ -14,7 +14,7 @@ export const domains = {
   fields: {
     action: "Action",
     domain: "Domain",
-    domainHelp: "Such as example.com. Subdomains are separate domains.",
+    domainHelp: "Subdomains are separate domains.",
     record: "TXT record to create in DNS",
     recordName: "Name",
     recordValue: "Value",

@@ -83,7 +83,7 @@ export const gateways = {
     machineResolvers: "Resolvers of the gateway’s machine",
     networks: "Networks",
     networksHelp: "IP addresses or networks behind the gateway, for traffic between sites.",
-    noRelay: "No gateway relays for this gateway",
+    noRelay: "Not used (no relay)",
     ownNetworks: "Define networks here instead of deriving them from resources",
     relayPort: "Relay port",
     relayPortHelp:

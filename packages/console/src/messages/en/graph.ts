@@ -20,7 +20,7 @@ export const graph = {
       "No active policy of this type denies access for “{{name}}”. Access that no policy allows is denied, too.",
   },
   explanation:
-    "The graph shows what active policies allow and deny, even if a gateway is offline. The order of policies, their admission rules and the time decide which one applies. Query one user and one resource to see the decision.",
+    "Active policies allow and deny this access, even if a gateway is offline. The order of policies, their admission rules and the time decide which one applies. For the decision on one user and one resource, use “Can they reach it?”.",
   explanationDenied: "Access that no policy allows is denied, too, and has no edges.",
   focus: {
     allows_one: "{{count, number}} policy allows",

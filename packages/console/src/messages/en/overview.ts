@@ -43,8 +43,7 @@ export const overview = {
       no_gateways: "Its gateways serve none of its resources",
       no_resources: "It has no resources",
       no_sources: "It has no subjects",
-      none_one: "The policy can match",
-      none_other: "All {{count, number}} policies can match",
+      none: "No unused policies",
       rule_never_met: "Its admission rule is never met",
       sources_cannot_ask: "No active users match",
       title: "Unused policies",
@@ -75,7 +74,7 @@ export const overview = {
     complete: "Setup is complete. Each step is also available in the navigation.",
     completed: "{{step}} is done. {{counts}}",
     device: {
-      text: "Invite the people who need the resource. With the link, a person signs in, and then adds a device.",
+      text: "Create an invitation link. The person opens it, signs in and adds a device.",
       title: "Add people and a device",
       waiting: "Waiting for the first device…",
     },

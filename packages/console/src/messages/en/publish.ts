@@ -6,12 +6,13 @@ export const publish = {
     invalid: "This is not an address. Enter a URL, a host name, an IP address or a network.",
     label: "Address",
     port: "{{address}}, {{protocol}} (TCP {{port}})",
+    publishedAs: "Will be published as: {{destination}}",
   },
   conditions: {
     disk: "The device’s disk is encrypted",
     diskHelp:
       "Only devices with the Gatehouse agent report this. Devices with a WireGuard app never meet the condition.",
-    hours: "Only Monday to Friday, during these hours",
+    hours: "Only Monday to Friday, during set hours",
     text: "The conditions become an admission rule of the policy. You can change the rule later.",
     title: "Conditions",
   },

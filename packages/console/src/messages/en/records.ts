@@ -29,7 +29,7 @@ export const records = {
     address: "Address",
     answersWithin: "DNS answers within",
     answersWithinHelp:
-      "For a name of a private resource: the addresses or networks to which DNS answers are limited. If empty, the networks in the settings of the gateway apply, if it has any.",
+      "Accept DNS answers only from these networks (host names of private resources). If empty, the networks in the settings of the gateway apply, if it has any.",
     help: "An IP address, a network such as 192.0.2.0/24, a host name, or a wildcard name such as *.example.com.",
     protocols: "Protocols",
     protocolsHelp:
@@ -191,11 +191,10 @@ export const records = {
         "Export, plan and apply the configuration file. The file contains groups, users, protocols, gateways, resources, admission rules, policies, identity providers and settings. Each record also needs the permission of its type.",
       "access-tests": "Expectations about access that each change is checked against.",
       "admission-rules": "Conditions that policies require.",
-      "api-keys": "Keys for programs. A key can only grant permissions that it holds.",
+      "api-keys": "API keys for programs. A key can only grant permissions that it holds.",
       "decisions:read": "See who can reach what, and preview changes.",
       devices: "Devices, their sessions and tokens, and enrolment keys.",
-      "events:read":
-        "The events of the audit record and the sign-in log, with export. Reverts also need the permissions of the change.",
+      "events:read": "Events and the sign-in log, with export. Reverts also need the permissions of the change.",
       gateways: "Gateways, their site settings and keys. Tokens have a separate permission.",
       "gateways:token": "Secrets with which gateways connect. Anyone who has a token can pose as the gateway.",
       groups: "Groups of users.",

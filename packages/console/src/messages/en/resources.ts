@@ -22,7 +22,8 @@ export const resources = {
       "The addresses of the resources will be deleted with them. Resources that policies name cannot be deleted.",
   },
   create: "Create resource",
-  createIntro: "Nobody can reach the new resource until a policy allows it. To give access in the same step:",
+  createIntro:
+    "Nobody can reach the new resource until a policy allows it. To give access in the same step, <link>publish a resource</link>.",
   delete: {
     effect_one:
       "The resource will be deleted with its address, and will be unreachable. If you revert the deletion, the resource gets a new ID.",

@@ -93,7 +93,7 @@ export const signIn = {
       "No identity provider was found. Check the name, sign in another way, or ask an administrator for the sign-in URL.",
     or: "or",
     organisation: "Email address or organisation",
-    organisationHelp: "Enter your email address, or the short name of your organisation.",
+    organisationHelp: "For an organisation, enter its short name.",
     otherWays: "Other ways to sign in",
     passkey: "Sign in with passkey",
     provider: "Sign in with {{name}}",

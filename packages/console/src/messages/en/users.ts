@@ -103,7 +103,7 @@ export const users = {
     refused: "{{email}}: {{reason}}",
     renew: "Renew invitation",
     renewDone: "The invitation is valid for seven more days. Create an invitation link, and send it to the user.",
-    rolesHelp: "Allow the users to administer Gatehouse. Optional.",
+    rolesHelp: "Allow the users to administer Gatehouse.",
     skippedLines: "These lines are skipped",
     submit_one: "Invite",
     submit_other: "Invite {{count, number}} users",

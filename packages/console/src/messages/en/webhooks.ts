@@ -19,7 +19,7 @@ export const webhooks = {
       time: "Time",
     },
     empty: {
-      inactive: "This webhook is inactive and receives nothing until you activate it.",
+      inactive: "This webhook is deactivated and receives nothing until you activate it.",
       text: "Gatehouse delivers each event that matches the webhook, and lists the deliveries here for 30 days.",
       title: "No deliveries yet",
     },
@@ -49,7 +49,7 @@ export const webhooks = {
   },
   fields: {
     active: "Active",
-    activeHelp: "Gatehouse does not store events for an inactive webhook.",
+    activeHelp: "Gatehouse does not store events for a deactivated webhook.",
     allEvents: "All events",
     behindSince: "Behind since",
     events: "Events",
@@ -76,7 +76,7 @@ export const webhooks = {
     behind: "Behind",
     disabledBySystem: "Disabled by Gatehouse",
     failing: "Failing",
-    inactive: "Inactive",
+    inactive: "Deactivated",
     label: "Status",
   },
   test: "Send a test message",

@@ -4,9 +4,11 @@ import { formatCondition, formatRule } from "./format-condition.ts";
 test.each([
   ["device.agent", "the device runs the Gatehouse agent"],
   ["!(device.agent)", "the device runs another WireGuard app"],
-  ["device.posture.diskEncrypted == true", "Disk encrypted: yes"],
-  ['user.department != "Sales"', "the user’s attribute “department” is not Sales"],
-  ["device.posture.osMajor >= 14", "the device’s posture “os major” is at least 14"],
+  ["device.posture.diskEncrypted == true", "Disk encrypted"],
+  ['user.department != "Sales"', "Department is not Sales"],
+  ['user.department == "Sales"', "Department: Sales"],
+  ["user.contractor == false", "Contractor: no"],
+  ["device.posture.osMajor >= 14", "OS major is at least 14"],
   ['source.country in ["DE", "FR"]', "the source country is DE or FR"],
   ['!(source.country in ["DE"])', "the source country is not DE"],
   ['"Finance" in user.groups', "the user is in the group “Finance”"],
@@ -43,7 +45,7 @@ test("a rule reads as its conditions, of which all or any must be met", () => {
   });
   expect(formatRule('"Finance" in user.groups || user.level >= 3')).toEqual({
     match: "any",
-    conditions: ["the user is in the group “Finance”", "the user’s attribute “level” is at least 3"],
+    conditions: ["the user is in the group “Finance”", "Level is at least 3"],
   });
   const office = 'now.getDayOfWeek("UTC") >= 1 && now.getDayOfWeek("UTC") < 6';
   expect(formatRule(`${office} && now.getHours("UTC") >= 7 && now.getHours("UTC") < 20`)).toEqual({

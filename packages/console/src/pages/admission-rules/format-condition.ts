@@ -1,6 +1,6 @@
 /** Conditions of admission rules in words. */
 import { t } from "../../messages/i18n.ts";
-import { formatFactLabel, formatFactName, formatFactValue } from "../../records/format-fact.ts";
+import { formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
 import { formatTimeOfDay } from "../../records/format-time-of-day.ts";
 import { type BuiltRule, type Comparison, type Condition, readBound, readRule } from "../../records/rule-conditions.ts";
 
@@ -100,15 +100,16 @@ export function formatOne(condition: Condition): string {
       return t(`admissionRules.conditions.${condition.not ? "agentNot" : "agent"}`);
     case "posture":
     case "user": {
-      const { kind, name, comparison, value } = condition;
-      const values = {
-        comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[comparison]}`),
-        value: typeof value === "boolean" ? formatFactValue(value).toLowerCase() : String(value),
-      };
-      if (kind === "user") return t("admissionRules.conditions.attribute", { ...values, name: formatFactName(name) });
-      return comparison === "==" && typeof value === "boolean"
-        ? t("admissionRules.conditions.postureIs", { ...values, name: formatFactLabel(name) })
-        : t("admissionRules.conditions.posture", { ...values, name: formatFactName(name) });
+      const { comparison, value } = condition;
+      const name = formatFactLabel(condition.name);
+      if (comparison === "==" && value === true) return name;
+      const values = { name, value: typeof value === "boolean" ? formatFactValue(value).toLowerCase() : String(value) };
+      return comparison === "=="
+        ? t("admissionRules.conditions.factIs", values)
+        : t("admissionRules.conditions.fact", {
+            ...values,
+            comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[comparison]}`),
+          });
     }
   }
 }

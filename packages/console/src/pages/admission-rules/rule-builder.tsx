@@ -80,7 +80,11 @@ export function RuleBuilder({ rule: { match, conditions }, onChange, showsProble
           />
         </Group>
       )}
-      {conditions.length === 0 && <Text c="dimmed">{t("admissionRules.builder.empty")}</Text>}
+      {conditions.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t("admissionRules.builder.empty")}
+        </Text>
+      )}
       {conditions.map((condition, index) => {
         const problem = showsProblems ? conditionProblem(condition) : undefined;
         const set = (next: Condition) => write(conditions.map((each, other) => (other === index ? next : each)));

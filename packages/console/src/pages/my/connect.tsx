@@ -3,12 +3,16 @@ import { Anchor, Code, Group, List, Stack, Text } from "@mantine/core";
 import { CopyText } from "../../app/copy.tsx";
 import { useInstallation } from "../../app/installation.ts";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { Panel } from "../../records/record-page.tsx";
 
 export function Connect() {
   return (
     <Panel title={t("my.connect.title")}>
-      <ConnectSteps />
+      <Stack>
+        <ConnectSteps />
+        <Text c="dimmed">{t("my.connect.others")}</Text>
+      </Stack>
     </Panel>
   );
 }
@@ -33,10 +37,10 @@ export function ConnectSteps() {
           </Group>
         </List.Item>
         <List.Item>
-          {t("my.connect.stepApprove")}{" "}
-          <Anchor href="/console/code" inherit underline="always">
-            {t("my.connect.haveCode")}
-          </Anchor>
+          <RichText
+            message="my.connect.stepApprove"
+            elements={{ a: <Anchor href="/console/code" inherit underline="always" /> }}
+          />
         </List.Item>
         <List.Item>{t("my.connect.stepDone")}</List.Item>
       </List>

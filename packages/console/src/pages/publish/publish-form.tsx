@@ -158,7 +158,9 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
           />
           {destination !== undefined && (
             <Text size="sm" aria-live="polite">
-              {formatDestination(destination, protocolFor(allProtocols, destination.port)?.name)}
+              {t("publish.address.publishedAs", {
+                destination: formatDestination(destination, protocolFor(allProtocols, destination.port)?.name),
+              })}
             </Text>
           )}
           <TextInput

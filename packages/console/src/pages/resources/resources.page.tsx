@@ -8,6 +8,7 @@ import { unnamedFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { orderGateways } from "../../records/gateway-order.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
@@ -108,12 +109,7 @@ export function ResourcesListPage() {
             <RecordForm
               title={t("resources.create")}
               intro={
-                <>
-                  {t("resources.createIntro")}{" "}
-                  <RecordLink to="/publish" inText>
-                    {t("publish.title")}
-                  </RecordLink>
-                </>
+                <RichText message="resources.createIntro" elements={{ link: <RecordLink to="/publish" inText /> }} />
               }
               fields={canReadGateways ? [...newFields, gatewaysField] : newFields}
               initial={newResource}

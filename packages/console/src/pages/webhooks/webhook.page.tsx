@@ -47,7 +47,16 @@ export function WebhookPage() {
                 { label: t("webhooks.fields.url"), value: <Code>{webhook.url}</Code> },
                 {
                   label: t("webhooks.fields.events"),
-                  value: webhook.events.length === 0 ? t("webhooks.fields.allEvents") : webhook.events.join(", "),
+                  value:
+                    webhook.events.length === 0 ? (
+                      t("webhooks.fields.allEvents")
+                    ) : (
+                      <span className="values">
+                        {webhook.events.map((event) => (
+                          <Code key={event}>{event}</Code>
+                        ))}
+                      </span>
+                    ),
                 },
                 { label: t("common.description"), value: webhook.description },
                 ...(webhook.disabledReason === undefined
