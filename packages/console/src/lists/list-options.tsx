@@ -22,6 +22,7 @@ interface ListOptionsProps<Row extends { readonly id: string }> {
 export function ListOptions<Row extends { readonly id: string }>(props: ListOptionsProps<Row>) {
   const { definition, state, preferences, change, isOnePage = false } = props;
   const { hidden, density, size } = preferences;
+  const isFiltered = state.text !== "" || Object.keys(state.filters).length > 0;
   const [isExporting, setExporting] = useState(false);
   const save = async (format: "csv" | "json") => {
     setExporting(true);
@@ -61,6 +62,7 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
               key={key}
               checked={!hidden.includes(key)}
               disabled={isTooNarrow}
+              {...(isTooNarrow ? { c: "dimmed" } : {})}
               onChange={(shown) =>
                 change({ hidden: shown ? hidden.filter((other) => other !== key) : [...hidden, key] })
               }
@@ -100,7 +102,7 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
             <Menu.Divider />
           </>
         )}
-        <Menu.Label>{t("lists.export.label")}</Menu.Label>
+        <Menu.Label>{t(isFiltered ? "lists.export.filtered" : "lists.export.all")}</Menu.Label>
         <Menu.Item closeMenuOnClick leftSection={downloadIcon} onClick={() => void save("csv")}>
           {t("lists.export.csv")}
         </Menu.Item>

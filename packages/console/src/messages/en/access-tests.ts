@@ -41,7 +41,6 @@ export const accessTests = {
     subject: "Subject",
     time: "Time",
     timeHelp: "Leave empty for any time.",
-    updated: "Last changed",
   },
   filter: {
     enforced: "Enforced",

@@ -38,8 +38,8 @@ export const access = {
       any: "Any of these",
       not: "None of these",
     },
-    others_one: "{{count, number}} other policy of this type doesn’t cover this destination.",
-    others_other: "{{count, number}} other policies of this type don’t cover this destination.",
+    others_one: "{{count, number}} other policy of the same type doesn’t cover this destination.",
+    others_other: "{{count, number}} other policies of the same type don’t cover this destination.",
     region: "Evaluated policies",
     title: "Evaluated policies",
     unknown: "Unknown",
@@ -185,6 +185,7 @@ export const access = {
     mark: "?",
     now: "now",
     what: "What can <person></person> on <device></device> reach <when></when>",
+    when: "when",
     who: "Who can reach <thing></thing> <when></when>",
   },
   reasons: {

@@ -153,7 +153,6 @@ export const admissionRules = {
   fields: {
     rule: "Rule",
     timeBased: "Time-based",
-    updated: "Last changed",
   },
   noun: "admission rules",
   policies: "Policies ({{count, number}})",

@@ -3,6 +3,7 @@ export const common = {
   actions: "Actions",
   add: "Add",
   cancel: "Cancel",
+  changed: "Last changed",
   close: "Close",
   copied: "Copied",
   copy: "Copy",

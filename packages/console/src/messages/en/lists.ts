@@ -26,10 +26,11 @@ export const lists = {
   chip: "{{filter}} {{option}}",
   clearFilter: "Clear {{filter}}",
   export: {
+    all: "All rows",
     csv: "Export CSV",
     cut: "The file holds the first {{count, number}} of {{total, number}} {{noun}}.",
+    filtered: "Filtered rows",
     json: "Export JSON",
-    label: "Filtered rows",
   },
   fewerFilters: "Fewer filters",
   moreFilters: "More filters",

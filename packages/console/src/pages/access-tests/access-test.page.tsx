@@ -57,7 +57,8 @@ export function AccessTestPage() {
                 value: test.enforced ? t("accessTests.fields.enforcedYes") : t("common.no"),
               },
               { label: t("common.description"), value: test.description },
-              { label: t("accessTests.fields.updated"), value: <RelativeTime at={test.updatedAt} /> },
+              { label: t("common.created"), value: <RelativeTime at={test.createdAt} /> },
+              { label: t("common.changed"), value: <RelativeTime at={test.updatedAt} /> },
             ]}
           />
         </Panel>

@@ -63,20 +63,22 @@ interface WhenProps {
 
 function When({ query, isOpen, toggle, controls }: WhenProps) {
   return (
-    <span className="when">
-      <InputBase
-        component="button"
-        type="button"
-        pointer
-        aria-expanded={isOpen}
-        aria-controls={controls}
-        rightSection={<Combobox.Chevron />}
-        rightSectionPointerEvents="none"
-        onClick={toggle}
-      >
-        {describeCircumstances(query)}
-      </InputBase>
-      <span className="mark">{t("access.question.mark")}</span>
+    <span className="when" data-word={t("access.question.when")}>
+      <span className="when-field">
+        <InputBase
+          component="button"
+          type="button"
+          pointer
+          aria-expanded={isOpen}
+          aria-controls={controls}
+          rightSection={<Combobox.Chevron />}
+          rightSectionPointerEvents="none"
+          onClick={toggle}
+        >
+          {describeCircumstances(query)}
+        </InputBase>
+        <span className="mark">{t("access.question.mark")}</span>
+      </span>
     </span>
   );
 }

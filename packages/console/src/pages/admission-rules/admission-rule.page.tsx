@@ -55,7 +55,8 @@ export function AdmissionRulePage() {
                   label: t("admissionRules.fields.timeBased"),
                   value: rule.hasTimeConstraint ? t("common.yes") : t("common.no"),
                 },
-                { label: t("admissionRules.fields.updated"), value: <RelativeTime at={rule.updatedAt} /> },
+                { label: t("common.created"), value: <RelativeTime at={rule.createdAt} /> },
+                { label: t("common.changed"), value: <RelativeTime at={rule.updatedAt} /> },
               ]}
             />
           </Panel>

@@ -34,7 +34,7 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
     },
     {
       key: "updatedAt",
-      title: t("admissionRules.fields.updated"),
+      title: t("common.changed"),
       visibleFrom: "sm",
       sortBy: ({ updatedAt }) => updatedAt,
       cell: ({ updatedAt }) => <RelativeTime at={updatedAt} />,

@@ -66,7 +66,7 @@ export function DeviceRoutes({ id }: { readonly id: string }) {
                     <RecordLink to={`/gateways/${gateway}`}>{names.get(gateway) ?? gateway}</RecordLink>
                   </Table.Td>
                   <Table.Td data-label={t("devices.routes.blocks")}>
-                    <Shortened texts={allowedIps} />
+                    <Shortened texts={allowedIps.map(formatBlock)} />
                   </Table.Td>
                   <Table.Td data-label={t("devices.routes.names")}>
                     <Shortened texts={resolved} />
@@ -79,6 +79,11 @@ export function DeviceRoutes({ id }: { readonly id: string }) {
       )}
     </Panel>
   );
+}
+
+/** A block of one address is written as the address, as in the lists of addresses. */
+function formatBlock(block: string): string {
+  return block.replace(block.includes(":") ? /\/128$/ : /\/32$/, "");
 }
 
 function Shortened({ texts }: { readonly texts: readonly string[] }) {

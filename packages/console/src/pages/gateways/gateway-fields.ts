@@ -5,7 +5,7 @@ import type { Field, Values } from "../../records/form-fields.tsx";
 export type Gateway = ResultOf<"/tenants/gateways/{id}", "get">;
 
 export const gatewayFields: readonly Field[] = [
-  { kind: "text", name: "name", label: t("common.name"), required: true },
+  { kind: "text", name: "name", label: t("common.name"), example: "Frankfurt 1", required: true },
   {
     kind: "text",
     name: "wireguardPort",

@@ -91,6 +91,7 @@ function About({ gateway }: { readonly gateway: Gateway }) {
               value: <RelativeTime at={gateway.deployedOn} never={t("gateways.fields.deployedNever")} />,
             },
             { label: t("common.created"), value: <RelativeTime at={gateway.createdAt} /> },
+            { label: t("common.changed"), value: <RelativeTime at={gateway.updatedAt} /> },
           ]}
         />
       </Panel>

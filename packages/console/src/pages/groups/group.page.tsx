@@ -81,6 +81,7 @@ export function GroupPage() {
                   value: group.isSamlDefaultGroup ? t("common.yes") : t("common.no"),
                 },
                 { label: t("common.created"), value: <RelativeTime at={group.createdAt} /> },
+                { label: t("common.changed"), value: <RelativeTime at={group.updatedAt} /> },
               ]}
             />
           </Panel>

@@ -10,6 +10,7 @@ import { t } from "../../messages/i18n.ts";
 import { absent } from "../../records/absent.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
+import { RecordLinks } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { bodyOf, groupFields, newGroup } from "./group-fields.ts";
 
@@ -31,7 +32,7 @@ const definition: ListDefinition<ItemAt<"/tenants/groups">> = {
       key: "roles",
       title: t("groups.rolesColumn"),
       visibleFrom: "sm",
-      cell: ({ roles }) => roles.map(({ name }) => name).join(", ") || absent,
+      cell: ({ roles }) => (roles.length === 0 ? absent : <RecordLinks path="roles" records={roles} />),
     },
     {
       key: "createdAt",

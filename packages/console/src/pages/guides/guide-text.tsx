@@ -132,6 +132,9 @@ function Inline({ tokens }: { readonly tokens: readonly Token[] }) {
   ));
 }
 
+/** A method and a path that fit on the line of a phone, so that they do not read as two. */
+const shortOperation = /^[A-Z]+ \/.{1,34}$/;
+
 /** @param isContinued whether other text stands directly before the token */
 function inlineOf(token: Token, isContinued: boolean): ReactNode {
   switch (token.type) {
@@ -147,8 +150,10 @@ function inlineOf(token: Token, isContinued: boolean): ReactNode {
           <Inline tokens={(token as Tokens.Em).tokens} />
         </em>
       );
-    case "codespan":
-      return <Code className="guide-words">{(token as Tokens.Codespan).text}</Code>;
+    case "codespan": {
+      const { text } = token as Tokens.Codespan;
+      return <Code className={shortOperation.test(text) ? "one-line" : "guide-words"}>{text}</Code>;
+    }
     case "link":
       return <GuideAnchor link={token as Tokens.Link} />;
     case "br":

@@ -77,6 +77,7 @@ function factsOf(provider: IdentityProvider) {
     { label: t("identityProviders.fields.linkVerifiedEmail"), value: yesNo(linkVerifiedEmail) },
     { label: t("identityProviders.fields.testedAt"), value: <RelativeTime at={provider.testedAt} /> },
     { label: t("common.created"), value: <RelativeTime at={provider.createdAt} /> },
+    { label: t("common.changed"), value: <RelativeTime at={provider.updatedAt} /> },
   ];
 }
 

@@ -43,6 +43,7 @@ export function ResourcePage() {
                 { label: t("common.description"), value: data.record.description },
                 { label: t("common.type"), value: formatResourceType(data.record.type) },
                 { label: t("common.created"), value: <RelativeTime at={data.record.createdAt} /> },
+                { label: t("common.changed"), value: <RelativeTime at={data.record.updatedAt} /> },
               ]}
             />
           </Panel>

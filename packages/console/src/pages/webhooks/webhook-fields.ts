@@ -15,7 +15,7 @@ export const webhookFields: readonly Field[] = [
     name: "url",
     label: t("webhooks.fields.url"),
     description: t("webhooks.fields.urlHelp"),
-    example: "https://hooks.example.com/gatehouse",
+    example: "https://hooks.example.com/in",
     required: true,
     maxLength: 2000,
   },

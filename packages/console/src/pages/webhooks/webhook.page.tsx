@@ -69,6 +69,7 @@ export function WebhookPage() {
                   ? []
                   : [{ label: t("webhooks.fields.behindSince"), value: <RelativeTime at={webhook.behindSince} /> }]),
                 { label: t("common.created"), value: <RelativeTime at={webhook.createdAt} /> },
+                { label: t("common.changed"), value: <RelativeTime at={webhook.updatedAt} /> },
               ]}
             />
           </Panel>
