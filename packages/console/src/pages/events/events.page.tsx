@@ -41,7 +41,7 @@ const definition: ListDefinition<Event> = {
       key: "target",
       title: t("events.fields.target"),
       isBelow: true,
-      cell: (event) => <Target event={event} />,
+      cell: ({ target }) => <WholeWords text={nameOfTarget(target) ?? formatTarget(target.type)} />,
     },
     {
       key: "type",
@@ -53,7 +53,7 @@ const definition: ListDefinition<Event> = {
       key: "actor",
       title: t("events.fields.actor"),
       isBelow: true,
-      cell: ({ actor }) => <Named text={formatActor(actor)} page={actor.id && pageOf(actor.type, actor.id)} />,
+      cell: ({ actor }) => <WholeWords text={formatActor(actor)} />,
     },
     {
       key: "createdAt",
@@ -140,20 +140,6 @@ const definition: ListDefinition<Event> = {
   },
 };
 
-function Target({ event }: { readonly event: Event }) {
-  return <Named text={nameOfTarget(event.target) ?? formatTarget(event.target.type)} page={pageOfTarget(event)} />;
-}
-
-/** A name, as a link if the record has a page. */
-function Named({ text, page }: { readonly text: string; readonly page: string | undefined }) {
-  return page === undefined ? <WholeWords text={text} /> : <RecordLink to={page}>{text}</RecordLink>;
-}
-
-/** The page of the target, unless the event deleted it. */
-function pageOfTarget({ target, after }: Event): string | undefined {
-  return after === undefined ? undefined : pageOf(target.type, target.id);
-}
-
 /** The latest event of the record whose history the list shows. */
 function useRecordOfHistory(): Event | undefined {
   const search = useSearch({ strict: false }) as Readonly<Record<string, string>>; // the router parses every value as a string
@@ -187,9 +173,8 @@ export function EventsListPage() {
 }
 
 /** The way back to the record, unless it was deleted. */
-function Trail({ event }: { readonly event: Event }) {
-  const { target } = event;
-  const page = pageOfTarget(event);
+function Trail({ event: { target, after } }: { readonly event: Event }) {
+  const page = after === undefined ? undefined : pageOf(target.type, target.id);
   if (page === undefined) return null;
   return (
     <Breadcrumbs className="trail">

@@ -45,7 +45,7 @@ test("a changed rule is in words and as text", async () => {
   mockApi.answer("get", "/tenants/events", pageOf([event]));
   openConsole(`/events/${event.id}`);
   const row = await screen.findByRole("row", { name: /^Rule/ });
-  expect(row.textContent).toContain("Disk encrypted: yes");
+  expect(row.textContent).toContain("Disk encrypted");
   expect(row.textContent).toContain("device.posture.diskEncrypted == true");
   expect(row.textContent).toContain('user.email.endsWith("@example.com")');
 });
