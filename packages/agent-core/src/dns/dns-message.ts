@@ -1,3 +1,7 @@
+/**
+ * Decodes DNS messages at a bounded cost. The library follows every compression pointer of every name, so a message of
+ * 64 KiB can block the event loop for 300 ms. The checks here need a time that is linear in the size.
+ */
 import packet, { type DecodedPacket } from "dns-packet";
 
 /** A decoded message, with two fields that the library's types omit. */
@@ -6,11 +10,106 @@ export interface DnsMessage extends DecodedPacket {
   readonly rcode: string;
 }
 
-/** @returns undefined if the bytes are not a DNS message */
-export function decodeMessage(bytes: Buffer): DnsMessage | undefined {
+/** The longest question in bytes. A question with its options needs no more (RFC 9715). */
+export const longestQuestionBytes = 1232;
+
+/** The maximum number of records used from an answer. Without it, a zone's owner could fill an agent's memory. */
+export const mostRecords = 256;
+
+const headerBytes = 12;
+const longestNameBytes = 255;
+const optType = 41;
+/** The most labels and compression pointers of a name in an answer. Names on the Internet have fewer than 40. */
+const mostNameSteps = 64;
+
+const offsets = { flags: 2, questions: 4, answers: 6, authorities: 8, additionals: 10 } as const;
+
+function isQuery(bytes: Buffer): boolean {
+  return bytes.length >= headerBytes && bytes.length <= longestQuestionBytes && bytes.readInt8(offsets.flags) >= 0;
+}
+
+/** Whether the bytes are a query with another opcode than QUERY, such as an update. Does not decode them. */
+export function hasOtherOpcode(bytes: Buffer): boolean {
+  return isQuery(bytes) && (bytes.readUInt8(offsets.flags) & 0x78) !== 0;
+}
+
+/**
+ * Whether the bytes are one question without compression pointers, and at most an OPT record after it. Decoding such a
+ * question takes microseconds.
+ */
+export function isSingleQuestion(bytes: Buffer): boolean {
+  if (!isQuery(bytes) || bytes.readUInt16BE(offsets.questions) !== 1) return false;
+  if (bytes.readUInt32BE(offsets.answers) !== 0) return false; // answers and authorities
+  const additionals = bytes.readUInt16BE(offsets.additionals);
+  let at = headerBytes;
+  // A pointer is a length above 63.
+  for (let length = bytes[at]; length !== 0; length = bytes[at]) {
+    if (length === undefined || length > 63) return false;
+    at += length + 1;
+    if (at - headerBytes >= longestNameBytes) return false;
+  }
+  const end = at + 5;
+  if (additionals === 0) return end <= bytes.length;
+  // The owner of an OPT record is the root (RFC 6891, section 6.1.2).
+  return additionals === 1 && end + 3 <= bytes.length && bytes[end] === 0 && bytes.readUInt16BE(end + 1) === optType;
+}
+
+function decodeMessage(bytes: Buffer): DnsMessage | undefined {
   try {
     return packet.decode(bytes) as DnsMessage; // the library always sets both
   } catch {
     return undefined;
   }
+}
+
+/** @returns undefined if the bytes are not a single question */
+export function decodeQuestion(bytes: Buffer): DnsMessage | undefined {
+  return isSingleQuestion(bytes) ? decodeMessage(bytes) : undefined;
+}
+
+/**
+ * Decodes the question and the first answers of a resolver's message, without authorities and additional records.
+ *
+ * @returns undefined if the bytes are not a DNS message with one question, or if a name is too expensive to decode
+ */
+export function decodeAnswer(bytes: Buffer): DnsMessage | undefined {
+  if (bytes.length < headerBytes || bytes.readUInt16BE(offsets.questions) !== 1) return undefined;
+  if (mostStepsOfName(bytes) > mostNameSteps) return undefined;
+  const bounded = Buffer.from(bytes);
+  bounded.writeUInt16BE(Math.min(mostRecords, bytes.readUInt16BE(offsets.answers)), offsets.answers);
+  bounded.writeUInt32BE(0, offsets.authorities); // and additional records
+  return decodeMessage(bounded);
+}
+
+/**
+ * Returns the most labels and pointers of a name that could start at any byte of a message. It does not depend on the
+ * types of records. Other data can look like a name, but random data has few steps.
+ */
+function mostStepsOfName(bytes: Buffer): number {
+  const size = bytes.length;
+  // The end and the number of the labels that start at each byte. An end outside the message makes the name invalid.
+  const ends = new Uint32Array(size);
+  const labels = new Uint16Array(size);
+  for (let at = size - 1; at >= 0; at--) {
+    const length = bytes[at] ?? 0;
+    const next = at + 1 + length;
+    const isLabel = length > 0 && length < 64;
+    ends[at] = isLabel ? (ends[next] ?? size) : at;
+    labels[at] = isLabel ? 1 + (labels[next] ?? 0) : 0;
+    // The library stops at the first invalid name, so invalid names cost nothing.
+    if ((ends[at] ?? size) - at < longestNameBytes && (ends[at] ?? size) < size) continue;
+    ends[at] = size;
+    labels[at] = 0;
+  }
+  // Pointers lead to earlier names only, whose steps are known.
+  const steps = new Uint32Array(size);
+  let most = 0;
+  for (let at = 0; at < size; at++) {
+    const end = ends[at] ?? size;
+    const isPointer = end + 1 < size && (bytes[end] ?? 0) >= 0xc0;
+    const target = isPointer ? bytes.readUInt16BE(end) & 0x3fff : size;
+    steps[at] = (labels[at] ?? 0) + (target < at ? 1 + (steps[target] ?? 0) : 0);
+    most = Math.max(most, steps[at] ?? 0);
+  }
+  return most;
 }

@@ -1,7 +1,8 @@
 import packet from "dns-packet";
 import { expect, test } from "vitest";
 import type { DnsMessage } from "./dns-message.ts";
-import { answersTo, mostRecords } from "./dns-reply.ts";
+import { mostRecords } from "./dns-message.ts";
+import { answersTo } from "./dns-reply.ts";
 
 const decoded = (answers: readonly object[]): DnsMessage => ({
   ...packet.decode(packet.encode({ type: "response", answers: answers as never })), // types need fields that the encoder fills in

@@ -1,7 +1,7 @@
 /** DNS replies: selects the records that answer a question, and encodes replies. */
 import { isIP } from "node:net";
 import packet, { type Answer } from "dns-packet";
-import type { DnsMessage } from "./dns-message.ts";
+import { type DnsMessage, mostRecords } from "./dns-message.ts";
 
 /**
  * The supported record types. Others, such as HTTPS, get an empty answer: they can contain addresses unknown to the
@@ -54,9 +54,6 @@ function askedSize(query: DnsMessage): number {
   const option = query.additionals?.find((one) => one.type === "OPT");
   return option !== undefined && "udpPayloadSize" in option ? Number(option.udpPayloadSize) : plainUdpBytes;
 }
-
-/** The maximum number of records used from an answer. Without it, a zone's owner could fill an agent's memory. */
-export const mostRecords = 256;
 
 /** Returns the first records of the name and of its aliases. All other records are dropped. */
 export function answersTo(name: string, type: string, { answers = [] }: DnsMessage): readonly Answer[] {

@@ -1,6 +1,8 @@
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { longestQuestionBytes } from "./dns-message.ts";
 import { DnsSockets } from "./dns-sockets.ts";
 
 const mostPerSource = 2;
@@ -64,4 +66,14 @@ test("a source address can connect again after it closed a connection", async ()
   let answer: string | undefined;
   while (answer === undefined) answer = await answerOver(await connectionFrom("127.0.0.2", port));
   expect(answer).toBe("000107");
+});
+
+test("ignores longer questions over UDP", async () => {
+  const port = await listening();
+  const socket = createSocket("udp4");
+  closings.push(() => socket.close());
+  const answered = once(socket, "message");
+  socket.send(Buffer.alloc(longestQuestionBytes + 1), port, "127.0.0.1");
+  socket.send(Buffer.alloc(longestQuestionBytes), port, "127.0.0.1");
+  expect((await answered)[0]).toHaveLength(longestQuestionBytes);
 });

@@ -2,11 +2,11 @@
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dgram";
 import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { Log } from "../log.ts";
+import { longestQuestionBytes } from "./dns-message.ts";
 
 /** The most TCP connections of one address to listen on. */
 const mostTcpConnections = 128;
 const tcpIdleMs = 10_000;
-const longestQuestionBytes = 4096;
 
 /**
  * Answers one question. Never rejects.
@@ -57,6 +57,7 @@ export class DnsSockets {
   }
 
   async #serveUdp(socket: UdpSocket, question: Buffer, from: RemoteInfo): Promise<void> {
+    if (question.length > longestQuestionBytes) return;
     const bytes = await this.#answer(question, from.address, "udp");
     if (bytes === undefined) return;
     // Another configuration may have closed the socket in the meantime.
@@ -89,7 +90,7 @@ export class DnsSockets {
     socket.setTimeout(tcpIdleMs, () => socket.destroy());
     socket.on("data", (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
-      if (received.length > longestQuestionBytes) {
+      if (received.length > 2 + longestQuestionBytes) {
         socket.destroy();
         return;
       }

@@ -5,7 +5,7 @@ import { getServers } from "node:dns";
 import { connect, isIP } from "node:net";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import packet, { type Question } from "dns-packet";
-import { type DnsMessage, decodeMessage } from "./dns-message.ts";
+import { type DnsMessage, decodeAnswer } from "./dns-message.ts";
 
 const port = 53;
 const timeoutMs = 2_000;
@@ -90,7 +90,7 @@ export async function forwardQuestion(
 
 /** @returns undefined if the bytes do not answer this question */
 function readAnswer(bytes: Buffer, id: number, name: string, type: string): DnsMessage | undefined {
-  const answer = decodeMessage(bytes);
+  const answer = decodeAnswer(bytes);
   const [question] = answer?.questions ?? [];
   const isMine = answer?.id === id && answer.type === "response" && question?.type === type;
   return isMine && question?.name.toLowerCase() === name ? answer : undefined;

@@ -1,7 +1,8 @@
 import type { DnsMessage } from "@gatehouse/agent-core/dns/dns-message";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { expensiveMessage } from "@gatehouse/agent-core/testing/expensive-message";
 import packet from "dns-packet";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { exampleDeviceConfiguration } from "../testing/example-device-configuration.ts";
 import { DeviceDns } from "./device-dns.ts";
 
@@ -143,5 +144,21 @@ describe("DNS on a device", () => {
     expect(await dns.answer(Buffer.from("no DNS"), "udp")).toBeUndefined();
     const response = packet.encode({ type: "response", questions: [{ name: "example.org", type: "A" }] });
     expect(await dns.answer(response, "udp")).toBeUndefined();
+  });
+
+  test("does not decode expensive messages, and forwards updates unchanged", async () => {
+    const { dns, events } = dnsWith({});
+    const update = packet.encode({
+      type: "query",
+      flags: 5 << 11,
+      questions: [{ name: "example.org", type: "SOA" }],
+      authorities: [{ ...record, type: "A" }],
+    });
+    const decode = vi.spyOn(packet, "decode");
+    expect(await dns.answer(expensiveMessage(1232, "query"), "udp")).toBeUndefined();
+    expect(await dns.answer(update, "tcp")).toEqual(update);
+    expect(decode).not.toHaveBeenCalled();
+    decode.mockRestore();
+    expect(events).toEqual(["passed on over tcp to 192.0.2.53"]);
   });
 });

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "@gatehouse/agent-core/clock";
-import { decodeMessage } from "@gatehouse/agent-core/dns/dns-message";
+import { decodeQuestion, hasOtherOpcode } from "@gatehouse/agent-core/dns/dns-message";
 import {
   addressesOf,
   addressTypes,
@@ -80,23 +80,26 @@ export class DeviceDns {
 
   /** @returns undefined without an answer */
   async answer(question: Buffer, over: "udp" | "tcp"): Promise<Buffer | undefined> {
-    const query = decodeMessage(question);
-    if (query === undefined || query.type !== "query") return undefined;
     if (this.#questions >= mostQuestions) return undefined;
+    const { forward, machineResolvers } = this.#parts;
+    const query = decodeQuestion(question);
+    if (query === undefined && !hasOtherOpcode(question)) return undefined;
     this.#questions += 1;
     try {
+      // Updates and notifications have other sections, and are never for a gateway.
+      if (query === undefined) return await forward(question, over, await machineResolvers());
       const [asked] = query.questions ?? [];
       const name = asked?.name.toLowerCase().replace(/\.$/, "") ?? "";
-      const gateway = query.opcode === "QUERY" && query.questions?.length === 1 ? this.#gatewayOf(name) : undefined;
+      const gateway = query.opcode === "QUERY" ? this.#gatewayOf(name) : undefined;
       if (gateway !== undefined && asked !== undefined) {
         return replyBytes({ query, reply: await this.#replyOf(gateway, name, asked.type) }, over);
       }
-      const { forward, machineResolvers } = this.#parts;
       const answer = await forward(question, over, await machineResolvers());
       return answer ?? replyBytes({ query, reply: { rcode: "SERVFAIL", answers: [] } }, over);
     } catch (err) {
       // If the tunnel lacks the addresses, an answer would send packets past the tunnel.
       this.#parts.log("failed to answer a DNS question", { err });
+      if (query === undefined) return undefined;
       return replyBytes({ query, reply: { rcode: "SERVFAIL", answers: [] } }, over);
     } finally {
       this.#questions -= 1;

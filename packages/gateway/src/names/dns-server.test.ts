@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { DnsMessage } from "@gatehouse/agent-core/dns/dns-message";
+import { expensiveMessage } from "@gatehouse/agent-core/testing/expensive-message";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import type { Answers, ConfigurationContent, Destination } from "@gatehouse/agent-protocol/gateway/configuration";
 import packet from "dns-packet";
@@ -88,6 +89,27 @@ describe("DNS for devices", () => {
     }
     expect(await ask("git.internal.example.com", "A", "fd64::1")).toMatchObject({ rcode: "NOERROR" });
     expect(await server.answer(Buffer.from("no DNS"), device)).toBeUndefined();
+  });
+
+  test("does not decode expensive messages of a device", async () => {
+    const { server } = serverWith([record]);
+    const decode = vi.spyOn(packet, "decode");
+    for (const size of [1232, 65_507]) {
+      expect(await server.answer(expensiveMessage(size, "query"), device)).toBeUndefined();
+    }
+    expect(decode).not.toHaveBeenCalled();
+    decode.mockRestore();
+  });
+
+  test("ignores questions above a device's rate, and answers the device again later", async () => {
+    const { ask, clock } = serverWith([record]);
+    for (let count = 0; count < 1_000; count++) await ask("example.org");
+    const decode = vi.spyOn(packet, "decode");
+    expect(await ask("example.org")).toBeUndefined();
+    expect(decode).not.toHaveBeenCalled();
+    decode.mockRestore();
+    clock.pass(1_000);
+    expect(await ask("example.org")).toMatchObject({ rcode: "REFUSED" });
   });
 
   test("returns only records that answer the question, and follows aliases", async () => {

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from "@gatehouse/agent-core/clock";
-import { decodeMessage } from "@gatehouse/agent-core/dns/dns-message";
+import { decodeQuestion, isSingleQuestion } from "@gatehouse/agent-core/dns/dns-message";
 import {
   addressesOf,
   addressTypes,
@@ -36,8 +36,11 @@ const mostDeviceConnections = 8;
 /** The interval of retries for a name that could not be resolved. */
 const retryMs = 15_000;
 const concurrentRefreshes = 16;
-/** Questions to resolvers per second: for all devices, for one device, and to resolve names again. */
-const upstreamBudgets = {
+/**
+ * Questions per second: from one device, then to resolvers for all devices, for one device, and to resolve names again.
+ */
+const budgets = {
+  questions: { perSecond: 200, most: 1_000 },
   devices: { perSecond: 200, most: 400 },
   device: { perSecond: 20, most: 100 },
   refresh: { perSecond: 50, most: 250 },
@@ -69,6 +72,7 @@ export class DnsServer {
   readonly #budget = budgetOf("devices");
   readonly #refreshBudget = budgetOf("refresh");
   readonly #budgetOf = new Map<string, RateBudget>();
+  readonly #questionBudgetOf = new Map<string, RateBudget>();
   /** New addresses that are being applied, and those that wait for them. */
   #applying: Promise<void> | undefined;
   #gathered: Promise<void> | undefined;
@@ -133,7 +137,9 @@ export class DnsServer {
     const { content: current, names, clock, usedAddresses } = this.#parts;
     const content = current();
     if (content === undefined) return;
-    for (const [device, budget] of this.#budgetOf) if (budget.isFull(clock.now())) this.#budgetOf.delete(device);
+    for (const ofDevices of [this.#budgetOf, this.#questionBudgetOf]) {
+      for (const [device, budget] of ofDevices) if (budget.isFull(clock.now())) ofDevices.delete(device);
+    }
     if (names.needsUse(clock.now())) names.used(await usedAddresses(), clock.now());
     let isChanged = names.forget(clock.now());
     const stale = [...names.stale(content, clock.now())];
@@ -152,18 +158,20 @@ export class DnsServer {
    * Answers one question.
    *
    * @param from the source address, which WireGuard has verified
-   * @returns undefined if the source is not a device
+   * @returns undefined if the source is not a device, sends too many questions, or did not send a single question
    */
   async answer(question: Buffer, from: string): Promise<DecodedQuestion | undefined> {
     const content = this.#parts.content();
     const device = content === undefined ? undefined : deviceAt(content, from);
     if (content === undefined || device === undefined) return undefined;
-    const query = decodeMessage(question);
+    // A flood must not use the processor time that the enforcement of a revocation needs.
+    if (!isSingleQuestion(question) || !this.#mayQuestion(device)) return undefined;
+    const query = decodeQuestion(question);
     if (query === undefined) return undefined;
     const [asked] = query.questions ?? [];
     const reply = await this.#withinLimits(device, async () => {
-      if (query.type !== "query" || query.opcode !== "QUERY") return { rcode: "NOTIMP", answers: [] } as const;
-      if (asked === undefined || query.questions?.length !== 1) return { rcode: "FORMERR", answers: [] } as const;
+      if (query.opcode !== "QUERY") return { rcode: "NOTIMP", answers: [] } as const;
+      if (asked === undefined) return { rcode: "FORMERR", answers: [] } as const;
       return this.#replyTo(content, device, asked);
     });
     return { query, reply };
@@ -187,6 +195,12 @@ export class DnsServer {
     // Another question may have learned the addresses just now, and the kernel does not have them yet.
     if (learned || this.#applying !== undefined) await this.#applyNames();
     return reply;
+  }
+
+  #mayQuestion(device: string): boolean {
+    const budget = this.#questionBudgetOf.get(device) ?? budgetOf("questions");
+    this.#questionBudgetOf.set(device, budget);
+    return budget.take(this.#parts.clock.now());
   }
 
   #mayAsk(device: string): boolean {
@@ -319,7 +333,7 @@ function memoryOf(answers: readonly Answer[]): number {
   return 500 * (answers.length + 1) + packet.encodingLength({ answers: [...answers] });
 }
 
-function budgetOf(purpose: keyof typeof upstreamBudgets): RateBudget {
-  const { perSecond, most } = upstreamBudgets[purpose];
+function budgetOf(purpose: keyof typeof budgets): RateBudget {
+  const { perSecond, most } = budgets[purpose];
   return new RateBudget(perSecond, most);
 }

@@ -1,0 +1,85 @@
+import packet from "dns-packet";
+import { expect, test, vi } from "vitest";
+import { expensiveMessage } from "../testing/expensive-message.ts";
+import { decodeAnswer, decodeQuestion, hasOtherOpcode, longestQuestionBytes, mostRecords } from "./dns-message.ts";
+
+const option = { type: "OPT", name: ".", udpPayloadSize: 1232, flags: 0, options: [] } as never; // the types require fields that the library fills in
+const question = { name: "git.example.com", type: "A" } as const;
+const answer = { ...question, ttl: 60, data: "10.90.0.7" } as const;
+const record = (index: number) => ({ ...answer, data: `10.90.${index >> 8}.${index & 255}` });
+
+function isDecoded(decode: (bytes: Buffer) => unknown, bytes: Buffer): boolean {
+  const spy = vi.spyOn(packet, "decode");
+  try {
+    decode(bytes);
+    return spy.mock.calls.length > 0;
+  } finally {
+    spy.mockRestore();
+  }
+}
+
+test("decodes a single question, with and without an OPT record", () => {
+  for (const additionals of [[], [option]]) {
+    const bytes = packet.encode({ type: "query", questions: [question], additionals });
+    expect(decodeQuestion(bytes)).toMatchObject({ opcode: "QUERY", questions: [question] });
+    expect(decodeQuestion(bytes.subarray(0, bytes.length - 1))).toBeUndefined();
+  }
+  const root = packet.encode({ type: "query", questions: [{ name: ".", type: "NS" }] });
+  expect(decodeQuestion(root)).toMatchObject({ questions: [{ name: ".", type: "NS" }] });
+});
+
+test("does not decode other messages as questions", () => {
+  const pointer = packet.encode({ type: "query", questions: [{ name: "a", type: "A" }] });
+  pointer.writeUInt16BE(0xc000, 12);
+  const label = packet.encode({ type: "query", questions: [question] });
+  label[12] = 64;
+  const name = "a.".repeat(127);
+  const padded = Buffer.concat([packet.encode({ type: "query", questions: [question] }), Buffer.alloc(1232)]);
+  const others = [
+    Buffer.alloc(0),
+    Buffer.from("no DNS"),
+    packet.encode({ type: "response", questions: [question] }),
+    packet.encode({ type: "query", questions: [] }),
+    packet.encode({ type: "query", questions: [question, question] }),
+    packet.encode({ type: "query", questions: [question], answers: [answer] }),
+    packet.encode({ type: "query", questions: [question], authorities: [answer] }),
+    packet.encode({ type: "query", questions: [question], additionals: [answer] }),
+    packet.encode({ type: "query", questions: [question], additionals: [option, option] }),
+    packet.encode({ type: "query", questions: [{ name: `${name}a`, type: "A" }] }),
+    pointer,
+    label,
+    padded,
+    expensiveMessage(longestQuestionBytes, "query"),
+    expensiveMessage(65_507, "query"),
+  ];
+  for (const bytes of others) expect(isDecoded(decodeQuestion, bytes)).toBe(false);
+});
+
+test("recognizes updates without decoding them", () => {
+  const update = packet.encode({ type: "query", flags: 5 << 11, questions: [question], authorities: [answer] });
+  expect(hasOtherOpcode(update)).toBe(true);
+  expect(hasOtherOpcode(packet.encode({ type: "query", questions: [question] }))).toBe(false);
+  expect(hasOtherOpcode(Buffer.alloc(2))).toBe(false);
+});
+
+test("decodes the first answers of a resolver, and no other records", () => {
+  const answers = Array.from({ length: mostRecords + 1 }, (_, index) => record(index));
+  const bytes = packet.encode({ type: "response", questions: [question], answers, additionals: [option] });
+  const decoded = decodeAnswer(bytes);
+  expect(decoded?.answers).toHaveLength(mostRecords);
+  expect(decoded?.additionals).toEqual([]);
+});
+
+test("decodes answers with compressed names", () => {
+  const [head, tail] = [packet.encode({ type: "response", questions: [question] }), Buffer.alloc(16)];
+  head.writeUInt16BE(1, 6);
+  tail.writeUInt16BE(0xc00c, 0);
+  tail.set([0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 10, 90, 0, 7], 2);
+  expect(decodeAnswer(Buffer.concat([head, tail]))?.answers).toMatchObject([answer]);
+});
+
+test("does not decode answers with long chains of pointers", () => {
+  for (const size of [1232, 4096, 65_507]) {
+    expect(isDecoded(decodeAnswer, expensiveMessage(size, "response"))).toBe(false);
+  }
+});
