@@ -2359,8 +2359,8 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         /**
-         * Delete a user's passkeys and end the user's sessions
-         * @description For lost passkeys. Requires every permission that the user holds. The owner's passkeys can be reset only if the owner has another way in.
+         * Delete a user's passkeys, revoke open enrolment links and end the user's sessions
+         * @description For lost passkeys, and for passkeys and links that somebody else created. Create a new enrolment link afterwards. Requires every permission that the user holds. The owner's passkeys can be reset only if the owner has another way in.
          *
          *     Requires a key with the permission `users:write`.
          */

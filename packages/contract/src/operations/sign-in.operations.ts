@@ -103,9 +103,9 @@ export const resetPasskeys = operation({
   method: "DELETE",
   path: "/tenants/users/{id}/passkeys",
   tag,
-  summary: "Delete a user's passkeys and end the user's sessions",
+  summary: "Delete a user's passkeys, revoke open enrolment links and end the user's sessions",
   description:
-    "For lost passkeys. Requires every permission that the user holds. The owner's passkeys can be reset only if the owner has another way in.",
+    "For lost passkeys, and for passkeys and links that somebody else created. Create a new enrolment link afterwards. Requires every permission that the user holds. The owner's passkeys can be reset only if the owner has another way in.",
   access: "users:write",
   dangerous: true,
   changesAccess: true,

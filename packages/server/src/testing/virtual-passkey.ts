@@ -15,6 +15,8 @@ export interface Deviations {
   readonly counter?: number;
   /** The attestation; format "none" by default. */
   readonly attestation?: Attestation;
+  /** Outputs of extensions in CBOR, in the authenticator data. */
+  readonly extensions?: Buffer;
 }
 
 export interface Attestation {
@@ -34,7 +36,7 @@ interface RequestOptions {
   readonly rpId?: string;
 }
 
-const flags = { present: 0x01, verified: 0x04, attested: 0x40 };
+const flags = { present: 0x01, verified: 0x04, attested: 0x40, extensions: 0x80 };
 
 export class VirtualPasskey {
   readonly id = randomBytes(32);
@@ -62,7 +64,11 @@ export class VirtualPasskey {
     const length = Buffer.alloc(2);
     length.writeUInt16BE(this.id.length);
     const attested = Buffer.concat([Buffer.alloc(16), length, this.id, publicKey]);
-    const data = Buffer.concat([this.#authenticatorData(rp.id ?? "", flags.attested, deviations), attested]);
+    const data = Buffer.concat([
+      this.#authenticatorData(rp.id ?? "", flags.attested, deviations),
+      attested,
+      extensionsOf(deviations),
+    ]);
     const clientData = this.#clientData("webauthn.create", challenge, deviations);
     const { format = "none", certificates } = deviations.attestation ?? {};
     const signed = Buffer.concat([data, createHash("sha256").update(clientData).digest()]);
@@ -91,7 +97,7 @@ export class VirtualPasskey {
   authenticate({ challenge, rpId = "" }: RequestOptions, deviations: Deviations = {}): object {
     this.#counter += 1;
     const clientData = this.#clientData("webauthn.get", challenge, deviations);
-    const data = this.#authenticatorData(rpId, 0, deviations);
+    const data = Buffer.concat([this.#authenticatorData(rpId, 0, deviations), extensionsOf(deviations)]);
     const signed = Buffer.concat([data, createHash("sha256").update(clientData).digest()]);
     return this.#response({
       clientDataJSON: clientData.toString("base64url"),
@@ -121,15 +127,18 @@ export class VirtualPasskey {
     const counter = Buffer.alloc(4);
     counter.writeUInt32BE(deviations.counter ?? this.#counter);
     const verified = deviations.verified === false ? 0 : flags.verified;
+    const extended = deviations.extensions === undefined ? 0 : flags.extensions;
     return Buffer.concat([
       createHash("sha256")
         .update(deviations.rpId ?? rpId)
         .digest(),
-      Buffer.from([flags.present | verified | more]),
+      Buffer.from([flags.present | verified | extended | more]),
       counter,
     ]);
   }
 }
+
+const extensionsOf = ({ extensions = Buffer.alloc(0) }: Deviations) => extensions;
 
 /** The algorithm ES256 in CBOR. */
 const es256 = Buffer.from([0x26]);

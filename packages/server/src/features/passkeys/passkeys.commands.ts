@@ -3,6 +3,7 @@ import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, record, wholeArray } from "../../platform/outcome.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
+import { revokeOpenLinks } from "../enrolment-links/enrolment-links.api.ts";
 import {
   endUserSessions,
   lockUserOfSession,
@@ -69,6 +70,8 @@ export async function resetPasskeys(call: Call<typeof operations.resetPasskeys>)
       rows.map((row) => row.id),
     );
     for (const row of rows) tx.record({ type: "passkey", id: row.id, name: row.name, before: auditedPasskey(row) });
+    // An intruder with a session of the user could have created a link, and would register a passkey again.
+    await revokeOpenLinks(tx, user);
     await endUserSessions(tx, id, { at: call.now, reason: "passkeys-reset", by: call.actor });
     return empty();
   });

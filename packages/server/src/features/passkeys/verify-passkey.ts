@@ -18,6 +18,15 @@ const loadLibrary = () => import("@simplewebauthn/server");
 const loadDecoders = () => import("@simplewebauthn/server/helpers");
 const minCredentialBytes = 16;
 const maxCredentialBytes = 1023;
+/**
+ * The library decodes the CBOR of responses in one turn of the event loop, before it verifies a signature. Many small
+ * items make that slow, so longer data is refused before.
+ */
+const maxAuthenticatorDataBytes = 1024;
+const maxAttestationBytes = 4096;
+/** The flags follow the hash of the relying party's id (WebAuthn, section 6.1). */
+const flagsOffset = 32;
+const extensionDataFlag = 0x80;
 
 export function relyingPartyOf(publicUrl: URL): RelyingParty {
   return { id: publicUrl.hostname, origin: publicUrl.origin };
@@ -122,9 +131,12 @@ export async function verifyRegistration(
 }
 
 /**
- * Checks the format of an attestation. The options ask for none. Browsers then send no statement, or one that the
- * passkey has signed itself. Before the library trusts the certificates of other statements, it requests the revocation
- * lists that they name, at any URL (docs/decisions/0261-attestations-and-own-requests.md).
+ * Checks the length and the format of an attestation. Small extensions are accepted: Chromium adds credProtect itself,
+ * and KeePassXC returns credProps, which the library requests, in the authenticator data.
+ *
+ * The options ask for no statement. Browsers then send none, or one that the passkey has signed itself. Before the
+ * library trusts the certificates of other statements, it requests the revocation lists that they name, at any URL
+ * (docs/decisions/0261-attestations-and-own-requests.md).
  *
  * @returns the reason for a refusal
  * @throws Error if the attestation is malformed
@@ -133,12 +145,37 @@ async function attestationProblem(response: unknown): Promise<string | undefined
   const { decodeAttestationObject, isoBase64URL } = await loadDecoders();
   const text = fieldOf(fieldOf(response, "response"), "attestationObject");
   if (typeof text !== "string") return "the response has no attestation";
+  if (isLongerThan(maxAttestationBytes, text)) return `the attestation is longer than ${maxAttestationBytes} bytes`;
   // The library decodes the text in the same way. Another decoder could find another format.
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(text));
   const format: string = attestation.get("fmt");
   if (format === "none") return undefined;
   const signsItself = format === "packed" && attestation.get("attStmt").get("x5c") === undefined;
   return signsItself ? undefined : `the attestation has the format ${JSON.stringify(format)}, but none was requested`;
+}
+
+/**
+ * Checks the length of the authenticator data of a sign-in, and that it has no extensions, because the options request
+ * none.
+ *
+ * @returns the reason for a refusal
+ */
+async function authenticatorDataProblem(response: unknown): Promise<string | undefined> {
+  const { isoBase64URL } = await loadDecoders();
+  const text = fieldOf(fieldOf(response, "response"), "authenticatorData");
+  if (typeof text !== "string") return "the response has no authenticator data";
+  if (isLongerThan(maxAuthenticatorDataBytes, text)) {
+    return `the authenticator data is longer than ${maxAuthenticatorDataBytes} bytes`;
+  }
+  // The library decodes the text in the same way. Another decoder could find other flags.
+  const flags = isoBase64URL.toBuffer(text)[flagsOffset] ?? 0;
+  if ((flags & extensionDataFlag) === 0) return undefined;
+  return "the authenticator data has extensions, but none were requested";
+}
+
+/** Whether a text in base64url can contain more than a number of bytes. */
+function isLongerThan(bytes: number, text: string): boolean {
+  return text.length > Math.ceil(bytes / 3) * 4;
 }
 
 /** The SHA-256 of the credential id in a browser's response; undefined for a response without one. */
@@ -167,6 +204,8 @@ export async function verifyAuthentication(
   }
   const { verifyAuthenticationResponse } = await loadLibrary();
   try {
+    const problem = await authenticatorDataProblem(response);
+    if (problem !== undefined) return { refused: problem };
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: response as AuthenticationResponseJSON, // the library checks each field
       expectedChallenge: challenge.toString("base64url"),

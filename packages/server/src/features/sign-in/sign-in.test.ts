@@ -164,6 +164,21 @@ describe("signing in with a passkey", () => {
     expect((await second.page.get("/tenants/users")).body.code).toBe("session_ended");
   });
 
+  test("cannot be regained after a reset of passkeys with a link that was made before", async () => {
+    const { user, page, passkey } = await enrolled();
+    const path = `/tenants/users/${user.id}/enrolment-links`;
+    const { body: link, text } = await page.post(path, {});
+    expect(link.url, text).toBeDefined();
+    await tenant.client.must.delete(`/tenants/users/${user.id}/passkeys`);
+    expect((await tenant.client.must.get(path)).body.filter((left: { usedAt?: string }) => !left.usedAt)).toEqual([]);
+    const old = await new BrowserPage(server).enrol(link.url.split("#")[1], passkey);
+    expect(old).toMatchObject({ status: 401, body: { code: "sign_in_failed" } });
+    const { body: next } = await tenant.client.must.post(path);
+    expect((await new BrowserPage(server).enrol(next.url.split("#")[1], new VirtualPasskey(origin))).status).toBe(201);
+    const { body: events } = await tenant.client.must.get(`/tenants/events?filter[target.id]=${link.id}`);
+    expect(events.data.map(({ operation }: { operation: string }) => operation)).toContain("resetPasskeys");
+  });
+
   test("is refused to pages of other sites: nobody is signed in against their will", async () => {
     const { passkey } = await enrolled();
     const page = new BrowserPage(server);
