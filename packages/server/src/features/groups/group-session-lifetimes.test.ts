@@ -74,6 +74,24 @@ test("the shortest lifetime of the tenant and of the user's groups applies", asy
   await expectEnd(begun + 9 * hourMs);
 });
 
+test("the end follows the groups that a request or a configuration document gives", async () => {
+  const group = await newGroup({ deviceSessionLifetime: hours(1) });
+  const { body: document } = await given.tenant.client.must.get("/tenants/configuration");
+  await signIn();
+  const end = given.clock.now().getTime() + hourMs;
+  await given.tenant.client.must.post(`/tenants/users/${given.userId}/groups`, { groupId: group.id });
+  await expectEnd(end);
+  const apply = (groupsOf: object) =>
+    given.tenant.client.must.post("/tenants/configuration/apply", {
+      version: 1,
+      users: document.users.map((user: object) => ({ ...user, ...groupsOf })),
+    });
+  await apply({});
+  await expectEnd(undefined);
+  await apply({ groups: [group.name] });
+  await expectEnd(end);
+});
+
 test("a device on which nobody signed in is trusted for one lifetime after the group got its lifetime", async () => {
   const group = await newGroup();
   await joins(group.id);

@@ -1,4 +1,5 @@
 /** The facts that a command may have changed, by its audit changes. Pure. */
+import { isDeepStrictEqual } from "node:util";
 import type { Change } from "../../../platform/change.ts";
 import { reloadAbove } from "../../../platform/projection/changed-records.ts";
 import type { FactRows, NamedFacts } from "./facts.queries.ts";
@@ -44,7 +45,7 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
     if (rows !== undefined) {
       ids[rows].add(id);
       // The resources that lose the gateway have no entries, unless a document deletes it.
-      const losing = type === "gateway" && after === undefined ? idsIn(before, "resources") : [];
+      const losing = type === "gateway" && after === undefined ? idsIn(listIn(before, "resources")) : [];
       for (const each of losing) ids.resources.add(each);
     } else if (type === "address") {
       const resource = resourceOf(after ?? before);
@@ -61,7 +62,7 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
       return undefined;
     // The ends of the sessions of all members' devices depend on the lifetime.
     if (type === "group" && lifetimeIn(before) !== lifetimeIn(after) && before !== undefined) return undefined;
-    if (type === "user" && idsIn(before, "groups").join() !== idsIn(after, "groups").join()) regrouped.add(id);
+    if (type === "user" && !isDeepStrictEqual(listIn(before, "groups"), listIn(after, "groups"))) regrouped.add(id);
     if (type === "policy" && mayMoveOthers(before, after)) reordered.add(id);
   }
   if (count() > reloadAbove) return undefined;
@@ -97,10 +98,18 @@ function lifetimeIn(group: object | undefined): unknown {
   return group !== undefined && "deviceSessionLifetime" in group ? group.deviceSessionLifetime : undefined;
 }
 
-/** The ids of the records that a user or a gateway lists in a field. */
-function idsIn(state: object | undefined, field: "groups" | "resources"): readonly string[] {
-  const lists = (state ?? {}) as { readonly [name in typeof field]?: readonly { readonly id: string }[] }; // written by the views
-  return (lists[field] ?? []).map(({ id }) => id);
+/** The items that a user or a gateway lists in a field. */
+function listIn(state: object | undefined, field: "groups" | "resources"): readonly unknown[] {
+  const lists = (state ?? {}) as { readonly [name in typeof field]?: readonly unknown[] }; // written by the views and documents
+  return lists[field] ?? [];
+}
+
+/** The ids of listed records. Entries of documents list names instead. */
+function idsIn(items: readonly unknown[]): readonly string[] {
+  return items.flatMap((item) => {
+    const id: unknown = typeof item === "object" && item !== null ? Reflect.get(item, "id") : undefined;
+    return typeof id === "string" ? [id] : [];
+  });
 }
 
 function orderIn(state: object): unknown {
