@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import type { ErrorCode } from "@gatehouse/contract/errors";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { type AuthenticationOptions, authenticate } from "./authentication.ts";
@@ -202,9 +203,13 @@ function contextOf(request: FastifyRequest): SignInContext {
   };
 }
 
+/** Errors with status 401 that refuse only a session. */
+const sessionErrors: ReadonlySet<ErrorCode> = new Set(["session_ended", "recent_authentication_required"]);
+
 /** Whether the server refused a credential: one to sign in with, or a passkey to register. */
 function isRefusedCredential(error: unknown): boolean {
-  return error instanceof AppError && (error.code === "sign_in_failed" || error.code === "passkey_not_accepted");
+  if (!(error instanceof AppError)) return false;
+  return (error.status === 401 && !sessionErrors.has(error.code)) || error.code === "passkey_not_accepted";
 }
 
 type FieldKind = "text" | "object";

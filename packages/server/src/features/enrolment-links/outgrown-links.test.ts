@@ -103,6 +103,30 @@ test("a promotion between the two steps refuses the passkey", async () => {
   expect(reply).toMatchObject({ status: 401, body: { code: "enrolment_link_outgrown" } });
 });
 
+test("a refused link counts as a failed authentication of its address, and takes as long as a wrong one", async () => {
+  const settings = { rateLimits: { perMinute: 0, authFailures: 2, shared: false } };
+  const limited = await startTestServer({ clock, settings });
+  try {
+    const user = await plainUser();
+    const { token } = await linkBy(support, user);
+    await promote(user);
+    const attempt = async () => {
+      const startedAt = performance.now();
+      const { body } = await new BrowserPage(limited).post("/console/enrolment/options", { token });
+      return { code: body.code, tookMs: performance.now() - startedAt };
+    };
+    for (let tries = 0; tries < 2; tries += 1) {
+      const { code, tookMs } = await attempt();
+      expect(code).toBe("enrolment_link_outgrown");
+      // Timers may be a millisecond early.
+      expect(tookMs).toBeGreaterThan(198);
+    }
+    expect((await attempt()).code).toBe("too_many_failed_authentications");
+  } finally {
+    await limited.close();
+  }
+});
+
 test("a link works again once the user has lost the permissions", async () => {
   const user = await plainUser();
   const { token } = await linkBy(support, user);
