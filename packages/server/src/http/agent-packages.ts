@@ -7,10 +7,10 @@ import path from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import { AppError } from "../platform/app-error.ts";
+import { addressGroup } from "../platform/rate-limits/address-group.ts";
 import { clientAddress } from "./client-address.ts";
 import { onceClosed } from "./client-disconnect.ts";
 import { deviceScript, gatewayScript, missingAgentsScript } from "./install-scripts.ts";
-import { addressGroup } from "./rate-limits.ts";
 
 /**
  * The most responses over HTTP/2 that an address can have open. Each keeps a file open, even if its client does not

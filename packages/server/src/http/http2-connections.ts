@@ -6,7 +6,7 @@ import { constants, type Http2Session, type ServerHttp2Session, type ServerHttp2
 import type { TLSSocket } from "node:tls";
 import { blockCheck } from "@gatehouse/addresses/disjoint-ranges";
 import { formatIpAddress, parseIpAddress } from "@gatehouse/addresses/ip-address";
-import { addressGroup } from "./rate-limits.ts";
+import { addressGroup } from "../platform/rate-limits/address-group.ts";
 import { stallLimitOf } from "./stalled-responses.ts";
 
 /** The most connections of an address. Further ones use HTTP/1.1, with one response at a time. */

@@ -8,10 +8,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import Type, { type TObject } from "typebox";
 import { AppError } from "../platform/app-error.ts";
 import { OAuthError } from "../platform/oauth-error.ts";
+import { addressGroup } from "../platform/rate-limits/address-group.ts";
 import type { AuthorizationContext, AuthorizationServer, TokenRequest } from "./authorization-server.ts";
 import { clientAddress } from "./client-address.ts";
 import { within } from "./observation.ts";
-import { addressGroup, type RateLimits } from "./rate-limits.ts";
+import type { RateLimits } from "./rate-limits.ts";
 import { operationHeaders } from "./response-headers.ts";
 import { compileCheck } from "./validation.ts";
 

@@ -1,11 +1,10 @@
 /**
  * Limits the requests of each key and the failed authentications of each address (docs/decisions/0023-rate-limits.md).
  */
-import { formatIpAddress } from "@gatehouse/addresses/ip-address";
-import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import type { Clock } from "../platform/clock.ts";
+import { addressGroup } from "../platform/rate-limits/address-group.ts";
 import type { Counted, WindowCounts } from "../platform/rate-limits/window-counts.ts";
 import type { Caller } from "./caller.ts";
 import { clientAddress } from "./client-address.ts";
@@ -145,15 +144,4 @@ function addressNameOf(request: FastifyRequest): string {
 
 function groupOf(request: FastifyRequest): string {
   return addressGroup(clientAddress(request));
-}
-
-const hostBits = 64n;
-
-/** The address for counting: for IPv6 its /64, the smallest block that is assigned to a customer. */
-export function addressGroup(text: string): string {
-  const address = peerAddress(text);
-  // A closed connection has no address, and a proxy can report anything.
-  if (address === undefined) return "unknown";
-  const { version, bits } = address;
-  return formatIpAddress(version === 4 ? address : { version, bits: (bits >> hostBits) << hostBits });
 }

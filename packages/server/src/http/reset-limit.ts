@@ -3,7 +3,7 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node
 import { blockCheck } from "@gatehouse/addresses/disjoint-ranges";
 import { formatIpAddress, parseIpAddress } from "@gatehouse/addresses/ip-address";
 import type { Clock } from "../platform/clock.ts";
-import { addressGroup } from "./rate-limits.ts";
+import { addressGroup } from "../platform/rate-limits/address-group.ts";
 
 /** Maximum resets of a connection per window. A browser that leaves a page resets at most its concurrent streams. */
 const maxResets = 200;

@@ -5,6 +5,7 @@ import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { newId } from "../../platform/ids.ts";
 import { created, empty, type Outcome, record, streamed } from "../../platform/outcome.ts";
+import { addressGroup } from "../../platform/rate-limits/address-group.ts";
 import { lockGeneration } from "../../platform/tenancy/generation.queries.ts";
 import * as queries from "./domains.queries.ts";
 import { domainView, recordName, recordValue } from "./domains.view.ts";
@@ -79,7 +80,7 @@ async function isProven(
   { txtReads, tenantId, origin }: Pick<Call<typeof operations.verifyDomain>, "txtReads" | "tenantId" | "origin">,
   { domain, token }: queries.DomainRow,
 ): Promise<boolean> {
-  const found = await txtReads.read(tenantId, origin.sourceAddress ?? "unknown", recordName(domain));
+  const found = await txtReads.read(tenantId, addressGroup(origin.sourceAddress ?? ""), recordName(domain));
   if (found === "busy") {
     const detail = "Too many requests to verify domains are waiting for DNS. Verify a few domains at a time.";
     throw new AppError("rate_limited", { detail, retryAfterSeconds });

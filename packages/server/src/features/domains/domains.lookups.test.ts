@@ -12,7 +12,7 @@ beforeAll(async () => {
     new Promise<readonly string[]>((answer) => {
       lookups.push({ name, answer });
     });
-  server = await startTestServer({ settings: { resolveTxt } });
+  server = await startTestServer({ settings: { resolveTxt, trustedProxies: ["127.0.0.1"] } });
 });
 afterAll(() => server.close());
 
@@ -50,4 +50,20 @@ test("requests that wait for DNS share one lookup, are few per tenant, and leave
   await until("another lookup has started", () => lookups.length === 3);
   lookups[2]?.answer([]);
   expect((await again).body.code).toBe("domain_not_proven");
+});
+
+test("all addresses of an IPv6 client together get half of the places", async () => {
+  const tenant = await server.newTenant();
+  const domain = await added(tenant, "addresses");
+  const refused: number[] = [];
+  const lookup = lookups.length;
+  const replies = Array.from({ length: 20 }, async (_, index) => {
+    const from = { "x-forwarded-for": `2001:db8::${index + 1}` };
+    const { status } = await tenant.client.post(`/tenants/domains/${domain.id}/verify`, undefined, from);
+    if (status === 429) refused.push(status);
+    return status;
+  });
+  await until("requests are refused", () => refused.length === 12);
+  lookups[lookup]?.answer([]);
+  expect((await Promise.all(replies)).filter((status) => status === 409)).toHaveLength(8);
 });

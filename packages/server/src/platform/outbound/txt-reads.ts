@@ -21,7 +21,7 @@ export class TxtReads {
   /**
    * Reads the values of the TXT records of a name.
    *
-   * @param address of the client
+   * @param address of the client, as it is counted, such as a /64
    * @returns "busy" if too many requests of the tenant or the address wait for DNS
    */
   read(tenantId: string, address: string, name: string): Promise<readonly string[] | "busy"> {
