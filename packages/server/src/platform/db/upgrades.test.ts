@@ -68,3 +68,55 @@ test("0084 moves addresses that a gateway may have reported to this gateway", as
   );
   expect(fenced).toHaveLength(2);
 });
+
+test("0092 stores the creators of open links, which their entries name", async () => {
+  const { client, upgrade } = await databaseBefore(92);
+  await client.query(`
+    INSERT INTO tenants (id, created_at, updated_at, name, owner_email, slug)
+      SELECT gen_random_uuid(), now(), now(), slug, 'owner@example.com', slug
+      FROM unnest(ARRAY['one', 'other']) AS slug;
+    INSERT INTO users (tenant_id, id, created_at, updated_at, email, status)
+      SELECT id, gen_random_uuid(), now(), now(), 'ann@example.com', 'active' FROM tenants;
+    INSERT INTO enrolment_links (tenant_id, id, created_at, user_id, token_hash, expires_at, used_at)
+      SELECT tenant_id, md5(kind)::uuid, now(), id, decode(md5(tenant_id || kind), 'hex'), now(),
+        CASE WHEN kind = 'used' THEN now() END
+      FROM users, unnest(ARRAY['user', 'api-key', 'system', 'used', 'no entry']) AS kind;
+    -- The creations of all links of the first tenant, except for one link.
+    INSERT INTO audit_events (tenant_id, id, created_at, generation, actor_type, actor_id, actor_name, operation,
+                              target_type, target_id, after, request_id, position)
+      SELECT tenants.id, gen_random_uuid(), now(), number, kind, CASE WHEN kind <> 'system' THEN md5('creator')::uuid END,
+        'Creator', 'createEnrolmentLink', 'enrolment-link', md5(target)::uuid, '{}', 'request', number
+      FROM tenants, (VALUES (1, 'user', 'user'), (2, 'api-key', 'api-key'), (3, 'system', 'system'), (4, 'user', 'used'))
+        AS created (number, kind, target)
+      WHERE slug = 'one';
+    -- Another entry of a link is not that of its creation.
+    INSERT INTO audit_events (tenant_id, id, created_at, generation, actor_type, actor_name, operation,
+                              target_type, target_id, before, request_id, position)
+      SELECT id, gen_random_uuid(), now(), 5, 'system', 'Gatehouse', 'deleteEnrolmentLink', 'enrolment-link',
+        md5('no entry')::uuid, '{}', 'request', 5
+      FROM tenants WHERE slug = 'one'`);
+  await upgrade();
+  const { rows } = await client.query(
+    `SELECT kind, created_by_type AS type, created_by_id = md5('creator')::uuid AS "isCreator"
+     FROM unnest(ARRAY['user', 'api-key', 'system', 'used', 'no entry']) WITH ORDINALITY AS listed (kind, number)
+     JOIN enrolment_links AS link ON link.id = md5(kind)::uuid JOIN tenants ON tenants.id = link.tenant_id
+     WHERE slug = 'one' ORDER BY number`,
+  );
+  expect(rows).toEqual([
+    { kind: "user", type: "user", isCreator: true },
+    { kind: "api-key", type: "api-key", isCreator: true },
+    { kind: "system", type: "system", isCreator: null },
+    { kind: "used", type: null, isCreator: null },
+    { kind: "no entry", type: null, isCreator: null },
+  ]);
+  // The links of the other tenant have the same ids.
+  const { rows: known } = await client.query(
+    `SELECT FROM enrolment_links JOIN tenants ON tenants.id = tenant_id
+     WHERE slug = 'other' AND num_nonnulls(created_by_type, created_by_id) > 0`,
+  );
+  expect(known).toEqual([]);
+  const { rows: fenced } = await client.query(
+    "SELECT FROM pg_class WHERE relname IN ('enrolment_links', 'audit_events') AND relforcerowsecurity",
+  );
+  expect(fenced).toHaveLength(2);
+});
