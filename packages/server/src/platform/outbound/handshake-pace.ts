@@ -18,6 +18,7 @@ const usualShare = 0.1;
 /** The processor time that a tenant can use beyond its share in a burst, in milliseconds. */
 const burstMs = 500;
 const maxPauseMs = 60_000;
+const forgettingIntervalMs = 1_000;
 
 interface Used {
   /** Processor time that the share has not covered yet, in milliseconds. */
@@ -32,7 +33,9 @@ interface Used {
  */
 export class HandshakePace implements Pace {
   readonly #pauses = new Map<string, Promise<void>>();
+  /** The debts of tenants. Those that the share has covered are forgotten every second. */
   readonly #used = new Map<string, Used>();
+  #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
   pauseOf(tenantId: string): Promise<void> | undefined {
     return this.#pauses.get(tenantId);
@@ -58,9 +61,21 @@ export class HandshakePace implements Pace {
    */
   #excessOf(tenantId: string, usedMs: number): number {
     const atMs = performance.now();
-    const before = this.#used.get(tenantId) ?? { debtMs: 0, atMs };
-    const debtMs = Math.max(0, before.debtMs - (atMs - before.atMs) * usualShare) + usedMs;
+    this.#forgetCovered(atMs);
+    const before = this.#used.get(tenantId);
+    const debtMs = usedMs + (before === undefined ? 0 : debtAt(before, atMs));
     this.#used.set(tenantId, { debtMs, atMs });
     return Math.max(0, debtMs - burstMs) / usualShare;
   }
+
+  #forgetCovered(atMs: number): void {
+    if (atMs - this.#forgottenAtMs < forgettingIntervalMs) return;
+    this.#forgottenAtMs = atMs;
+    for (const [tenantId, used] of this.#used) if (debtAt(used, atMs) === 0) this.#used.delete(tenantId);
+  }
+}
+
+/** The debt at a later time, in milliseconds. */
+function debtAt({ debtMs, atMs }: Used, laterMs: number): number {
+  return Math.max(0, debtMs - (laterMs - atMs) * usualShare);
 }
