@@ -35,10 +35,12 @@ export interface MailSenderOptions {
 export class MailSender {
   readonly #options: MailSenderOptions;
   /** The tenants that have a turn now. */
-  readonly #inTurn = new Set<string>();
+  readonly #inTurn = new Map<string, Promise<void>>();
+  /** The tenants that wait for their turn. */
+  #waiting: string[] = [];
   #freeConnections = maxConnections;
-  /** Whether a connection or a turn has ended since `run` last waited for that. */
-  #wasFreed = false;
+  /** Whether a turn has ended, or a waiting tenant can have its turn, since `run` last waited for that. */
+  #isAwake = false;
   #wake: () => void = () => undefined;
 
   constructor(options: MailSenderOptions) {
@@ -47,20 +49,29 @@ export class MailSender {
 
   /**
    * Sends all mails that are due. Each tenant has one turn of a few mails at a time. The tenants are read again when
-   * all of them have had a turn, so that none waits for another one with thousands of mails.
+   * all of them have had a turn, so that none waits for another one with thousands of mails. It ends after all turns,
+   * also with an error.
    */
   async run(): Promise<void> {
-    let waiting: string[] = [];
+    try {
+      await this.#startTurns();
+    } finally {
+      this.#waiting = [];
+      await Promise.all(this.#inTurn.values());
+    }
+  }
+
+  async #startTurns(): Promise<void> {
     for (;;) {
-      if (waiting.length === 0) waiting = await this.#tenantsWithoutTurn();
+      if (this.#waiting.length === 0) this.#waiting = await this.#tenantsWithoutTurn();
       while (this.#freeConnections > 0) {
-        const tenantId = waiting.shift();
+        const tenantId = this.#waiting.shift();
         if (tenantId === undefined) break;
-        void this.#turn(tenantId);
+        this.#inTurn.set(tenantId, this.#turn(tenantId));
       }
       if (this.#inTurn.size === 0) return;
-      await this.#freedOrInterval();
-      if (this.#options.signal.aborted) waiting = [];
+      await this.#endedOrInterval();
+      if (this.#options.signal.aborted) this.#waiting = [];
     }
   }
 
@@ -75,7 +86,6 @@ export class MailSender {
   /** Never rejects. The mails of a turn that failed are claimed by a later one. */
   async #turn(tenantId: string): Promise<void> {
     const { log, signal, intervalMs } = this.#options;
-    this.#inTurn.add(tenantId);
     try {
       await this.#sendSome(tenantId);
     } catch (error) {
@@ -83,7 +93,7 @@ export class MailSender {
       await pause(intervalMs, undefined, { signal }).catch(() => undefined); // aborted
     }
     this.#inTurn.delete(tenantId);
-    this.#free(0);
+    this.#wakeUp();
   }
 
   async #sendSome(tenantId: string): Promise<void> {
@@ -94,25 +104,27 @@ export class MailSender {
     // Connections are left to the next tenants, so that a few tenants cannot take all of them.
     const limit = Math.min(mailsAtOnce, Math.ceil(this.#freeConnections / 2));
     this.#freeConnections -= limit;
-    let taken = limit;
+    let claimed: readonly queries.ClaimedMail[] = [];
     try {
-      const claimed = await this.#inside(tenantId, (tx) => queries.claimMails(tx, { now, attemptId, until, limit }));
-      taken = claimed.length;
-      this.#free(limit - taken);
-      await allSettled(claimed.map((mail) => this.#send(tenantId, attemptId, mail)));
+      claimed = await this.#inside(tenantId, (tx) => queries.claimMails(tx, { now, attemptId, until, limit }));
     } finally {
-      this.#free(taken);
+      this.#free(limit - claimed.length);
     }
+    await allSettled(claimed.map((mail) => this.#send(tenantId, attemptId, mail).finally(() => this.#free(1))));
   }
 
   #free(connections: number): void {
     this.#freeConnections += connections;
-    this.#wasFreed = true;
+    if (connections > 0 && this.#waiting.length > 0) this.#wakeUp();
+  }
+
+  #wakeUp(): void {
+    this.#isAwake = true;
     this.#wake();
   }
 
-  async #freedOrInterval(): Promise<void> {
-    if (!this.#wasFreed) {
+  async #endedOrInterval(): Promise<void> {
+    if (!this.#isAwake) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, this.#options.intervalMs);
         this.#wake = () => {
@@ -121,7 +133,7 @@ export class MailSender {
         };
       });
     }
-    this.#wasFreed = false;
+    this.#isAwake = false;
   }
 
   async #send(tenantId: string, attemptId: string, mail: queries.ClaimedMail): Promise<void> {
