@@ -1,4 +1,4 @@
-import { MailSender, SmtpServer, type SmtpSettings } from "../features/mail/mail.api.ts";
+import { clearFormerMailCounts, MailSender, SmtpServer, type SmtpSettings } from "../features/mail/mail.api.ts";
 import { deliverWebhooks, type WebhookDeliverySettings } from "../features/webhooks/webhooks.api.ts";
 import { sealHistory } from "../platform/audit/seal-history.ts";
 import { signCheckpoints } from "../platform/audit/sign-checkpoints.ts";
@@ -138,6 +138,7 @@ function retentionTasks({ runner: { database }, clock }: TaskDependencies): Back
       run: () => clearOutbox(database, new Date(clock.now().getTime() - outboxKeptForMs)),
     },
     { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database) },
+    { name: "mail-count-retention", intervalMs: 60 * minuteMs, run: () => clearFormerMailCounts(database) },
   ];
 }
 

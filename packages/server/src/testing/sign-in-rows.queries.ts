@@ -66,6 +66,26 @@ export async function sealedLinkTokens(database: Database, tenantId: string): Pr
   return rows.map(({ token }) => token);
 }
 
+const selectDays = statement<{ day: string }, [tenantId: string]>(
+  "testing.counted_mail_days",
+  "SELECT day::text AS day FROM mail_counts WHERE tenant_id = $1",
+);
+const makeOlder = statement<never, [tenantId: string]>(
+  "testing.make_mail_counts_older",
+  "UPDATE mail_counts SET day = current_date - 2 WHERE tenant_id = $1",
+);
+
+/** The days of a tenant's counts of mails, one for each count. */
+export async function countedMailDays(database: Database, tenantId: string): Promise<readonly string[]> {
+  const rows = await database.transaction({ kind: "tenant", tenantId }, ({ query }) => query(selectDays, tenantId));
+  return rows.map(({ day }) => day);
+}
+
+/** Moves a tenant's counts of mails to a former day. */
+export async function makeMailCountsOlder(database: Database, tenantId: string): Promise<void> {
+  await database.transaction({ kind: "tenant", tenantId }, ({ query }) => query(makeOlder, tenantId));
+}
+
 const insertProvider = statement<never, [tenantId: string]>(
   "testing.insert_enabled_provider",
   `INSERT INTO identity_providers (tenant_id, id, created_at, updated_at, name, type, issuer, client_id, enabled, settings)

@@ -123,6 +123,8 @@ const openings: Readonly<Record<string, readonly string[]>> = {
   tenant_generations: ["operator_follows"],
   // Replicas look for due mails of all tenants. The rows have no content.
   mails: ["operator_follows"],
+  // The counts of former days are deleted for all tenants together.
+  mail_counts: ["operator_clears", "operator_sees_former"],
   // A person who signs in names a tenant by its slug, or by a domain that it has proven.
   tenant_domains: ["presented_domain"],
   tenants: ["operator_reads", "presented_slug"],

@@ -1,6 +1,7 @@
 /** Limits emails per day, in UTC (docs/decisions/0262-shares-and-limits-of-mails.md). */
 import { createHash } from "node:crypto";
 import { AppError } from "../../platform/app-error.ts";
+import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
@@ -21,13 +22,21 @@ const count = statement<
   [tenantId: string, day: string, recipients: readonly Buffer[], mails: readonly number[]]
 >(
   "mail.count",
-  `WITH removed AS (DELETE FROM mail_counts WHERE tenant_id = $1 AND day < $2)
-   INSERT INTO mail_counts AS counted (tenant_id, day, recipient, mails)
+  `INSERT INTO mail_counts AS counted (tenant_id, day, recipient, mails)
    SELECT $1, $2, added.recipient, added.mails
    FROM unnest($3::bytea[], $4::integer[]) WITH ORDINALITY AS added (recipient, mails, position) ORDER BY position
    ON CONFLICT (tenant_id, day, recipient) DO UPDATE SET mails = counted.mails + excluded.mails
    RETURNING recipient, mails`,
 );
+const clearFormer = statement<never, []>(
+  "mail.clear_former_counts",
+  "DELETE FROM mail_counts WHERE day < (now() AT TIME ZONE 'UTC')::date",
+);
+
+/** Deletes the counts of former days of all tenants. */
+export async function clearFormerMailCounts(database: Database): Promise<void> {
+  await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearFormer));
+}
 
 /**
  * Counts mails that are queued.

@@ -1,13 +1,16 @@
 /** Limits of mails that are queued. No mail is sent. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { newId } from "../../platform/ids.ts";
+import { blocksOthers } from "../../testing/held-locks.queries.ts";
 import { uniqueEmail } from "../../testing/operations/test-records.ts";
 import { rescanning } from "../../testing/query-plans.queries.ts";
-import { sealedLinkTokens } from "../../testing/sign-in-rows.queries.ts";
+import { countedMailDays, makeMailCountsOlder, sealedLinkTokens } from "../../testing/sign-in-rows.queries.ts";
 import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
-import { claimMails } from "./mail.queries.ts";
+import { until } from "../../testing/until.ts";
+import { lockLinksOfUser } from "../enrolment-links/enrolment-links.queries.ts";
+import { claimMails, queueMails, settleMail } from "./mail.queries.ts";
 
 const dayMs = 24 * 60 * 60_000;
 const clock = new TestClock();
@@ -86,6 +89,47 @@ test("concurrent requests neither exceed the limit nor queue two mails for one u
   const replies = await Promise.all(Array.from({ length: 12 }, () => sendLink(id)));
   expect(replies.map(({ status }) => status).sort()).toEqual([...Array(9).fill(201), ...Array(3).fill(429)]);
   expect(await sealedLinkTokens(server.database, tenant.id)).toHaveLength(1);
+});
+
+test("sending again does not deadlock with the sender of the former mail", async () => {
+  const user = await invite(uniqueEmail());
+  const scope = { kind: "tenant", tenantId: tenant.id } as const;
+  const attemptId = newId();
+  const at = clock.now();
+  const [claimed] = await server.database.transaction(scope, ({ query }) =>
+    claimMails({ tenantId: tenant.id, query }, { attemptId, now: at, until: new Date(at.getTime() + dayMs), limit: 1 }),
+  );
+  let settled: Promise<void> | undefined;
+  // A transaction that ends in a deadlock is run again.
+  let runs = 0;
+  // The steps of the command that sends a link again.
+  await server.database.transaction(scope, async ({ query }) => {
+    runs += 1;
+    const tx = { tenantId: tenant.id, query };
+    await lockLinksOfUser(tx, user.id);
+    const sent = { status: "sent", failures: 0, error: null, nextAttemptAt: null } as const;
+    settled ??= server.database.transaction(scope, (other) => {
+      runs += 1;
+      return settleMail({ ...tx, query: other.query }, { id: claimed?.id ?? "", attemptId }, sent, at);
+    });
+    await until("the sender waits", () => blocksOthers(tx));
+    await queueMails(tx, [{ userId: user.id, email: user.email, linkId: null }], { perTenant: 15, at });
+  });
+  await settled;
+  expect(runs).toBe(2);
+  expect((await tenant.client.must.get(`/tenants/users/${user.id}`)).body.mail.status).toBe("pending");
+  expect(await sealedLinkTokens(server.database, tenant.id)).toEqual([]);
+});
+
+test("the counts of former days are deleted, also without another mail", async () => {
+  await invite(uniqueEmail());
+  const all = await countedMailDays(server.database, tenant.id);
+  await makeMailCountsOlder(server.database, tenant.id);
+  await server.tasks.get("mail-count-retention")?.runNow();
+  expect([all.length, await countedMailDays(server.database, tenant.id)]).toEqual([2, []]);
+  await invite(uniqueEmail());
+  await server.tasks.get("mail-count-retention")?.runNow();
+  expect(await countedMailDays(server.database, tenant.id)).toHaveLength(2);
 });
 
 test("a claim has no more mails than its limit, whatever the plan of the query", async () => {

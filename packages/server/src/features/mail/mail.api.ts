@@ -1,5 +1,6 @@
 /** The face of this feature: mails to users. */
 export { mailOf, queueMails } from "./mail.queries.ts";
+export { clearFormerMailCounts } from "./mail-limits.queries.ts";
 export { type MailJson, mailView, pendingMail } from "./mail.view.ts";
 export { MailSender } from "./mail-sender.ts";
 export { mailedTokenContext } from "./mailed-token.ts";

@@ -48,13 +48,16 @@ export function mailOf(column: "user_id" | "link_id", id: string): string {
            WHERE mail.tenant_id = item.tenant_id AND mail.${column} = ${id} ORDER BY mail.id DESC LIMIT 1)`;
 }
 
+/** Precedes `removeFormer`: every transaction locks links before mails, so that none deadlock. */
+const clearFormerTokens = statement<never, [tenantId: string, userIds: readonly string[], newLinkIds: readonly string[]]>(
+  "mail.clear_former_tokens",
+  `UPDATE enrolment_links SET mailed_token_ciphertext = NULL
+   WHERE tenant_id = $1 AND user_id = ANY ($2::uuid[]) AND mailed_token_ciphertext IS NOT NULL
+     AND NOT id = ANY ($3::uuid[])`,
+);
 const removeFormer = statement<never, [tenantId: string, userIds: readonly string[]]>(
   "mail.delete_former",
-  `WITH former AS (
-     DELETE FROM mails WHERE tenant_id = $1 AND user_id = ANY ($2::uuid[]) RETURNING link_id
-   )
-   UPDATE enrolment_links AS link SET mailed_token_ciphertext = NULL FROM former
-   WHERE link.tenant_id = $1 AND link.id = former.link_id`,
+  "DELETE FROM mails WHERE tenant_id = $1 AND user_id = ANY ($2::uuid[])",
 );
 const insert = statement<
   never,
@@ -86,6 +89,12 @@ const selectClaimed = statement<ClaimedMail, [tenantId: string, ids: readonly st
    JOIN users AS item ON item.tenant_id = mail.tenant_id AND item.id = mail.user_id
    LEFT JOIN enrolment_links AS link ON link.tenant_id = mail.tenant_id AND link.id = mail.link_id
    WHERE mail.tenant_id = $1 AND mail.id = ANY ($2::uuid[]) ORDER BY mail.id`,
+);
+/** Precedes `settle`, for the same order of locks as that of `queueMails`. */
+const lockLink = statement<never, [tenantId: string, id: string]>(
+  "mail.lock_link",
+  `SELECT FROM enrolment_links
+   WHERE tenant_id = $1 AND id = (SELECT link_id FROM mails WHERE tenant_id = $1 AND id = $2) FOR UPDATE`,
 );
 const settle = statement<
   never,
@@ -129,6 +138,8 @@ export async function queueMails(
     mails.map(({ email }) => email),
     limits,
   );
+  const linkIds = mails.flatMap(({ linkId }) => linkId ?? []);
+  await tx.query(clearFormerTokens, tx.tenantId, userIds, linkIds);
   await tx.query(removeFormer, tx.tenantId, userIds);
   await tx.query(
     insert,
@@ -176,5 +187,6 @@ export async function settleMail(
   { status, failures, error, nextAttemptAt }: MailResult,
   at: Date,
 ): Promise<void> {
+  await tx.query(lockLink, tx.tenantId, id);
   await tx.query(settle, tx.tenantId, id, attemptId, at, status, failures, error, nextAttemptAt);
 }
