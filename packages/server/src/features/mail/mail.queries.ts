@@ -49,7 +49,10 @@ export function mailOf(column: "user_id" | "link_id", id: string): string {
 }
 
 /** Precedes `removeFormer`: every transaction locks links before mails, so that none deadlock. */
-const clearFormerTokens = statement<never, [tenantId: string, userIds: readonly string[], newLinkIds: readonly string[]]>(
+const clearFormerTokens = statement<
+  never,
+  [tenantId: string, userIds: readonly string[], newLinkIds: readonly string[]]
+>(
   "mail.clear_former_tokens",
   `UPDATE enrolment_links SET mailed_token_ciphertext = NULL
    WHERE tenant_id = $1 AND user_id = ANY ($2::uuid[]) AND mailed_token_ciphertext IS NOT NULL

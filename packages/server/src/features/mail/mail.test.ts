@@ -1,5 +1,6 @@
 /** Mail through a real SMTP server. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Database } from "../../platform/db/database.ts";
 import { createLog } from "../../platform/log.ts";
 import { resealSecrets } from "../../platform/secrets/reseal.ts";
 import { BrowserPage } from "../../testing/browser-page.ts";
@@ -94,6 +95,44 @@ test("slow recipients of one tenant delay only its own mails, on a few connectio
   expect(sent).toHaveLength(48);
   for (const domain of slow) expect(most.get(domain)).toBeLessThanOrEqual(5);
   expect(most.get("all")).toBeLessThanOrEqual(20);
+  await server.close();
+  await own.drop();
+});
+
+test("a failed search for due mails ends the task after the mails in progress", async () => {
+  const own = await createDatabase();
+  const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
+  const settings = { mail: { smtp, from: "gatehouse@example.com", perTenant: 100, intervalMs: hourMs } };
+  const server = await startTestServer({ connection: own.connection, settings });
+  const { client } = await server.newTenant();
+  await client.must.post("/tenants/users", { email: "ann@example.com", notify: true });
+  let searches = 0;
+  let finishMail = () => {};
+  const mail = new Promise<undefined>((resolve) => {
+    finishMail = () => resolve(undefined);
+  });
+  const database = {
+    transaction: server.database.transaction.bind(server.database),
+    snapshot: (...search: Parameters<Database["snapshot"]>) => {
+      searches += 1;
+      return searches === 1 ? server.database.snapshot(...search) : Promise.reject(new Error("not searched"));
+    },
+  } as unknown as Database; // the sender uses no other methods
+  const { signal } = new AbortController();
+  const runner = { ...server.runner, database };
+  const send = () => mail;
+  let hasEnded = false;
+  const run = new MailSender({ runner, server: { send }, log: createLog("silent"), signal, intervalMs: 1 })
+    .run()
+    .finally(() => {
+      hasEnded = true;
+    });
+  const failed = expect(run).rejects.toThrow("not searched");
+  await until("the second search has failed", () => searches === 2);
+  await new Promise(setImmediate);
+  expect(hasEnded).toBe(false);
+  finishMail();
+  await failed;
   await server.close();
   await own.drop();
 });
