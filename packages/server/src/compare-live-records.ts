@@ -9,11 +9,10 @@ import {
   providerView,
   unauditedAccounts,
 } from "./features/identity-providers/identity-providers.api.ts";
-import { auditedPasskey, hasPasskeyUser, listPasskeyRows } from "./features/passkeys/passkeys.api.ts";
+import { auditedPasskey, listPasskeyRows } from "./features/passkeys/passkeys.api.ts";
 import { unauditedGrants } from "./features/roles/roles.api.ts";
 import { usersWithUnauditedCodes } from "./features/sign-in/sign-in.api.ts";
 import { readTenantSettings, tenantSettingsView } from "./features/tenant-settings/tenant-settings.api.ts";
-import { readUser } from "./features/users/users.api.ts";
 import { listWebhookRows, webhookView } from "./features/webhooks/webhooks.api.ts";
 import { differingFields } from "./live-fields.queries.ts";
 import { type ComparedRecords, compareLatestEntries } from "./platform/audit/compare-latest-entries.ts";
@@ -35,10 +34,7 @@ const compared: readonly ComparedRecords[] = [
     observed: ["status", "user"],
     list: async (...page) => (await listEnrolmentKeyRows(...page)).map((row) => enrolmentKeyView(row, new Date(0))),
     // Before decision 0259, documents that deleted a user recorded no deletion of the user's keys.
-    wentWith: async (tx, { user }) => {
-      const { id } = (user ?? {}) as { readonly id?: string }; // written by the view of keys
-      return id !== undefined && (await readUser(tx, id)) === undefined;
-    },
+    userOf: ({ user }) => ((user ?? {}) as { readonly id?: string }).id, // written by the view of keys
   },
   {
     type: "passkey",
@@ -47,7 +43,7 @@ const compared: readonly ComparedRecords[] = [
     observed: ["lastUsedAt", "synced"],
     added: ["fingerprint"],
     list: async (...page) => (await listPasskeyRows(...page)).map(auditedPasskey),
-    wentWith: async (tx, { userId }) => typeof userId === "string" && !(await hasPasskeyUser(tx, userId)),
+    userOf: ({ userId }) => (typeof userId === "string" ? userId : undefined),
   },
   {
     type: "domain",

@@ -1,7 +1,6 @@
 /** The face of this feature: passkeys. */
 export {
   findPresentedPasskey,
-  hasPasskeyUser,
   insertPasskey,
   listPasskeyRows,
   notePasskeyUse,

@@ -45,10 +45,6 @@ const selectMany = statement<PasskeyRow, [tenantId: string, afterId: string, lim
   "passkeys.list",
   `SELECT ${columns} FROM passkeys WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
 );
-const selectHasUser = statement<{ has: boolean }, [tenantId: string, userId: string]>(
-  "passkeys.has_user",
-  "SELECT EXISTS (SELECT FROM users WHERE tenant_id = $1 AND id = $2) AS has",
-);
 const lockOfUser = statement<PasskeyRow, [tenantId: string, userId: string]>(
   "passkeys.lock_of_user",
   `SELECT ${columns} FROM passkeys WHERE tenant_id = $1 AND user_id = $2 ORDER BY id FOR UPDATE`,
@@ -115,11 +111,6 @@ export function readPasskeysOfUser(tx: TenantTx, userId: string): Promise<Passke
 
 export function listPasskeyRows(tx: TenantTx, afterId: string, limit: number): Promise<PasskeyRow[]> {
   return tx.query(selectMany, tx.tenantId, afterId, limit);
-}
-
-/** Whether a user of passkeys still exists. */
-export async function hasPasskeyUser(tx: TenantTx, userId: string): Promise<boolean> {
-  return (await tx.query(selectHasUser, tx.tenantId, userId))[0]?.has === true;
 }
 
 /** Reads and locks all passkeys of a user, so that concurrent commands cannot each delete all but one. */
