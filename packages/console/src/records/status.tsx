@@ -52,7 +52,7 @@ export function StatusOf({ value, words }: StatusOfProps) {
 
 interface PolicyActionProps {
   readonly allows: boolean;
-  /** What must be true for the policy to apply. */
+  /** Conditions under which the policy applies. */
   readonly conditions?: readonly string[];
   /** True in the explanation of a decision that the policy did not make: a strong tick would look like success. */
   readonly isMuted?: boolean;
