@@ -24,7 +24,7 @@ interface PoliciesTabProps {
   readonly empty: string;
   /** Whether the policy concerns the record. */
   readonly concerns: (policy: Policy) => boolean;
-  /** What the list leaves out. */
+  /** A sentence about policies that the list leaves out. */
   readonly note?: ReactNode;
 }
 

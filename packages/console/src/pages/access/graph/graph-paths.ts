@@ -24,7 +24,7 @@ export interface Path {
   /** The position among all policies of the type, from 1. */
   readonly place: number;
   readonly denies: boolean;
-  /** In words, to follow the action. */
+  /** Words that follow the action. */
   readonly conditions: readonly string[];
   readonly sources: readonly Leaf[];
   readonly resources: readonly Leaf[];
