@@ -24,7 +24,8 @@ describe("publishing a resource", () => {
     prepare();
     const user = openConsole("/publish");
     await fill(user, new RegExp(t("publish.address.label")), "https://wiki.internal");
-    await screen.findByText(t("publish.address.port", { address: "wiki.internal", protocol: "HTTPS", port: 443 }));
+    const destination = t("publish.address.port", { address: "wiki.internal", protocol: "HTTPS", port: 443 });
+    await screen.findByText(t("publish.address.publishedAs", { destination }));
     await choose(user, t("publish.who.groups"), "Engineering");
     await user.click(screen.getByRole("checkbox", { name: t("publish.conditions.disk") }));
     await click(user, t("common.review"));
