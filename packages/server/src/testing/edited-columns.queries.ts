@@ -62,6 +62,8 @@ export function editedValue({ table, column, type }: TenantColumn): string {
     case "json":
     case "jsonb":
       return `'[{"edited": true}]'`;
+    case "date":
+      return `coalesce(${present}, current_date) + 1`;
     case "xid8":
       return "'1'::xid8";
     default:
