@@ -13,6 +13,18 @@ export const defaultGroup = {
 /** The owner of every test tenant. */
 export const owner = { email: "owner@example.com" };
 
+/** No record that can be deleted. */
+export const emptied = {
+  groups: [defaultGroup],
+  users: [owner],
+  protocols: [],
+  gateways: [],
+  resources: [],
+  admissionRules: [],
+  policies: { PRIVATE: [], SAAS: [], INTERNET: [], SITETOSITE: [] },
+  defaultInternetPolicy: { mode: "LOCAL" },
+};
+
 /** One record of each kind, in the format and order of exports. */
 export const whole = {
   version: 1,

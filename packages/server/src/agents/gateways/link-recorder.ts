@@ -147,7 +147,8 @@ export class LinkRecorder {
   }
 }
 
-const nothingApplied = {
+/** The columns of a gateway that enforces nothing. */
+export const nothingApplied = {
   applied_hash: null,
   applied_root: null,
   applied_generation: null,

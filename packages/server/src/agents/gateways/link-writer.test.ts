@@ -4,17 +4,10 @@ import { systemClock } from "../../platform/clock.ts";
 import { createLog } from "../../platform/log.ts";
 import { hashToken } from "../../platform/secrets/tokens.ts";
 import { linkedReplicas } from "../../testing/linked-replicas.ts";
+import { nothingApplied } from "./link-recorder.ts";
 import { LinkWriter } from "./link-writer.ts";
 
 const replicas = linkedReplicas();
-
-const nothingApplied = {
-  applied_hash: null,
-  applied_root: null,
-  applied_generation: null,
-  applied_issued_at: null,
-  applied_expires_at: null,
-};
 
 test("a connection whose token is refused does not discard the pending state of the current connection", async () => {
   const { id, gateway } = await replicas.newGateway();

@@ -6,6 +6,7 @@ import {
   configurationCalls,
   configurationPath,
   defaultGroup,
+  emptied,
   owner,
   whole,
 } from "../../testing/example-configuration.ts";
@@ -197,16 +198,7 @@ describe("a document that cannot be applied", () => {
 
   test("deletes a record if all records that refer to it are deleted too", async () => {
     await calls.applied(whole);
-    await calls.applied({
-      groups: [defaultGroup],
-      users: [owner],
-      protocols: [],
-      gateways: [],
-      resources: [],
-      admissionRules: [],
-      policies: { PRIVATE: [], SAAS: [], INTERNET: [], SITETOSITE: [] },
-      defaultInternetPolicy: { mode: "LOCAL" },
-    });
+    await calls.applied(emptied);
     expect((await calls.exported()).resources).toEqual([]);
   });
 

@@ -2,8 +2,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { blocksOthers } from "../../testing/held-locks.queries.ts";
 import { unique, uniqueEmail } from "../../testing/operations/test-records.ts";
+import { requestDuring } from "../../testing/request-during.ts";
 import { activeUser, givePasskey, signInAs } from "../../testing/signed-in-person.ts";
 import {
   sharedTestServer,
@@ -12,7 +12,6 @@ import {
   type TestServer,
   type TestTenant,
 } from "../../testing/test-server.ts";
-import { until } from "../../testing/until.ts";
 import { lockUserOfSession } from "../sessions/signed-in-user.queries.ts";
 import * as queries from "./groups.queries.ts";
 
@@ -38,23 +37,8 @@ async function memberOf(groupId: string): Promise<string> {
   return id;
 }
 
-/** Runs a change, sends a request before its commit, and commits once the request waits or was answered. */
-async function during(change: (tx: TenantTx) => Promise<unknown>, request: () => Promise<TestReply>) {
-  let reply: Promise<TestReply> | undefined;
-  let waited = true;
-  await server.database.transaction({ kind: "tenant", tenantId: tenant.id }, async ({ query }) => {
-    const tx = { tenantId: tenant.id, query };
-    await change(tx);
-    let isAnswered = false;
-    reply = request();
-    void reply.then(() => {
-      isAnswered = true;
-    });
-    await until("the request waits", async () => isAnswered || (await blocksOthers(tx)));
-    waited = !isAnswered;
-  });
-  return { reply: await reply, waited };
-}
+const during = (change: (tx: TenantTx) => Promise<unknown>, request: () => Promise<TestReply>) =>
+  requestDuring(server, tenant, change, request);
 
 /** Gives a group the role ADMIN, as `updateGroup` does. */
 async function giveAdmin(tx: TenantTx, id: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** The changes of an applied document are not reverted: its entries name records instead of containing their ids. */
 import { beforeAll, expect, test } from "vitest";
-import { configurationCalls, defaultGroup, owner, whole } from "../../testing/example-configuration.ts";
+import { configurationCalls, emptied, whole } from "../../testing/example-configuration.ts";
 import { type RevertingClient, revertingClient } from "../../testing/reverting-client.ts";
 import { sharedTestServer, type TestClient } from "../../testing/test-server.ts";
 
@@ -21,16 +21,9 @@ const changed = {
   resources: whole.resources.map(({ gateways: _gateways, ...resource }) => ({ ...resource, description: "Changed" })),
   policies: { ...whole.policies, PRIVATE: whole.policies.PRIVATE.toReversed(), SAAS: [] },
 };
-/** All records that can be deleted. */
 const empty = {
   version: 1,
-  groups: [defaultGroup],
-  users: [owner],
-  protocols: [],
-  gateways: [],
-  resources: [],
-  admissionRules: [],
-  policies: { PRIVATE: [], SAAS: [], INTERNET: [], SITETOSITE: [] },
+  ...emptied,
   defaultInternetPolicy: { mode: "RESTRICTED" },
   identityProviders: [],
 };

@@ -2,11 +2,10 @@ import { beforeAll, beforeEach, expect, test } from "vitest";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { BrowserPage, enrolmentLinkFor } from "../../testing/browser-page.ts";
-import { blocksOthers } from "../../testing/held-locks.queries.ts";
 import { uniqueEmail } from "../../testing/operations/test-records.ts";
+import { requestDuring } from "../../testing/request-during.ts";
 import { activeUser } from "../../testing/signed-in-person.ts";
 import { sharedTestServer, type TestReply, type TestServer, type TestTenant } from "../../testing/test-server.ts";
-import { until } from "../../testing/until.ts";
 import { VirtualPasskey } from "../../testing/virtual-passkey.ts";
 import { deletePasskeys, lockPasskeysOfUser } from "../passkeys/passkeys.queries.ts";
 import { deleteSessionsOfUser } from "../sessions/people-sessions.queries.ts";
@@ -32,23 +31,8 @@ beforeEach(async () => {
   expect(reply.status, reply.text).toBe(201);
 });
 
-/** Sends a request while another command is about to commit, and commits once the request waits or was answered. */
-async function during(
-  change: (tx: TenantTx) => Promise<unknown>,
-  request: () => Promise<TestReply>,
-): Promise<TestReply | undefined> {
-  let reply: Promise<TestReply> | undefined;
-  await server.database.transaction({ kind: "tenant", tenantId: tenant.id }, async ({ query }) => {
-    const tx = { tenantId: tenant.id, query };
-    await change(tx);
-    let isAnswered = false;
-    reply = request();
-    void reply.then(() => {
-      isAnswered = true;
-    });
-    await until("the request waits", async () => isAnswered || (await blocksOthers(tx)));
-  });
-  return reply;
+async function during(change: (tx: TenantTx) => Promise<unknown>, request: () => Promise<TestReply>) {
+  return (await requestDuring(server, tenant, change, request)).reply;
 }
 
 async function reset(tx: TenantTx): Promise<void> {
