@@ -179,7 +179,7 @@ export class Agent {
     };
   }
 
-  /** The configuration that is enforced completely; undefined: none. */
+  /** The configuration that is enforced completely; undefined if none. */
   get enforces(): ConfigurationName | undefined {
     const enforced = this.#enforced;
     return enforced === undefined || enforced.isLimited || this.#isOpen
@@ -187,7 +187,7 @@ export class Agent {
       : nameOf(enforced.configuration.envelope.header);
   }
 
-  /** The latest configuration that the machine accepted, even if it is not enforced completely; undefined: none. */
+  /** The latest configuration that the machine accepted, even if it is not enforced completely; undefined if none. */
   get configuration(): SignedConfiguration | undefined {
     return this.#enforced?.configuration;
   }

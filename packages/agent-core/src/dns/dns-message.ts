@@ -1,6 +1,6 @@
 /**
  * Decodes DNS messages at a bounded cost. The library follows every compression pointer of every name, so a message of
- * 64 KiB can block the event loop for 300 ms. The checks here need a time that is linear in the size.
+ * 64 KiB can block the event loop for 300 ms. The checks here take time linear in the size.
  */
 import packet, { type DecodedPacket } from "dns-packet";
 
@@ -10,7 +10,7 @@ export interface DnsMessage extends DecodedPacket {
   readonly rcode: string;
 }
 
-/** The longest question in bytes. A question with its options needs no more (RFC 9715). */
+/** The maximum size of a question, in bytes. 1232 is the DNS Flag Day 2020 limit. */
 export const longestQuestionBytes = 1232;
 
 /** The maximum number of records used from an answer. Without it, a zone's owner could fill an agent's memory. */
@@ -28,14 +28,14 @@ function isQuery(bytes: Buffer): boolean {
   return bytes.length >= headerBytes && bytes.length <= longestQuestionBytes && bytes.readInt8(offsets.flags) >= 0;
 }
 
-/** Whether the bytes are a query with another opcode than QUERY, such as an update. Does not decode them. */
+/** Whether the bytes are a query with an opcode other than QUERY, such as an update. Does not decode them. */
 export function hasOtherOpcode(bytes: Buffer): boolean {
   return isQuery(bytes) && (bytes.readUInt8(offsets.flags) & 0x78) !== 0;
 }
 
 /**
- * Whether the bytes are one question without compression pointers, and at most an OPT record after it. Decoding such a
- * question takes microseconds.
+ * Whether the bytes are exactly one question without compression pointers, and at most an OPT record after it. Decoding
+ * such a question takes microseconds.
  */
 export function isSingleQuestion(bytes: Buffer): boolean {
   if (!isQuery(bytes) || bytes.readUInt16BE(offsets.questions) !== 1) return false;
@@ -62,7 +62,7 @@ function decodeMessage(bytes: Buffer): DnsMessage | undefined {
   }
 }
 
-/** @returns undefined if the bytes are not a single question */
+/** @returns undefined if the bytes are not exactly one question */
 export function decodeQuestion(bytes: Buffer): DnsMessage | undefined {
   return isSingleQuestion(bytes) ? decodeMessage(bytes) : undefined;
 }

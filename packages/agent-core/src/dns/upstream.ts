@@ -9,7 +9,7 @@ import { type DnsMessage, decodeAnswer } from "./dns-message.ts";
 
 const port = 53;
 const timeoutMs = 2_000;
-/** The longest answer over UDP (RFC 9715). */
+/** The maximum size of an answer over UDP, in bytes (DNS Flag Day 2020). */
 const udpPayloadBytes = 1232;
 const longestAnswerBytes = 65_535;
 

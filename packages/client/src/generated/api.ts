@@ -2360,7 +2360,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a user's passkeys, revoke open enrolment links and end the user's sessions
-         * @description For lost passkeys, and for passkeys and links that somebody else created. Create a new enrolment link afterwards. Requires every permission that the user holds. The owner's passkeys can be reset only if the owner has another way in.
+         * @description Use this for lost passkeys, or if somebody else created passkeys or links. Create a new enrolment link afterwards. Requires every permission that the user holds. The owner's passkeys can be reset only if the owner has another way in.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -2681,7 +2681,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create an enrolment link for a user
-         * @description The user registers a passkey with the link or with its code, once, within seven days. Creating a link requires every permission that the user holds. The link works only while its creator holds every permission that the user holds at that time. A user has at most 10 links: another one revokes the oldest. `If-Match` takes the user's ETag.
+         * @description The user registers a passkey with the link or with its code, once, within seven days. Creating a link requires every permission that the user holds. The link works only while its creator holds every permission that the user holds at that time. A user has at most 10 open links: creating another one revokes the oldest. `If-Match` takes the user's ETag.
          *
          *     Requires a key with the permission `users:write`.
          */

@@ -6,7 +6,7 @@ import { WholeWords } from "./whole-words.tsx";
 
 /** Tables may truncate longer names, so these have a tooltip. */
 const longName = 40;
-/** A shorter link in a text stays on one line. */
+/** Links in text with at most this many characters stay on one line. */
 const shortText = 20;
 
 interface RecordLinkProps {

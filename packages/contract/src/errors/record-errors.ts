@@ -485,7 +485,7 @@ export const recordErrors = {
     status: 429,
     title: "The daily limit for email is reached",
     explanation:
-      "A tenant can send 10 emails to one address per day (UTC), and 2,000 in total, unless GATEHOUSE_MAILS_PER_TENANT sets another limit. Emails that replace a pending one count too. Nothing was changed.",
+      "A tenant can send 10 emails to one address per day (UTC), and 2,000 in total. GATEHOUSE_MAILS_PER_TENANT sets another total. Emails that replace a pending one count too. Nothing was changed.",
     remedy:
       "Create a link without `notify` and hand it over, or wait for `Retry-After` seconds. With GATEHOUSE_MAILS_PER_TENANT, the operator can raise the daily total of every tenant.",
   },

@@ -51,9 +51,9 @@ export const requestErrors = {
   },
   enrolment_link_outgrown: {
     status: 401,
-    title: "The link's creator lacks permissions of its user",
+    title: "The link's creator lacks permissions that the link's user holds",
     explanation:
-      "The user holds permissions that the creator of the link does not hold now. The link is refused because its creator could use it to gain them.",
+      "The user holds permissions that the creator of the link currently does not hold. The link is refused because its creator could use it to gain them.",
     remedy: "Ask an administrator who holds the user's permissions for a new enrolment link.",
   },
   recent_authentication_required: {
@@ -74,7 +74,7 @@ export const requestErrors = {
     status: 422,
     title: "The passkey was not accepted",
     explanation:
-      "The browser's response does not match the challenge or has an attestation that Gatehouse did not request, or the passkey is already registered.",
+      "The browser's response does not match the challenge, its attestation was not requested or is too large, or the passkey is already registered.",
     remedy: "Register the passkey again, on the page that the public address of Gatehouse names.",
   },
   foreign_origin: {

@@ -17,7 +17,7 @@ export const createEnrolmentLink = operation({
   tag,
   summary: "Create an enrolment link for a user",
   description:
-    "The user registers a passkey with the link or with its code, once, within seven days. Creating a link requires every permission that the user holds. The link works only while its creator holds every permission that the user holds at that time. A user has at most 10 links: another one revokes the oldest. `If-Match` takes the user's ETag.",
+    "The user registers a passkey with the link or with its code, once, within seven days. Creating a link requires every permission that the user holds. The link works only while its creator holds every permission that the user holds at that time. A user has at most 10 open links: creating another one revokes the oldest. `If-Match` takes the user's ETag.",
   access: "users:write",
   dangerous: true,
   parameters: { id: "uuid" },

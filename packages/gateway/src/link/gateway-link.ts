@@ -30,9 +30,9 @@ import type { Trust } from "../configuration/verify-configuration.ts";
 
 /** The agent's methods that the link calls. */
 export interface LinkedAgent {
-  /** The latest configuration that the machine accepted, even if it is not enforced completely; undefined: none. */
+  /** The latest configuration that the machine accepted, even if it is not enforced completely; undefined if none. */
   readonly configuration: SignedConfiguration | undefined;
-  /** The configuration that is enforced completely; undefined: none. */
+  /** The configuration that is enforced completely; undefined if none. */
   readonly enforces: ConfigurationName | undefined;
   applyConfiguration(given: unknown): Promise<Outcome>;
   trustSigningKey(signingKey: string, handovers: readonly SigningKeyHandover[]): Promise<void>;

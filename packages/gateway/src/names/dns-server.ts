@@ -37,7 +37,8 @@ const mostDeviceConnections = 8;
 const retryMs = 15_000;
 const concurrentRefreshes = 16;
 /**
- * Questions per second: from one device, then to resolvers for all devices, for one device, and to resolve names again.
+ * Questions per second: accepted from one device; sent to resolvers for all devices; for one device; and to resolve
+ * names again.
  */
 const budgets = {
   questions: { perSecond: 200, most: 1_000 },
@@ -158,7 +159,7 @@ export class DnsServer {
    * Answers one question.
    *
    * @param from the source address, which WireGuard has verified
-   * @returns undefined if the source is not a device, sends too many questions, or did not send a single question
+   * @returns undefined if the source is not a device, sends too many questions, or did not send exactly one question
    */
   async answer(question: Buffer, from: string): Promise<DecodedQuestion | undefined> {
     const content = this.#parts.content();

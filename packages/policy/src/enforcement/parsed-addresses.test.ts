@@ -26,7 +26,7 @@ test("former states of a resource are not retained", () => {
   expect(ParsedAddresses.for(model.resources).size).toBe(2);
 });
 
-test("the entries of resources that are gone are limited", () => {
+test("the entries of deleted resources are limited", () => {
   let model = original;
   for (let number = 3; number <= 300; number += 1) {
     model = update(model, [{ kind: "resource", facts: resource(number, "10.2.0.1") }]);

@@ -21,7 +21,7 @@ const byBase = new WeakMap<Table<CompiledResource>["base"], ParsedAddresses>();
 
 /**
  * A cache of the addresses of a tenant's resources. Tables with a common base share it, because few of their resources
- * differ. It has one entry for each id, so the limit of changes to a base also limits the entries.
+ * differ. It has one entry for each id, so the limit on changes to a base also limits the entries.
  */
 export class ParsedAddresses {
   readonly #known = new Map<string, { readonly generation: number; readonly addresses: readonly ParsedAddress[] }>();

@@ -1,7 +1,8 @@
 -- The creator of an enrolment link limits what the link gives (docs/decisions/0258).
 
 ALTER TABLE enrolment_links
-  -- Null for links of replicas of the previous version, and for those without an audit entry. They give no permissions.
+  -- Null for links that replicas of the previous version created, and for those without an audit entry. Such links
+  -- grant no permissions.
   ADD COLUMN created_by_type text,
   -- Null for the system.
   ADD COLUMN created_by_id   uuid;

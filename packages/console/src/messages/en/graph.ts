@@ -20,7 +20,7 @@ export const graph = {
       "No active policy of this type denies access for “{{name}}”. Access that no policy allows is denied, too.",
   },
   explanation:
-    "Active policies allow and deny this access, even if a gateway is offline. The order of policies, their admission rules and the time decide which one applies. For the decision on one user and one resource, use “Can they reach it?”.",
+    "Active policies allow or deny this access, even if a gateway is offline. The order of policies, their admission rules and the time decide which one applies. For the decision on one user and one resource, use “Can they reach it?”.",
   explanationDenied: "Access that no policy allows is denied, too, and has no edges.",
   focus: {
     allows_one: "{{count, number}} policy allows",

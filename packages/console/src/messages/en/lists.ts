@@ -9,7 +9,7 @@ export const lists = {
     more_other: "{{count, number}} more",
     nothing: "None of the selected records needs this change.",
     progress: "Progress",
-    refused: "The change to “{{name}}” was refused. No change in its set was made.",
+    refused: "The change to “{{name}}” was refused. None of the changes in this set were made.",
     retry_one: "Retry {{count, number}} record",
     retry_other: "Retry {{count, number}} records",
     sets: "Sent in {{count, number}} sets of up to {{size, number}}. Each set is made as a whole or not at all.",

@@ -67,7 +67,7 @@ export const my = {
     intro: "If the Gatehouse device agent is installed on your Linux computer, connect the computer in three steps:",
     others: "For other computers, phones and tablets, select “Add device” under “My devices”.",
     stepApprove:
-      "Open the link that it prints, on any device. Compare the fingerprint, and approve. If it prints a code instead, <a>enter the code</a>.",
+      "Open the link that the command prints, on any device. Compare the fingerprint, and approve. If the command prints a code instead, <a>enter the code</a>.",
     stepDone: "The computer connects, and appears in the list of your devices.",
     stepRun: "Run this command on the computer. It needs administrator rights there.",
     title: "Connect a Linux computer",

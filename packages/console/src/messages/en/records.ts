@@ -29,7 +29,7 @@ export const records = {
     address: "Address",
     answersWithin: "DNS answers within",
     answersWithinHelp:
-      "Accept DNS answers only from these networks (host names of private resources). If empty, the networks in the settings of the gateway apply, if it has any.",
+      "For host names of private resources: accept only DNS answers that lie within these networks. If empty, the networks in the gateway’s settings apply, if any.",
     help: "An IP address, a network such as 192.0.2.0/24, a host name, or a wildcard name such as *.example.com.",
     protocols: "Protocols",
     protocolsHelp:

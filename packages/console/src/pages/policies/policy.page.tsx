@@ -48,7 +48,10 @@ export function PolicyPage() {
   );
 }
 
-/** The place of the policy in the order of evaluation. A tenant that has many policies reads only the first of them. */
+/**
+ * The position of the policy in the policy chain. Undefined for a default policy, and if the tenant has too many
+ * policies to read at once.
+ */
 function usePosition({ id, type }: Policy): string | undefined {
   const { policies = [], isWhole } = usePolicies(type, false);
   const ordered = policies.filter(({ isDefault }) => !isDefault);

@@ -41,14 +41,14 @@ describe("an agent that claims a configuration", () => {
     expect(orderToFollow(claimed, now)).toBe(claimed);
   });
 
-  test("with a future time gets one of the next generation, with the time of the server", () => {
+  test("with a future time gets a configuration of the next generation, with the server's time", () => {
     const claimed = { generation: 7, issuedAt: now + 60_001 };
     const latest = orderToFollow(claimed, now);
     expect(latest.generation).toBe(8);
     expect(issueTime(latest, 8, now)).toBe(now);
   });
 
-  test("with a future time gets none if there is no later generation", () => {
+  test("with a future time gets no configuration if no later generation exists", () => {
     const { generation } = orderToFollow({ generation: Number.MAX_SAFE_INTEGER, issuedAt: now + 60_001 }, now);
     expect(Number.isSafeInteger(generation)).toBe(false);
   });

@@ -270,7 +270,7 @@ describe("a device that comes back", () => {
     await until("the route is gone", () => device.content?.gateways.length === 0);
   });
 
-  test("with a configuration that has a future time and the last generation is refused", async () => {
+  test("with a configuration that has a future time and the highest possible generation is refused", async () => {
     const { device } = await newDevice();
     const issuedAt = Date.now() + 300 * 86_400_000;
     await device.connect({ uses: { generation: Number.MAX_SAFE_INTEGER, issuedAt, hash: "0".repeat(64) } });

@@ -152,7 +152,7 @@ describe("a gateway that comes back", () => {
     await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
   });
 
-  test("with a configuration that has a future time and the last generation is refused", async () => {
+  test("with a configuration that has a future time and the highest possible generation is refused", async () => {
     const { gateway } = await newGateway();
     const enforces = { ...unknown(Number.MAX_SAFE_INTEGER), issuedAt: Date.now() + 300 * 86_400_000 };
     await gateway.connect({ enforces });

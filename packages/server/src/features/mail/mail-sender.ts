@@ -1,7 +1,7 @@
 /**
- * Sends queued mails (docs/decisions/0108-mail.md). Every replica runs it. A replica claims mails for a time, so that a
- * mail of a replica that dies is retried by another replica. Tenants have their turns concurrently, so that slow
- * recipients of one tenant only delay its own mails (docs/decisions/0262-shares-and-limits-of-mails.md).
+ * Sends queued emails (docs/decisions/0108-mail.md). Every replica runs it. A replica claims emails for a time, so that
+ * an email of a replica that dies is retried by another replica. Tenants have their turns concurrently, so that slow
+ * recipients of one tenant only delay its own emails (docs/decisions/0262-shares-and-limits-of-mails.md).
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -15,9 +15,9 @@ import { afterFailure, type MailFailure } from "./mail-schedule.rules.ts";
 import { mailedTokenContext } from "./mailed-token.ts";
 import type { OutgoingMail, SmtpServer } from "./smtp-server.ts";
 
-/** The number of mails that are sent at the same time, each on a connection of its own. */
+/** The number of emails that are sent at the same time, each on a connection of its own. */
 const maxConnections = 20;
-/** The number of mails in a turn of a tenant, which are sent at the same time. */
+/** The number of emails in a turn of a tenant, which are sent at the same time. */
 const mailsAtOnce = 5;
 /** How long a claim lasts, in milliseconds: longer than an attempt. */
 const claimMs = 150_000;
@@ -26,9 +26,9 @@ export interface MailSenderOptions {
   readonly runner: Pick<CommandRunner, "database" | "clock" | "secrets" | "publicUrl">;
   readonly server: Pick<SmtpServer, "send">;
   readonly log: Log;
-  /** Aborted when the replica stops. Mails that are being sent are left to other replicas. */
+  /** Aborted when the replica stops. Emails that are being sent are left to other replicas. */
   readonly signal: AbortSignal;
-  /** The time between two searches for due mails while others are being sent, in milliseconds. */
+  /** The time between two searches for due emails while others are being sent, in milliseconds. */
   readonly intervalMs: number;
 }
 
@@ -48,8 +48,8 @@ export class MailSender {
   }
 
   /**
-   * Sends all mails that are due. Each tenant has one turn of a few mails at a time. The tenants are read again when
-   * all of them have had a turn, so that none waits for another one with thousands of mails. It ends after all turns,
+   * Sends all emails that are due. Each tenant has one turn of a few emails at a time. The tenants are read again when
+   * all of them have had a turn, so that none waits for another one with thousands of emails. It ends after all turns,
    * also with an error.
    */
   async run(): Promise<void> {
@@ -75,7 +75,7 @@ export class MailSender {
     }
   }
 
-  /** The tenants with mails that are due, except for those that have a turn. */
+  /** The tenants with emails that are due, except for those that have a turn. */
   async #tenantsWithoutTurn(): Promise<string[]> {
     const { runner, signal } = this.#options;
     if (signal.aborted) return [];
@@ -83,7 +83,7 @@ export class MailSender {
     return tenants.filter((tenantId) => !this.#inTurn.has(tenantId));
   }
 
-  /** Never rejects. The mails of a turn that failed are claimed by a later one. */
+  /** Never rejects. The emails of a turn that failed are claimed by a later one. */
   async #turn(tenantId: string): Promise<void> {
     const { log, signal, intervalMs } = this.#options;
     try {

@@ -1,4 +1,4 @@
-/** The queue of mails. A mail contains no content, except that its link's row holds the encrypted token. */
+/** The queue of emails. An email contains no content, except that its link's row holds the encrypted token. */
 import type { Database } from "../../platform/db/database.ts";
 import { jsonObject } from "../../platform/db/json-object.ts";
 import { statement } from "../../platform/db/statement.ts";
@@ -9,11 +9,11 @@ import { countMails } from "./mail-limits.queries.ts";
 export interface QueuedMail {
   readonly userId: string;
   readonly email: string;
-  /** Null for a mail that names the page of sign-in. */
+  /** Null for an email that names the page of sign-in. */
   readonly linkId: string | null;
 }
 
-/** A mail that this replica sends, with the records that its content is derived from. */
+/** An email that this replica sends, with the records that its content is derived from. */
 export interface ClaimedMail {
   readonly id: string;
   readonly created_at: string;
@@ -24,11 +24,11 @@ export interface ClaimedMail {
   readonly tenantName: string;
   readonly linkExpiresAt: string | null;
   readonly linkUsedAt: string | null;
-  /** The token of the link, encrypted; null if the mail has no link. */
+  /** The token of the link, encrypted; null if the email has no link. */
   readonly token_ciphertext: Buffer | null;
 }
 
-/** The mails of a tenant that one replica sends at the same time. */
+/** The emails of a tenant that one replica sends at the same time. */
 export interface Claim {
   readonly attemptId: string;
   readonly now: Date;
@@ -38,7 +38,7 @@ export interface Claim {
 }
 
 /**
- * SQL for the latest mail about a record, as one json value.
+ * SQL for the latest email about a record, as one json value.
  *
  * @param column the column of `mails` that names the record
  * @param id the expression of the record's id; its row is `item`
@@ -48,7 +48,7 @@ export function mailOf(column: "user_id" | "link_id", id: string): string {
            WHERE mail.tenant_id = item.tenant_id AND mail.${column} = ${id} ORDER BY mail.id DESC LIMIT 1)`;
 }
 
-/** Precedes `removeFormer`: every transaction locks links before mails, so that none deadlock. */
+/** Precedes `removeFormer`: every transaction locks links before emails, so that none deadlock. */
 const clearFormerTokens = statement<
   never,
   [tenantId: string, userIds: readonly string[], newLinkIds: readonly string[]]
@@ -74,7 +74,7 @@ const selectTenants = statement<{ tenant_id: string }, [now: Date]>(
   "mail.tenants_with_due",
   "SELECT DISTINCT tenant_id FROM mails WHERE status = 'pending' AND next_attempt_at <= $1",
 );
-/** An array is computed once. A plan could run the query of `IN` for each mail, and exceed the limit each time. */
+/** An array is computed once. A plan could run the subquery of `IN` for each email, and exceed the limit each time. */
 const claim = statement<{ id: string }, [tenantId: string, now: Date, attemptId: string, until: Date, limit: number]>(
   "mail.claim",
   `UPDATE mails SET attempt_id = $3, next_attempt_at = $4
@@ -123,10 +123,10 @@ const settle = statement<
 );
 
 /**
- * Queues mails. Each replaces the previous one of its user, whether it was sent or is pending. The link of the previous
- * one stays valid.
+ * Queues emails. Each replaces the previous one of its user, whether it was sent or is pending. The link of the
+ * previous one stays valid.
  *
- * @param limits.perTenant the mails of the tenant per day
+ * @param limits.perTenant the emails of the tenant per day
  * @throws AppError mail_limit_reached
  */
 export async function queueMails(
@@ -154,13 +154,13 @@ export async function queueMails(
   );
 }
 
-/** The tenants with mails that are due. */
+/** The tenants with emails that are due. */
 export async function tenantsWithDueMails(database: Database, now: Date): Promise<readonly string[]> {
   const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectTenants, now));
   return rows.map(({ tenant_id: id }) => id);
 }
 
-/** Claims mails that are due. No other replica sends them before `until`. */
+/** Claims emails that are due. No other replica sends them before `until`. */
 export async function claimMails(
   tx: TenantTx,
   { now, attemptId, until, limit }: Claim,
@@ -179,11 +179,11 @@ export interface MailResult {
   readonly status: "pending" | "sent" | "failed";
   readonly failures: number;
   readonly error: string | null;
-  /** Null unless the mail is pending. */
+  /** Null unless the email is pending. */
   readonly nextAttemptAt: Date | null;
 }
 
-/** Stores the result of an attempt, unless another replica sends the mail by now. */
+/** Stores the result of an attempt, unless another replica sends the email by now. */
 export async function settleMail(
   tx: TenantTx,
   { id, attemptId }: { readonly id: string; readonly attemptId: string },

@@ -20,7 +20,7 @@ const minCredentialBytes = 16;
 const maxCredentialBytes = 1023;
 /**
  * The library decodes the CBOR of responses in one turn of the event loop, before it verifies a signature. Many small
- * items make that slow, so longer data is refused before.
+ * items make that slow, so longer data is refused beforehand.
  */
 const maxAuthenticatorDataBytes = 1024;
 const maxAttestationBytes = 4096;

@@ -164,7 +164,7 @@ describe("signing in with a passkey", () => {
     expect((await second.page.get("/tenants/users")).body.code).toBe("session_ended");
   });
 
-  test("cannot be regained after a reset of passkeys with a link that was made before", async () => {
+  test("cannot be regained with an earlier link after a reset of passkeys", async () => {
     const { user, page, passkey } = await enrolled();
     const path = `/tenants/users/${user.id}/enrolment-links`;
     const { body: link, text } = await page.post(path, {});

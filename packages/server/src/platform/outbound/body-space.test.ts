@@ -17,7 +17,7 @@ function start() {
   return { enter, leave, entered };
 }
 
-test("a body of a tenant without space waits, and holds up no other tenant", async () => {
+test("a body of a tenant without space waits, and does not delay other tenants", async () => {
   const { enter, leave, entered } = start();
   await enter("acme", 8);
   const second = enter("acme", 4);

@@ -6,7 +6,7 @@ export interface BodyLimits {
   readonly total: number;
 }
 
-/** A larger body is not sent. */
+/** The maximum size of a body. Larger ones are not sent. */
 export const maxBodyBytes = 32 * 1024 * 1024;
 
 const defaultLimits: BodyLimits = { small: 64 * 1024, tenant: maxBodyBytes, total: 4 * maxBodyBytes };
@@ -68,7 +68,7 @@ export class BodySpace {
     this.#admit();
   }
 
-  /** A body that waits for its own tenant holds up no other tenant. One that waits for the total keeps its turn. */
+  /** A body that waits for its own tenant does not delay other tenants. One that waits for the total keeps its turn. */
   #admit(): void {
     const { small, tenant, total } = this.#limits;
     const waitingTenants = new Set<string>();

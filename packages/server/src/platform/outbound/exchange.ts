@@ -9,8 +9,8 @@ export interface ExchangeRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
   /**
-   * The time limit for name resolution, connection, request and response together, in milliseconds. Before, a large
-   * body can wait for space for the same time.
+   * The time limit for name resolution, connection, request and response together, in milliseconds. A large body can
+   * first wait equally long for space.
    */
   readonly timeoutMs: number;
   readonly networks: AllowedNetworks;

@@ -11,7 +11,7 @@ export interface Pace {
 
 /** A step of a usual handshake needs less, even on a slow machine. */
 const usualMs = 10;
-/** The length of a pause, as a multiple of a longer step before it: such steps use at most 2% of the event loop. */
+/** The length of a pause, as a multiple of the long step before it: such steps use at most 2% of the event loop. */
 const pauseFactor = 50;
 /** The part of the time that usual steps of a tenant can use without a pause. */
 const usualShare = 0.1;

@@ -123,7 +123,7 @@ describe("large bodies", () => {
   });
 
   test("over 32 MiB are not sent", async () => {
-    const tooLarge = { kind: "failed", problem: "the request has more than 32 MiB" };
+    const tooLarge = { kind: "failed", problem: "the request is larger than 32 MiB" };
     expect(await start().exchange(request({ body: megabytes(34) }), never)).toEqual(tooLarge);
     expect(receiver.received).toEqual([]);
   });

@@ -25,7 +25,7 @@ const interrupted: ExchangeResult = {
 };
 const tooLarge: ExchangeResult = {
   kind: "failed",
-  problem: `the request has more than ${maxBodyBytes / 1024 / 1024} MiB`,
+  problem: `the request is larger than ${maxBodyBytes / 1024 / 1024} MiB`,
 };
 const noSpace: ExchangeResult = {
   kind: "failed",
@@ -74,7 +74,7 @@ export class OutboundThread {
     try {
       return await this.#send(request, signal);
     } catch (error) {
-      this.#options.log.error({ reason: reasonOf(error) }, "request not passed to the outbound request thread");
+      this.#options.log.error({ reason: reasonOf(error) }, "failed to pass a request to the outbound request thread");
       return interrupted;
     } finally {
       this.#space.leave(body);

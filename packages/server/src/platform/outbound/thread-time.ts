@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 const file = "/proc/thread-self/schedstat";
 
 /**
- * Makes a clock of the processor time that this thread has used, in milliseconds. It has elapsed time where the system
- * does not report processor time. Some kernels report 0 for every thread.
+ * Makes a clock of the processor time that this thread has used, in milliseconds. The clock uses elapsed time if the
+ * system does not report processor time. Some kernels report 0 for every thread.
  *
  * @param read returns the text of `schedstat`
  */

@@ -66,7 +66,7 @@ const selectWithoutToken = statement<{ id: string }, [tenantId: string, presente
          AND former.token_hash = decode(item."tokenHash", 'hex') AND former.ends_at > $3)`,
 );
 
-/** Returns the gateways whose presented token is no longer valid. */
+/** Returns the ids of the gateways whose presented token is no longer valid. */
 export async function gatewaysWithoutToken(
   tx: TenantTx,
   presented: readonly PresentedToken[],

@@ -16,7 +16,7 @@ export function textHash(text: string): number {
   for (let at = 0; at < text.length; at += 1) {
     const key = keys[at + 1];
     if (key === undefined) break;
-    // One more than the code unit, so that a text differs from its beginnings.
+    // One more than the code unit, so that a text differs from its prefixes.
     const value = text.charCodeAt(at) + 1;
     low += key.low * value;
     high += key.high * value;

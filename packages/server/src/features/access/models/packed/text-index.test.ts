@@ -34,7 +34,7 @@ test("chosen names cannot make a lookup long", () => {
   expect([...index.candidates(names[5] ?? "")]).toContain("01990000-0000-7000-8000-000000000005");
 });
 
-test("a text, its beginnings, and long texts have different hashes", () => {
+test("a text, its prefixes, and long texts have different hashes", () => {
   const texts = Array.from({ length: 300 }, (_, length) => "\u0000".repeat(length));
   expect(new Set(texts.map(textHash)).size).toBe(texts.length);
 });
