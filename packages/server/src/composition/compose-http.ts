@@ -4,7 +4,7 @@ import { ProgramAuthorizations } from "../features/authorizations/authorizations
 import { ExamplePeople } from "../features/demo-sign-in/demo-sign-in.api.ts";
 import { AppliedWaiting } from "../features/gateways/gateways.api.ts";
 import { OpenIdSignIn } from "../features/identity-providers/identity-providers.api.ts";
-import { ConsoleSessions } from "../features/sessions/sessions.api.ts";
+import { ConsoleSessions, requireOpenSession } from "../features/sessions/sessions.api.ts";
 import { PasskeySignIn } from "../features/sign-in/sign-in.api.ts";
 import { type Installation, operatorAuthenticator } from "../features/tenants/tenants.api.ts";
 import { type AppOptions, createApp } from "../http/app.ts";
@@ -121,6 +121,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
       operatorKey: operatorAuthenticator(installation.operatorKeyHash),
       session: (token, sourceAddress) => sessions.authenticate(token, sourceAddress),
       accessToken: (token) => sessions.authenticateProgram(token),
+      requireOpen: requireOpenSession,
     },
     ready: () => requireReady(database),
   });

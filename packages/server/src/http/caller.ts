@@ -4,6 +4,7 @@ import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "../platform/app-error.ts";
 import type { KeyLimits } from "../platform/authorization/key-limits.ts";
 import type { Actor } from "../platform/change.ts";
+import type { TenantTx } from "../platform/tenancy/tenant-tx.ts";
 import { sessionTokenOf } from "./session-cookie.ts";
 
 /** An authenticated caller. */
@@ -42,6 +43,12 @@ export interface Authenticator {
    * @throws AppError
    */
   accessToken(token: string): Promise<Caller>;
+  /**
+   * Requires that a session has not ended, and keeps it from ending before the transaction does.
+   *
+   * @throws AppError session_ended
+   */
+  requireOpen(tx: TenantTx, session: PersonSession): Promise<void>;
 }
 
 /** The console's view of its session. */

@@ -75,6 +75,8 @@ export interface CallOptions<O extends Operation> {
   readonly limits: KeyLimits | undefined;
   /** The session in which a person acts; undefined for keys. */
   readonly session?: { readonly id: string; readonly userId: string } | undefined;
+  /** Refuses a person whose session has ended. */
+  readonly requireOpenSession: (tx: TenantTx) => Promise<void>;
   /** Refuses a person who has not authenticated recently. */
   readonly requireRecentAuthentication: () => void;
   /** Undefined for the operator. */
@@ -471,6 +473,7 @@ export class Call<O extends Operation> {
   creation(count: number, work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
     const { tenantId, origin, idempotency } = this;
     const { runner, operation, batch } = this.#options;
+    if (this.#needsOpenSession) throw new Error(`${operation.id} checks the session, which no creation can`);
     if (batch !== undefined) return batch.perform(origin, work);
     const changesAccess = operation.changesAccess === true;
     const scope = { scope: { kind: "tenant", tenantId }, tenantId, origin, idempotency, changesAccess } as const;
@@ -494,9 +497,34 @@ export class Call<O extends Operation> {
   ): Promise<Outcome> {
     const { runner, operation, batch, pauses } = this.#options;
     const { origin, idempotency } = this;
-    if (batch !== undefined) return batch.perform(origin, work);
+    const perform = this.#needsOpenSession
+      ? this.#inOpenSession(work, batch !== undefined || command.alone === true)
+      : work;
+    if (batch !== undefined) return batch.perform(origin, perform);
     const changesAccess = operation.changesAccess === true;
-    return runCommand(runner, { ...command, origin, idempotency, changesAccess, pauses }, work);
+    return runCommand(runner, { ...command, origin, idempotency, changesAccess, pauses }, perform);
+  }
+
+  /**
+   * Whether the session must not end before the command commits. A request is authenticated before its body arrives,
+   * and can wait for locks. What ends the session of a thief must also stop requests that could give the thief another
+   * way in. Deletions give none, and can end the session themselves.
+   */
+  get #needsOpenSession(): boolean {
+    const { operation, session } = this.#options;
+    return session !== undefined && operation.dangerous === true && operation.method !== "DELETE";
+  }
+
+  /** @param alone whether no other command of the tenant runs; the work may then end the session */
+  #inOpenSession(work: (tx: CommandTx) => Promise<Outcome>, alone: boolean): (tx: CommandTx) => Promise<Outcome> {
+    const { requireOpenSession } = this.#options;
+    return async (tx) => {
+      if (alone) await requireOpenSession(tx);
+      const outcome = await work(tx);
+      // Commands that end sessions lock the user first. The same order here avoids deadlocks.
+      if (!alone) await requireOpenSession(tx);
+      return outcome;
+    };
   }
 
   /**

@@ -127,6 +127,10 @@ const lockOne = statement<PersonSessionRow, [tenantId: string, id: string]>(
   "sessions.lock_person",
   `SELECT ${personSessionColumns} FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
+const holdOne = statement<{ readonly open: boolean }, [tenantId: string, id: string]>(
+  "sessions.hold_person",
+  "SELECT true AS open FROM sessions WHERE tenant_id = $1 AND id = $2 FOR KEY SHARE",
+);
 const removeMany = statement<PersonSessionRow, [tenantId: string, ids: readonly string[]]>(
   "sessions.delete_people",
   `DELETE FROM sessions WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) RETURNING ${personSessionColumns}`,
@@ -213,6 +217,15 @@ export async function reauthenticateSession(
 
 export async function lockPersonSession(tx: TenantTx, id: string): Promise<PersonSessionRow | undefined> {
   return (await tx.query(lockOne, tx.tenantId, id))[0];
+}
+
+/**
+ * Keeps a session from ending before the transaction does. Other requests of the session do not wait.
+ *
+ * @returns whether the session exists
+ */
+export async function holdPersonSession(tx: TenantTx, id: string): Promise<boolean> {
+  return (await tx.query(holdOne, tx.tenantId, id)).length > 0;
 }
 
 /** @returns the sessions that existed */

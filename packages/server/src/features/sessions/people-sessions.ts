@@ -94,6 +94,16 @@ export async function endUserSessions(
   return ended;
 }
 
+/**
+ * Requires that a session has not ended since it was read: what a stolen session adds must not outlast the session.
+ * What ends sessions locks the user first, so a command that locks the user calls this afterwards.
+ *
+ * @throws AppError session_ended
+ */
+export async function requireOpenSession(tx: TenantTx, { id }: { readonly id: string }): Promise<void> {
+  if (!(await queries.holdPersonSession(tx, id))) throw new AppError("session_ended");
+}
+
 /** The permissions that roles give together. */
 export function permissionsOf(roles: readonly RoleType[]): ReadonlySet<Permission> {
   return new RolePermissions(roles.flatMap((role) => rolePermissions[role]));

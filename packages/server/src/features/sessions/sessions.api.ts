@@ -20,7 +20,13 @@ export {
   reauthenticateSession,
   type SignInMethod,
 } from "./people-sessions.queries.ts";
-export { beginSession, callerOfSession, endUserSessions, permissionsOf } from "./people-sessions.ts";
+export {
+  beginSession,
+  callerOfSession,
+  endUserSessions,
+  permissionsOf,
+  requireOpenSession,
+} from "./people-sessions.ts";
 export {
   beginProgramSession,
   endProgramSession,

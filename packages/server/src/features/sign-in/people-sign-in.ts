@@ -23,10 +23,10 @@ import * as passkeys from "../passkeys/passkeys.api.ts";
 import {
   beginSession,
   type ConsoleSessions,
-  lockPersonSession,
   lockUserOfSession,
   readSignedInUser,
   reauthenticateSession,
+  requireOpenSession,
   type SignedInUser,
   type SignInMethod,
 } from "../sessions/sessions.api.ts";
@@ -183,6 +183,7 @@ export class PasskeySignIn implements PeopleSignIn {
     let view: object = {};
     const attempt = { tenantId: user.tenantId, method: "passkey", user } as const;
     await this.#command("registerPasskey", attempt, context, async (tx, now) => {
+      await lockUserOfSession(tx, session.userId);
       await requireOpenSession(tx, session);
       if (!(await this.#accept(tx, ceremony))) throw new AppError("passkey_not_accepted");
       view = await this.#addPasskey(tx, user, { name, ...verified }, now);
@@ -225,6 +226,7 @@ export class PasskeySignIn implements PeopleSignIn {
     let code = "";
     const attempt = { tenantId: user.tenantId, method: "passkey", user } as const;
     await this.#command("renewRecoveryCode", attempt, context, async (tx, now) => {
+      await lockUserOfSession(tx, session.userId);
       await requireOpenSession(tx, session);
       code = await issueRecoveryCode(tx, user, now);
     });
@@ -359,16 +361,6 @@ export class PasskeySignIn implements PeopleSignIn {
   async #signedIn(token: string, { address }: SignInContext): Promise<SignedIn> {
     return { token, info: await this.#options.sessions.describe(token, address) };
   }
-}
-
-/**
- * Requires that a session has not ended since it was read: what a stolen session adds must not outlast the session.
- *
- * @throws AppError session_ended
- */
-async function requireOpenSession(tx: TenantTx, { id, userId }: PersonSession): Promise<void> {
-  await lockUserOfSession(tx, userId);
-  if ((await lockPersonSession(tx, id)) === undefined) throw new AppError("session_ended");
 }
 
 function loggedAttempt({ method, user }: Attempt, address: string, userAgent: string | undefined) {

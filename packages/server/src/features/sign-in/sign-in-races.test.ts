@@ -80,6 +80,18 @@ test("a session that ends registers no further passkey, and no recovery code", a
   expect(await passkeysOfUser()).toEqual([]);
 });
 
+const changes = [{ method: "PUT", path: "/tenants/settings", body: { deviceSessionLifetime: 3_600 } }];
+test.each([
+  ["creates no enrolment link", () => page.post(`/tenants/users/${user.id}/enrolment-links`)],
+  ["creates no API key", () => page.post("/tenants/api-keys", { name: "Late", permissions: ["users:read"] })],
+  ["creates no enrolment key", () => page.post("/tenants/enrolment-keys", { name: "Late", userId: user.id })],
+  ["applies no document", () => page.post("/tenants/configuration/apply", { version: 1, groups: [] })],
+  ["applies no dangerous changes", () => page.post("/tenants/changes", { changes })],
+])("a session that ends %s", async (_, request) => {
+  const reply = await during(reset, request);
+  expect(reply, reply?.text).toMatchObject({ status: 401, body: { code: "session_ended" } });
+});
+
 test("a reset of passkeys ends the session of a sign-in that was faster", async () => {
   const signIn = async (tx: TenantTx) => {
     await lockUserOfSession(tx, user.id);
