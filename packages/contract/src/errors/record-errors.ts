@@ -466,7 +466,7 @@ export const recordErrors = {
     status: 409,
     title: "The user could not sign in any more",
     explanation:
-      "The passkey or the identity provider is the last way in which the user can sign in, or `singleSignOnOnly` would leave the owner without one.",
+      "The passkey, enrolment link or identity provider is the last way in for the user, or `singleSignOnOnly` would leave the owner without one.",
     remedy: "Register another passkey, enable an identity provider, or create a recovery code first.",
   },
   single_sign_on_only: {

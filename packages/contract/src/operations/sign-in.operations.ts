@@ -105,7 +105,7 @@ export const resetPasskeys = operation({
   tag,
   summary: "Delete a user's passkeys, revoke open enrolment links and end the user's sessions",
   description:
-    "Use this for lost passkeys, or if somebody else created passkeys or links. Create a new enrolment link afterwards. Requires every permission that the user holds. The owner's passkeys can be reset only if the owner has another way in.",
+    "Use this for lost passkeys, or if somebody else created passkeys or links. Create a new enrolment link afterwards. Requires every permission that the user holds. The passkeys and open links of the owner can be reset only if the owner has another way in.",
   access: "users:write",
   dangerous: true,
   changesAccess: true,

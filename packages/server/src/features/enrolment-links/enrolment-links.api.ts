@@ -6,6 +6,7 @@ export {
 } from "./enrolment-links.queries.ts";
 export {
   enrolmentPath,
+  hasOpenLink,
   issueEnrolmentLinks,
   notifyUsers,
   revokeOpenLinks,

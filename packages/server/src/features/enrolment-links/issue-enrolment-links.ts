@@ -4,7 +4,7 @@ import type { Actor } from "../../platform/change.ts";
 import { newId } from "../../platform/ids.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
-import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { mailedTokenContext, pendingMail, queueMails } from "../mail/mail.api.ts";
 import { generateEnrolmentCode } from "./enrolment-code.rules.ts";
 import * as queries from "./enrolment-links.queries.ts";
@@ -116,6 +116,12 @@ export async function revokeLinks(
   for (const link of links) {
     tx.record({ type: "enrolment-link", id: link.id, name: email, before: linkView({ ...link, mail: null }) });
   }
+}
+
+/** Whether a user has a link that can be used. Locks the user's links. */
+export async function hasOpenLink(tx: TenantTx, userId: string, now: Date): Promise<boolean> {
+  const links = await queries.lockLinksOfUser(tx, userId);
+  return links.some(({ used_at: usedAt, expires_at: end }) => usedAt === null && Date.parse(end) > now.getTime());
 }
 
 /** Revokes the links of a user that were not used. */

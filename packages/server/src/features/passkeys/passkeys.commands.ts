@@ -3,7 +3,7 @@ import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, record, wholeArray } from "../../platform/outcome.ts";
 import type { CommandTx } from "../../platform/tenancy/tenant-tx.ts";
-import { revokeOpenLinks } from "../enrolment-links/enrolment-links.api.ts";
+import { hasOpenLink, revokeOpenLinks } from "../enrolment-links/enrolment-links.api.ts";
 import {
   endUserSessions,
   lockUserOfSession,
@@ -64,7 +64,7 @@ export async function resetPasskeys(call: Call<typeof operations.resetPasskeys>)
     call.requireVersion(onlyVersion);
     const rows = await queries.lockPasskeysOfUser(tx, id);
     // Others can be given a link by the owner. Nobody can be relied on to give the owner one.
-    if (user.isOwner && rows.length > 0) await requireOtherWayIn(tx, id);
+    if (user.isOwner && (rows.length > 0 || (await hasOpenLink(tx, id, call.now)))) await requireOtherWayIn(tx, id);
     await queries.deletePasskeys(
       tx,
       rows.map((row) => row.id),

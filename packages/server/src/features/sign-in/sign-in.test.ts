@@ -256,6 +256,17 @@ describe("the last way in", () => {
     expect((await tenant.client.delete(`/tenants/users/${owner.id}/passkeys`)).status).toBe(204);
   });
 
+  test("can be an enrolment link, which a reset would revoke", async () => {
+    const owner = await ownerOf(tenant);
+    const links = `/tenants/users/${owner.id}/enrolment-links`;
+    const reset = () => tenant.client.delete(`/tenants/users/${owner.id}/passkeys`);
+    const { body: link } = await tenant.client.must.post(links);
+    expect((await reset()).body.code).toBe("last_way_in");
+    expect((await tenant.client.must.get(links)).body).toMatchObject([{ id: link.id }]);
+    await tenant.client.must.delete(`${links}/${link.id}`);
+    expect((await reset()).status).toBe(204);
+  });
+
   test("of a more privileged user cannot be changed", async () => {
     const support = await enrolled(["SUPPORT"]);
     const admin = await enrolled(["ADMIN"]);
