@@ -13,6 +13,7 @@ import { auditedPasskey, listPasskeyRows } from "./features/passkeys/passkeys.ap
 import { unauditedGrants } from "./features/roles/roles.api.ts";
 import { usersWithUnauditedCodes } from "./features/sign-in/sign-in.api.ts";
 import { readTenantSettings, tenantSettingsView } from "./features/tenant-settings/tenant-settings.api.ts";
+import { existingUsers } from "./features/users/users.api.ts";
 import { listWebhookRows, webhookView } from "./features/webhooks/webhooks.api.ts";
 import { differingFields } from "./live-fields.queries.ts";
 import { type ComparedRecords, compareLatestEntries } from "./platform/audit/compare-latest-entries.ts";
@@ -34,7 +35,10 @@ const compared: readonly ComparedRecords[] = [
     observed: ["status", "user"],
     list: async (...page) => (await listEnrolmentKeyRows(...page)).map((row) => enrolmentKeyView(row, new Date(0))),
     // Before decision 0259, documents that deleted a user recorded no deletion of the user's keys.
-    userOf: ({ user }) => ((user ?? {}) as { readonly id?: string }).id, // written by the view of keys
+    ofUsers: {
+      userOf: ({ user }) => ((user ?? {}) as { readonly id?: string }).id, // written by the view of keys
+      existing: existingUsers,
+    },
   },
   {
     type: "passkey",
@@ -43,7 +47,10 @@ const compared: readonly ComparedRecords[] = [
     observed: ["lastUsedAt", "synced"],
     added: ["fingerprint"],
     list: async (...page) => (await listPasskeyRows(...page)).map(auditedPasskey),
-    userOf: ({ userId }) => (typeof userId === "string" ? userId : undefined),
+    ofUsers: {
+      userOf: ({ userId }) => (typeof userId === "string" ? userId : undefined),
+      existing: existingUsers,
+    },
   },
   {
     type: "domain",

@@ -12,6 +12,7 @@ export {
 export { createOwner } from "./users.built-in.ts";
 export {
   deleteUsers,
+  existingUsers,
   insertUsers,
   readAllUsers,
   readDeviceLimitOfUser,

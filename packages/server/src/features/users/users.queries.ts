@@ -114,6 +114,10 @@ const selectWhole = statement<WholeUserRow, [tenantId: string, ids: readonly str
   "users.read",
   `SELECT ${wholeUser} FROM users AS item WHERE item.tenant_id = $1 AND item.id = ANY ($2::uuid[])`,
 );
+const selectExisting = statement<{ readonly id: string }, [tenantId: string, ids: readonly string[]]>(
+  "users.ids_that_exist",
+  "SELECT id FROM users WHERE tenant_id = $1 AND id = ANY ($2::uuid[])",
+);
 // A statement of its own: PostgreSQL plans a list of ids for about ten users, and finds the parts of each accordingly.
 const selectOne = statement<WholeUserRow, [tenantId: string, id: string]>(
   "users.read_one",
@@ -256,6 +260,12 @@ export async function readNewUsers(tx: TenantTx, users: readonly StoredUser[]): 
     const own = { id, email, first_name: firstName, last_name: lastName };
     return row === undefined ? [] : [{ ...row, user: { ...row.user, ...own } }];
   });
+}
+
+/** Returns those ids whose users exist. */
+export async function existingUsers(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  return new Set((await tx.query(selectExisting, tx.tenantId, ids)).map(({ id }) => id));
 }
 
 /** Reads the user. Nobody else can change it, or enrol a device for it, before the transaction ends. */

@@ -1,7 +1,7 @@
 /** Compares records with the state in which their latest entries left them. */
 import { isDeepStrictEqual } from "node:util";
 import type { TenantTx } from "../tenancy/tenant-tx.ts";
-import { entriesOfType, existingUserIds, type LatestEntryRow, latestEntries } from "./latest-entries.queries.ts";
+import { entriesOfType, type LatestEntryRow, latestEntries } from "./latest-entries.queries.ts";
 import { readStub } from "./record.queries.ts";
 
 /** A record as its entries show it. */
@@ -24,8 +24,13 @@ export interface ComparedRecords {
    * Returns whether an entry contains fields of the record at all.
    */
   readonly partial?: (after: Readonly<Record<string, unknown>>) => boolean;
-  /** The user whose deletion may have deleted the record without an entry; undefined if there is none. */
-  readonly userOf?: (known: Readonly<Record<string, unknown>>) => string | undefined;
+  /** Present if the deletion of a user may have deleted a record without an entry. */
+  readonly ofUsers?: {
+    /** The user of a record; undefined if it has none. */
+    readonly userOf: (known: Readonly<Record<string, unknown>>) => string | undefined;
+    /** Returns those ids whose users exist. */
+    readonly existing: (tx: TenantTx, ids: readonly string[]) => Promise<ReadonlySet<string>>;
+  };
   /** Reads a page of the records after an id. */
   readonly list: (tx: TenantTx, afterId: string, limit: number) => Promise<readonly AuditedRecord[]>;
 }
@@ -36,7 +41,7 @@ const nilUuid = "00000000-0000-0000-0000-000000000000";
 /** @returns the differences, as sentences */
 export async function compareLatestEntries(
   tx: TenantTx,
-  { type, noun, observed, added = [], partial, list, userOf }: ComparedRecords,
+  { type, noun, observed, added = [], partial, list, ofUsers }: ComparedRecords,
 ): Promise<readonly string[]> {
   const audited = await auditedRecords(tx, type, partial);
   // Retention may have pruned the entries of records that are older than this time.
@@ -66,13 +71,13 @@ export async function compareLatestEntries(
     if (last === undefined || page.length < pageSize) break;
     after = last.id;
   }
-  const gone = [...audited].flatMap(([id, known]) => (known === null ? [] : { id, userId: userOf?.(known) }));
-  const users = await existingUserIds(
+  const gone = [...audited].flatMap(([id, known]) => (known === null ? [] : { id, userId: ofUsers?.userOf(known) }));
+  const users = await ofUsers?.existing(
     tx,
     gone.flatMap(({ userId }) => userId ?? []),
   );
   for (const { id, userId } of gone) {
-    if (userId !== undefined && !users.has(userId)) continue;
+    if (userId !== undefined && users?.has(userId) !== true) continue;
     found.push(`The ${noun} ${id} is gone, but no entry records its deletion.`);
   }
   return found;

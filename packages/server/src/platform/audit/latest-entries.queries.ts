@@ -20,11 +20,6 @@ const selectAll = statement<LatestEntryRow, [tenantId: string, targetType: strin
    WHERE tenant_id = $1 AND target_type = $2 ORDER BY position`,
 );
 
-const selectUserIds = statement<{ readonly id: string }, [tenantId: string, ids: readonly string[]]>(
-  "audit.existing_user_ids",
-  "SELECT id FROM users WHERE tenant_id = $1 AND id = ANY ($2::uuid[])",
-);
-
 /** The latest entry about each record of a type. Records whose entries were pruned are absent. */
 export function latestEntries(tx: TenantTx, targetType: string): Promise<LatestEntryRow[]> {
   return tx.query(selectLatest, tx.tenantId, targetType);
@@ -33,10 +28,4 @@ export function latestEntries(tx: TenantTx, targetType: string): Promise<LatestE
 /** All entries about records of a type, the oldest first. */
 export function entriesOfType(tx: TenantTx, targetType: string): Promise<LatestEntryRow[]> {
   return tx.query(selectAll, tx.tenantId, targetType);
-}
-
-/** The ids of the users that exist. */
-export async function existingUserIds(tx: TenantTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  return new Set((await tx.query(selectUserIds, tx.tenantId, ids)).map(({ id }) => id));
 }
