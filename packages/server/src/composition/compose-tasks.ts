@@ -138,7 +138,11 @@ function retentionTasks({ runner: { database }, clock }: TaskDependencies): Back
       run: () => clearOutbox(database, new Date(clock.now().getTime() - outboxKeptForMs)),
     },
     { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database) },
-    { name: "mail-count-retention", intervalMs: 60 * minuteMs, run: () => clearFormerMailCounts(database) },
+    {
+      name: "mail-count-retention",
+      intervalMs: 60 * minuteMs,
+      run: () => clearFormerMailCounts(database, clock.now()),
+    },
   ];
 }
 

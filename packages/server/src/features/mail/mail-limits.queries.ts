@@ -28,14 +28,14 @@ const count = statement<
    ON CONFLICT (tenant_id, day, recipient) DO UPDATE SET mails = counted.mails + excluded.mails
    RETURNING recipient, mails`,
 );
-const clearFormer = statement<never, []>(
+const clearFormer = statement<never, [today: string]>(
   "mail.clear_former_counts",
-  "DELETE FROM mail_counts WHERE day < (now() AT TIME ZONE 'UTC')::date",
+  "DELETE FROM mail_counts WHERE day < $1",
 );
 
-/** Deletes the counts of former days of all tenants. */
-export async function clearFormerMailCounts(database: Database): Promise<void> {
-  await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearFormer));
+/** Deletes the counts of the days before `now` of all tenants. */
+export async function clearFormerMailCounts(database: Database, now: Date): Promise<void> {
+  await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearFormer, dayOf(now)));
 }
 
 /**
@@ -60,8 +60,7 @@ export async function countMails(
   const hashes = [...known.keys()].sort();
   const recipients = [everybody, ...hashes.map((hash) => Buffer.from(hash, "hex"))];
   const added = [emails.length, ...hashes.map((hash) => known.get(hash)?.mails ?? 0)];
-  const day = at.toISOString().slice(0, 10);
-  const counts = await tx.query(count, tx.tenantId, day, recipients, added);
+  const counts = await tx.query(count, tx.tenantId, dayOf(at), recipients, added);
   const retryAfterSeconds = Math.ceil((dayMs - (at.getTime() % dayMs)) / 1_000);
   for (const { recipient, mails } of counts) {
     const email = known.get(recipient.toString("hex"))?.email;
@@ -71,4 +70,9 @@ export async function countMails(
     const detail = `${sends} at most ${limit} emails per day (UTC). This request would bring the total to ${mails}.`;
     throw new AppError("mail_limit_reached", { detail, retryAfterSeconds });
   }
+}
+
+/** The day in UTC. */
+function dayOf(at: Date): string {
+  return at.toISOString().slice(0, 10);
 }
