@@ -51,3 +51,15 @@ test("steps that use less than a tenth of the time cause no pause", async () => 
     await vi.advanceTimersByTimeAsync(41);
   }
 });
+
+test("tenants are forgotten once their shares have covered their debts", async () => {
+  const pace = new HandshakePace();
+  for (const tenant of ["acme", "globex"]) pace.count(tenant, 100);
+  await vi.advanceTimersByTimeAsync(999);
+  pace.count("initech", 1);
+  expect(pace.size).toBe(3);
+  await vi.advanceTimersByTimeAsync(1);
+  // "initech" still has a debt.
+  pace.count("globex", 100);
+  expect(pace.size).toBe(2);
+});

@@ -37,6 +37,11 @@ export class HandshakePace implements Pace {
   readonly #used = new Map<string, Used>();
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
+  /** The number of tenants with a known debt. */
+  get size(): number {
+    return this.#used.size;
+  }
+
   pauseOf(tenantId: string): Promise<void> | undefined {
     return this.#pauses.get(tenantId);
   }
