@@ -129,10 +129,12 @@ describe("large bodies", () => {
   });
 });
 
+/** Headers that cannot be passed to a thread. */
+const functions = { secret: (() => "secret") as unknown as string };
+
 test("a request that cannot be passed to the thread fails, and others do not", async () => {
   const { exchange } = start();
-  const headers = { secret: (() => "secret") as unknown as string };
-  expect(await exchange(request({ headers }), never)).toEqual(interrupted);
+  expect(await exchange(request({ headers: functions }), never)).toEqual(interrupted);
   expect(error).toHaveBeenCalledExactlyOnceWith({ reason: "DataCloneError" }, expect.any(String));
   expect(await exchange(request(), never)).toMatchObject({ kind: "answered" });
 });
@@ -163,6 +165,15 @@ describe("a thread that", () => {
   test("does not answer is replaced", async () => {
     const thread = start({ program: doing("for (;;);"), checkMs: 5 });
     expect(await thread.exchange(request(), never)).toEqual(interrupted);
+    expect(error).toHaveBeenCalledWith({ reason: "unresponsive", requests: 1 }, expect.any(String));
+  });
+
+  test("does not answer is replaced although other requests cannot be passed to it", async () => {
+    const { exchange } = start({ program: doing("for (;;);"), checkMs: 5 });
+    const others = setInterval(() => void exchange(request({ headers: functions }), never), 1);
+    const result = await exchange(request(), never);
+    clearInterval(others);
+    expect(result).toEqual(interrupted);
     expect(error).toHaveBeenCalledWith({ reason: "unresponsive", requests: 1 }, expect.any(String));
   });
 
