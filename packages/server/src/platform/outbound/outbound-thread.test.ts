@@ -111,7 +111,7 @@ describe("large bodies", () => {
     const controller = new AbortController();
     const first = exchange(request({ url: silent.url, body: megabytes(20) }), controller.signal);
     expect(await exchange(request({ body: megabytes(20), timeoutMs: 1 }), never)).toEqual({
-      kind: "failed",
+      kind: "postponed",
       problem: "the request was not sent, because other large requests took too long",
     });
     const next = exchange(request({ body: megabytes(20) }), never);

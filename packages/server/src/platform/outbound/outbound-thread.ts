@@ -28,7 +28,7 @@ const tooLarge: ExchangeResult = {
   problem: `the request is larger than ${maxBodyBytes / 1024 / 1024} MiB`,
 };
 const noSpace: ExchangeResult = {
-  kind: "failed",
+  kind: "postponed",
   problem: "the request was not sent, because other large requests took too long",
 };
 
