@@ -180,8 +180,8 @@ describe("a thread that", () => {
   test("answers checks keeps its requests, however long they take", async () => {
     const answer = `parentPort.postMessage({ type: "alive" });
       globalThis.checks = (globalThis.checks ?? 0) + 1;
-      if (checks === 10) parentPort.postMessage({ type: "result", id: 1, result: { kind: "aborted" } });`;
-    const thread = start({ program: doing(answer), checkMs: 50 });
+      if (checks === 6) parentPort.postMessage({ type: "result", id: 1, result: { kind: "aborted" } });`;
+    const thread = start({ program: doing(answer), checkMs: 200 });
     expect(await thread.exchange(request(), never)).toEqual({ kind: "aborted" });
     expect(error).not.toHaveBeenCalled();
   });
