@@ -38,6 +38,9 @@ export const secondCertificate = {
   ),
 } as const;
 
+/** PEM that begins like an intermediate certificate, and cannot be parsed. */
+export const unreadableCertificate = pem("CERTIFICATE", "bm90IGEgY2VydGlmaWNhdGUsIGJ1dCBhbiBpbnRlcm1lZGlhdGU=");
+
 /**
  * A certificate that names a revocation list at http://127.0.0.1:9/crl, and the self-signed certificate of its
  * authority. Both are in DER, and valid until 2126.

@@ -18,7 +18,7 @@ const insertStale = statement<never, [tenantId: string, webhookId: string, id: s
    VALUES ($1, $2, $3, now(), now(), gen_random_uuid(), 'user.created',
            CASE WHEN $4::timestamptz IS NULL THEN 'FAILED' ELSE 'PENDING' END, $4)`,
 );
-const insertEntries = statement<never, [tenantId: string, count: number]>(
+const insertEntries = statement<never, [tenantId: string, count: number, size: number]>(
   "testing.insert_entries",
   `WITH bumped AS (
      UPDATE tenant_generations SET generation = generation + 1, event_count = event_count + $2
@@ -26,7 +26,7 @@ const insertEntries = statement<never, [tenantId: string, count: number]>(
    INSERT INTO audit_events (tenant_id, id, created_at, generation, position, actor_type, actor_name, operation,
                              target_type, target_id, after, request_id)
    SELECT $1, gen_random_uuid(), now(), bumped.generation, bumped.event_count - $2 + place, 'system', 'Gatehouse', 'test', 'user', gen_random_uuid(),
-          '{}', 'test'
+          json_build_object('name', repeat('a', $3::int)), 'test'
    FROM bumped, generate_series(1, $2) AS place`,
 );
 
@@ -71,9 +71,13 @@ export async function insertStaleDelivery(
   await database.transaction(inside(tenantId), (tx) => tx.query(insertStale, tenantId, webhookId, id, dueAt ?? null));
 }
 
-/** Adds audit entries that share one generation: more than one command of the API can create. */
-export async function insertAuditEntries(database: Database, tenantId: string, count: number): Promise<void> {
-  await database.transaction(inside(tenantId), (tx) => tx.query(insertEntries, tenantId, count));
+/**
+ * Adds audit entries that share one generation: more than one command of the API can create.
+ *
+ * @param size the length of a text in each entry
+ */
+export async function insertAuditEntries(database: Database, tenantId: string, count: number, size = 0): Promise<void> {
+  await database.transaction(inside(tenantId), (tx) => tx.query(insertEntries, tenantId, count, size));
 }
 
 /** Ends the oldest pending deliveries of a webhook without an attempt. */

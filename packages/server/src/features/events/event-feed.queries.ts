@@ -31,6 +31,15 @@ const selectOne = statement<EntryRow, [tenantId: string, id: string]>(
   "event_feed.read",
   `SELECT ${entryColumns} FROM audit_events AS item WHERE item.tenant_id = $1 AND item.id = $2`,
 );
+const selectOneUpTo = statement<EntryRow, [tenantId: string, id: string, bytes: number]>(
+  "event_feed.read_up_to",
+  `SELECT ${entryColumns} FROM audit_events AS item WHERE item.tenant_id = $1 AND item.id = $2
+     AND coalesce(octet_length(item.before::text), 0) + coalesce(octet_length(item.after::text), 0) <= $3`,
+);
+const selectExistence = statement<{ id: string }, [tenantId: string, id: string]>(
+  "event_feed.exists",
+  "SELECT id FROM audit_events WHERE tenant_id = $1 AND id = $2",
+);
 
 /** Greater than every id. */
 const highestId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
@@ -48,4 +57,17 @@ export function eventsAfter(tx: TenantTx, position: FeedPosition, limit: number)
 /** @returns undefined if the entry does not exist or was pruned */
 export async function readEvent(tx: TenantTx, id: string): Promise<EntryRow | undefined> {
   return (await tx.query(selectOne, tx.tenantId, id))[0];
+}
+
+/**
+ * @param bytes the maximum size of the states before and after, which the database measures
+ * @returns undefined if the entry is larger, does not exist or was pruned
+ */
+export async function readEventUpTo(tx: TenantTx, id: string, bytes: number): Promise<EntryRow | undefined> {
+  return (await tx.query(selectOneUpTo, tx.tenantId, id, bytes))[0];
+}
+
+/** @returns false if the entry does not exist or was pruned */
+export async function hasEvent(tx: TenantTx, id: string): Promise<boolean> {
+  return (await tx.query(selectExistence, tx.tenantId, id)).length > 0;
 }

@@ -1,4 +1,11 @@
 /** The face of this feature: the audit record. */
 
-export { endOfGeneration, eventsAfter, type FeedPosition, readEvent } from "./event-feed.queries.ts";
+export {
+  endOfGeneration,
+  eventsAfter,
+  type FeedPosition,
+  hasEvent,
+  readEvent,
+  readEventUpTo,
+} from "./event-feed.queries.ts";
 export { entriesAfter, entriesOfGeneration, type HistoryLimits } from "./record-history.queries.ts";

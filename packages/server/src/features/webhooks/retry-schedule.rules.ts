@@ -18,6 +18,9 @@ export const retryDelaysMs: readonly number[] = [
   8 * hourMs,
 ];
 
+/** The maximum time until the next attempt after one for which the server had no space, in milliseconds. */
+const longestPostponementMs = 30 * secondMs;
+
 /** The random share of a delay, so that messages that failed together are not retried together. */
 const jitter = 0.2;
 
@@ -36,6 +39,14 @@ export function retryDelayMs(failures: number, retryAfterMs: number | undefined,
   if (longest === undefined) return undefined;
   const delay = Math.round(longest * (1 - jitter * random));
   return Math.max(delay, Math.min(retryAfterMs ?? 0, longestRetryAfterMs));
+}
+
+/**
+ * @param random from 0 to below 1
+ * @returns the time until the next attempt after one for which the server had no space, in milliseconds
+ */
+export function postponementMs(random: number): number {
+  return Math.round(longestPostponementMs * (1 - jitter * random));
 }
 
 /** Statuses that use Retry-After (RFC 9110, section 10.2.3; RFC 6585, section 4). */

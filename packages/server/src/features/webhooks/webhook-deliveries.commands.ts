@@ -4,7 +4,7 @@ import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { newId } from "../../platform/ids.ts";
 import { type Outcome, record } from "../../platform/outcome.ts";
-import { readEvent } from "../events/events.api.ts";
+import { hasEvent } from "../events/events.api.ts";
 import * as queries from "./webhook-deliveries.queries.ts";
 import { lockWebhook, readWebhook, type WebhookRow } from "./webhooks.queries.ts";
 import { deliveryView } from "./webhooks.view.ts";
@@ -45,7 +45,7 @@ export async function redeliverWebhook(call: Call<typeof operations.redeliverWeb
     if (webhook === undefined || row === undefined) throw new AppError("not_found");
     call.requireVersion(row.version);
     requireActive(webhook);
-    if (row.event_id !== null && (await readEvent(tx, row.event_id)) === undefined) {
+    if (row.event_id !== null && !(await hasEvent(tx, row.event_id))) {
       throw new AppError("webhook_event_gone");
     }
     const restarted = await queries.restartDelivery(tx, call.granted, row.id, call.now);

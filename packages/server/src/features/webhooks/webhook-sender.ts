@@ -6,13 +6,14 @@ import type { Clock } from "../../platform/clock.ts";
 import { type CommandRunner, runCommand } from "../../platform/command.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Job } from "../../platform/jobs/job-queue.ts";
+import { maxBodyBytes } from "../../platform/outbound/body-space.ts";
 import type { Exchange } from "../../platform/outbound/exchange.ts";
 import { guardedPost, type PostOutcome } from "../../platform/outbound/guarded-post.ts";
 import { empty } from "../../platform/outcome.ts";
 import type { AttemptResult } from "../../platform/telemetry/metrics.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { readEvent } from "../events/events.api.ts";
-import { judge, lastsTooLong, type Verdict } from "./retry-schedule.rules.ts";
+import { hasEvent, readEventUpTo } from "../events/events.api.ts";
+import { judge, lastsTooLong, postponementMs, type Verdict } from "./retry-schedule.rules.ts";
 import { type DeliveryRow, giveUpDeliveries } from "./webhook-deliveries.queries.ts";
 import * as queries from "./webhook-dispatch.queries.ts";
 import { jobTimeoutMs } from "./webhook-dispatcher.ts";
@@ -25,6 +26,7 @@ import { webhookView } from "./webhooks.view.ts";
 const defaultTimeoutMs = 10_000;
 /** The number of attempts that a delivery stores: the latest ones. */
 const storedAttempts = 30;
+const tooLarge = `the message has more than ${maxBodyBytes / 1024 / 1024} MiB`;
 
 export interface WebhookSenderOptions {
   readonly runner: CommandRunner;
@@ -85,7 +87,7 @@ export class WebhookSender {
     await this.#settle(tenantId, assigned, prepared, outcome, at);
   }
 
-  /** @returns undefined if there is nothing to send: another job holds the delivery, or it has ended */
+  /** @returns undefined if there is nothing to send: another job holds the delivery, or it has ended or ends here */
   async #prepare(tx: TenantTx, assigned: queries.Assignment): Promise<Prepared | undefined> {
     const { clock, runner } = this.#options;
     const now = clock.now();
@@ -95,20 +97,24 @@ export class WebhookSender {
     const [webhook, secrets, event] = await Promise.all([
       readWebhook(tx, delivery.webhook_id),
       signingSecrets(tx, delivery.webhook_id, now),
-      delivery.event_id === null ? undefined : readEvent(tx, delivery.event_id),
+      delivery.event_id === null ? undefined : readEventUpTo(tx, delivery.event_id, maxBodyBytes),
     ]);
-    if (webhook === undefined || !webhook.active || (delivery.event_id !== null && event === undefined)) {
-      const error = webhook?.active === true ? "the event was pruned" : "the webhook is not active";
+    const end = async (error: string) => {
       const attempts = remember(delivery.attempts, { at: now.toISOString(), error, durationMs: 0 });
       const over = { status: "FAILED", nextAttemptAt: null, failures: delivery.failures, receiver: "unasked" } as const;
       await queries.storeAttempt(tx, assigned, { ...over, webhookId: delivery.webhook_id, attempts }, now);
       return undefined;
+    };
+    if (webhook === undefined || !webhook.active) return end("the webhook is not active");
+    if (delivery.event_id !== null && event === undefined) {
+      return end((await hasEvent(tx, delivery.event_id)) ? tooLarge : "the event was pruned");
     }
     const content =
       event === undefined
         ? { type: delivery.type, timestamp: delivery.created_at, data: { webhookId: webhook.id, name: webhook.name } }
         : { type: delivery.type, timestamp: event.created_at, data: eventView(event) };
     const body = JSON.stringify(content);
+    if (Buffer.byteLength(body) > maxBodyBytes) return end(tooLarge);
     const opened = secrets.map(({ id, ciphertext }) =>
       runner.secrets.webhookSecrets.open(ciphertext, secretContext(tx.tenantId, webhook.id, id)),
     );
@@ -131,8 +137,11 @@ export class WebhookSender {
     const now = clock.now();
     const statusCode = outcome.kind === "answered" ? outcome.statusCode : undefined;
     const retryAfter = outcome.kind === "answered" ? outcome.retryAfter : undefined;
-    const verdict = judge({ statusCode, retryAfter }, delivery.failures, now, random());
-    const error = outcome.kind === "failed" ? outcome.problem : problemWithStatus(outcome.statusCode, verdict);
+    const isPostponed = outcome.kind === "postponed";
+    const verdict: Verdict = isPostponed
+      ? { kind: "again", delayMs: postponementMs(random()) }
+      : judge({ statusCode, retryAfter }, delivery.failures, now, random());
+    const error = outcome.kind === "answered" ? problemWithStatus(outcome.statusCode, verdict) : outcome.problem;
     const attempt: WebhookAttempt = {
       at: at.toISOString(),
       ...(statusCode === undefined ? {} : { statusCode }),
@@ -145,13 +154,13 @@ export class WebhookSender {
       webhookId: webhook.id,
       status: delivered ? "DELIVERED" : verdict.kind === "again" ? "PENDING" : "FAILED",
       attempts: remember(delivery.attempts, attempt),
-      failures: delivered ? delivery.failures : delivery.failures + 1,
+      failures: delivered || isPostponed ? delivery.failures : delivery.failures + 1,
       nextAttemptAt: verdict.kind === "again" ? new Date(now.getTime() + verdict.delayMs) : null,
-      receiver: delivered ? "fine" : "failing",
+      receiver: isPostponed ? "unasked" : delivered ? "fine" : "failing",
     };
     await this.#inside(tenantId, (tx) => queries.storeAttempt(tx, assigned, result, now));
     if (verdict.kind === "gone") await this.#disable(tenantId, webhook.id, "GONE", now);
-    else if (!delivered && lastsTooLong(webhook.failing_since, now, disableAfterMs)) {
+    else if (result.receiver === "failing" && lastsTooLong(webhook.failing_since, now, disableAfterMs)) {
       await this.#disable(tenantId, webhook.id, "FAILING", now);
     } else if (lastsTooLong(webhook.behind_since, now, behindAfterMs)) {
       await this.#disable(tenantId, webhook.id, "BEHIND", now);

@@ -3,11 +3,13 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { JobQueue } from "../../platform/jobs/job-queue.ts";
 import { createLog } from "../../platform/log.ts";
+import { maxBodyBytes } from "../../platform/outbound/body-space.ts";
+import type { Exchange } from "../../platform/outbound/exchange.ts";
 import { performExchange } from "../../platform/outbound/perform-exchange.ts";
 import type { TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { type Answer, answering, WebhookReceiver } from "../../testing/webhook-receiver.ts";
-import { insertStaleDelivery } from "../../testing/webhook-rows.queries.ts";
+import { insertAuditEntries, insertStaleDelivery } from "../../testing/webhook-rows.queries.ts";
 import {
   createWebhook,
   createWebhookWorld,
@@ -16,7 +18,7 @@ import {
   onlyDelivery,
   type WebhookWorld,
 } from "../../testing/webhook-world.ts";
-import { retryDelaysMs } from "./retry-schedule.rules.ts";
+import { postponementMs, retryDelaysMs } from "./retry-schedule.rules.ts";
 import { WebhookDispatcher } from "./webhook-dispatcher.ts";
 
 const hourMs = 60 * 60 * 1000;
@@ -331,4 +333,47 @@ test("a message whose event is cleared before it is sent fails, and says why", a
   expect((await own.client.get(`/tenants/webhooks/${id}`)).body).not.toHaveProperty("failingSince");
   expect(receiver.received).toEqual([]);
   await close();
+});
+
+test("a message without space on the server is postponed, and counts no failure", async () => {
+  const problem = "the request was not sent, because other large requests took too long";
+  let postponed = 0;
+  const exchange: Exchange = async (request, signal) => {
+    postponed += 1;
+    return postponed <= 2 ? { kind: "postponed", problem } : performExchange(request, signal);
+  };
+  const { server, clock, close } = await createWebhookWorld({ exchange });
+  const own = await server.newTenant();
+  const failing = async (id: string) => (await own.client.get(`/tenants/webhooks/${id}`)).body.failingSince;
+  receiver.answer = answering(500);
+  const { id } = await createWebhook(own, receiver.url, { events: ["protocol.created"] });
+  await makeNews(own);
+  for (const times of [1, 2]) {
+    const delivery = await onlyDelivery(own, id, attempted(times));
+    expect(delivery).toMatchObject({ status: "PENDING" });
+    expect(delivery.attempts.at(-1)).toMatchObject({ error: problem });
+    expect(Date.parse(delivery.nextAttemptAt) - clock.now().getTime()).toBe(postponementMs(0));
+    expect(await failing(id)).toBeUndefined();
+    clock.advance(postponementMs(0));
+  }
+  const { nextAttemptAt } = await onlyDelivery(own, id, attempted(3));
+  expect(Date.parse(nextAttemptAt) - clock.now().getTime()).toBe(retryDelaysMs[0]);
+  expect(await failing(id)).toBe(clock.now().toISOString());
+  await close();
+});
+
+test.each([
+  ["whose event has", maxBodyBytes],
+  ["that with its event has", maxBodyBytes - 100],
+])("a message %s more than 32 MiB fails at once, without a request", async (_what, size) => {
+  const { id } = await createWebhook(tenant, receiver.url, { events: ["user.created"] });
+  await insertAuditEntries(world.server.database, tenant.id, 1, size);
+  const { attempts } = await onlyDelivery(tenant, id, attempted(1));
+  expect(attempts).toMatchObject([{ error: "the message has more than 32 MiB" }]);
+  expect(await deliveriesOf(tenant, id)).toMatchObject([{ status: "FAILED", nextAttemptAt: null }]);
+  expect(await readWebhook(id)).not.toHaveProperty("failingSince");
+  const path = `/tenants/webhooks/${id}/deliveries`;
+  expect((await tenant.client.post(`${path}/${(await deliveriesOf(tenant, id))[0].id}/redeliver`)).status).toBe(200);
+  expect(await onlyDelivery(tenant, id, attempted(2))).toMatchObject({ status: "FAILED" });
+  expect(receiver.received).toEqual([]);
 });

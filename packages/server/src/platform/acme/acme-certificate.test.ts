@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createSecureContext } from "node:tls";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { acmeFinding, checkDatabase } from "../../doctor/database-checks.queries.ts";
-import { firstCertificate, secondCertificate } from "../../testing/certificates.ts";
+import { firstCertificate, secondCertificate, unreadableCertificate } from "../../testing/certificates.ts";
 import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { recentWarnings, testLog } from "../../testing/test-log.ts";
@@ -161,6 +162,57 @@ test("an order of a replica that is lost is taken over after 15 minutes", async 
   await firstRun;
   const found = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
   expect(found.find(({ check }) => check === "tls")?.status).toBe("ok");
+});
+
+const unusable: readonly [string, { readonly cert: string; readonly key: string }][] = [
+  ["no certificate", { ...firstCertificate, cert: unreadableCertificate }],
+  ["an unreadable chain", { ...firstCertificate, cert: firstCertificate.cert + unreadableCertificate }],
+  ["another key", { ...firstCertificate, key: secondCertificate.key }],
+];
+
+/** Stores a certificate as earlier versions did, whose orders checked less. */
+async function storeUnchecked(pair: { readonly cert: string; readonly key: string }): Promise<void> {
+  await run(await replica(async () => issued(pair)));
+}
+
+test.each(unusable)(
+  "a stored certificate with %s does not prevent a start, and is ordered again",
+  async (_what, pair) => {
+    await storeUnchecked(pair);
+    const server = await replica(async () => issued(secondCertificate));
+    expect(server.validTo).toBeUndefined();
+    expect(() => createSecureContext(server.pair)).not.toThrow();
+    expect(recentWarnings()).toMatch(new RegExp(`"level":50.*"host":"${host}".*stored TLS certificate is invalid`));
+    await run(server);
+    expect(certOf(server)).toBe(secondCertificate.cert);
+    expect(orders).toHaveLength(2);
+  },
+);
+
+test("a new certificate with an unreadable chain leaves the present one, and is ordered again", async () => {
+  let next: { cert: string; key: string } = firstCertificate;
+  const server = await replica(async () => issued(next));
+  await run(server);
+  clock.advance(70 * yearMs);
+  next = { ...secondCertificate, cert: secondCertificate.cert + unreadableCertificate };
+  await run(server);
+  expect(certOf(server)).toBe(firstCertificate.cert);
+  next = secondCertificate;
+  await run(server);
+  expect(certOf(server)).toBe(secondCertificate.cert);
+});
+
+test("a certificate that could not be replaced is replaced later", async () => {
+  const server = await replica(async () => issued(firstCertificate));
+  server.onReplaced(() => {
+    throw new Error("not now");
+  });
+  await expect(run(server)).rejects.toThrow("not now");
+  expect(server.validTo).toBeUndefined();
+  server.onReplaced(() => undefined);
+  await run(server);
+  expect(certOf(server)).toBe(firstCertificate.cert);
+  expect(orders).toHaveLength(1);
 });
 
 const never = () => new Promise<never>(() => undefined);

@@ -19,6 +19,7 @@ import {
   type OrderedCertificate,
   orderCertificate,
   orderProblem,
+  requireServable,
 } from "./order-certificate.ts";
 
 export interface AcmeCertificateOptions extends queries.AcmeName {
@@ -51,7 +52,10 @@ export class AcmeCertificate implements ServedCertificate {
   readonly source = "acme";
   readonly #options: AcmeCertificateOptions;
   #pair: TlsPair;
-  #certificate: string | null = null;
+  /** The last certificate that was read, also if it cannot be used. */
+  #stored: string | null = null;
+  /** Whether the stored certificate cannot be used: an earlier version checked less. The previous one remains. */
+  #isUnusable = false;
   #validity: { readonly from: number; readonly to: number } | undefined;
   #proofs: ReadonlyMap<string, { readonly keyAuthorization: string; readonly pair: TlsPair | undefined }> = new Map();
   /** Whether the server answers certificate authorities. */
@@ -66,7 +70,7 @@ export class AcmeCertificate implements ServedCertificate {
     this.#pair = pair;
   }
 
-  /** Reads the certificate. Without one, a self-signed certificate is presented until the first order succeeds. */
+  /** Reads the certificate. Without a usable one, a self-signed certificate is presented until an order succeeds. */
   static async open(options: AcmeCertificateOptions): Promise<AcmeCertificate> {
     const { database, box, host } = options;
     const known = await database.transaction(operator, (tx) => queries.readAcme(tx, options));
@@ -126,14 +130,14 @@ export class AcmeCertificate implements ServedCertificate {
     const claimed = await database.transaction(operator, (tx) => queries.claimAcmeOrder(tx, this.#options, now, until));
     if (claimed === undefined) return;
     // Another replica may have finished its order since the certificate was read.
-    if (claimed.certificate === this.#certificate) await this.#order(claimed, until);
+    if (claimed.certificate === this.#stored) await this.#order(claimed, until);
     else await this.#release(until);
     await this.#read();
   }
 
-  /** Whether less than a third of the validity period is left. */
+  /** Whether less than a third of the validity period is left, or there is no certificate that can be used. */
   #isDue(): boolean {
-    if (this.#validity === undefined) return true;
+    if (this.#validity === undefined || this.#isUnusable) return true;
     const { from, to } = this.#validity;
     return this.#options.clock.now().getTime() >= to - (to - from) / 3;
   }
@@ -220,14 +224,25 @@ export class AcmeCertificate implements ServedCertificate {
     );
     await this.#replaceProofs(challenges);
     if (row === undefined || row.certificate === null || row.private_key_ciphertext === null) return;
-    if (row.certificate === this.#certificate) return;
-    const key = Buffer.from(box.open(row.private_key_ciphertext, keyContext(this.#options)));
-    const isFirst = this.#certificate === null;
-    this.#pair = { cert: Buffer.from(row.certificate), key };
-    this.#certificate = row.certificate;
+    if (row.certificate === this.#stored) return;
+    const key = box.open(row.private_key_ciphertext, keyContext(this.#options));
+    try {
+      requireServable(row.certificate, key);
+    } catch (error) {
+      this.#stored = row.certificate;
+      this.#isUnusable = true;
+      const fields = { host, directory: this.#options.directoryUrl, reason: orderProblem(error) };
+      this.#options.log.error(fields, "stored TLS certificate is invalid; will order another one");
+      return;
+    }
+    const pair = { cert: Buffer.from(row.certificate), key: Buffer.from(key) };
+    this.#replaced(pair);
+    const isFirst = this.#stored === null;
     const { validFrom, validTo } = new X509Certificate(row.certificate);
+    this.#pair = pair;
+    this.#stored = row.certificate;
+    this.#isUnusable = false;
     this.#validity = { from: Date.parse(validFrom), to: Date.parse(validTo) };
-    this.#replaced(this.#pair);
     if (!isFirst) this.#options.log.info({ host, validTo }, "TLS certificate replaced");
   }
 

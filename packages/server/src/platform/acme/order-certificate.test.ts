@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { firstCertificate, secondCertificate } from "../../testing/certificates.ts";
+import { firstCertificate, secondCertificate, unreadableCertificate } from "../../testing/certificates.ts";
 import { systemClock } from "../clock.ts";
 import { createAccountKey, orderCertificate, orderProblem, requireUsable } from "./order-certificate.ts";
 
@@ -121,4 +121,11 @@ test.each([
   const { cert } = firstCertificate;
   expect(() => requireUsable(cert, firstCertificate.key, "localhost", new Date("2027-01-01"))).not.toThrow();
   expect(() => requireUsable(cert, privateKey, host, new Date(now))).toThrow(message);
+});
+
+test("a chain with a second certificate that cannot be read is unusable", () => {
+  const { cert, key } = firstCertificate;
+  const judge = (chain: string) => () => requireUsable(chain, key, "localhost", new Date("2027-01-01"));
+  expect(judge(cert + secondCertificate.cert)).not.toThrow();
+  expect(judge(cert + unreadableCertificate)).toThrow("TLS cannot use the certificate chain: ");
 });

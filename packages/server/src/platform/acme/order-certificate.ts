@@ -1,8 +1,10 @@
 /** Orders a certificate from a certificate authority (RFC 8555). */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import { createSecureContext } from "node:tls";
 import { Client, crypto } from "acme-client";
 import type { Clock } from "../clock.ts";
+import { tlsLimits } from "../tls-limits.ts";
 import type { AcmeChallenge } from "./acme.queries.ts";
 import { withSignal } from "./authority-client.ts";
 
@@ -87,8 +89,8 @@ async function placeOrder(order: AcmeOrder): Promise<OrderedCertificate> {
 }
 
 /**
- * Checks the issued certificate. With one that belongs to another key, the server could not start again; an expired one
- * would be ordered again at once.
+ * Checks the issued certificate. One that belongs to another key, or whose intermediate certificates cannot be read,
+ * could not be served; an expired one would be ordered again at once.
  *
  * @param certificate PEM: the certificate and its intermediate certificates
  * @param privateKey PEM
@@ -102,7 +104,23 @@ export function requireUsable(certificate: string, privateKey: string, host: str
   if (parsed.checkHost(host) === undefined)
     throw new Error(`the certificate of the authority is not valid for ${host}`);
   if (Date.parse(parsed.validTo) <= now.getTime()) throw new Error("the certificate of the authority has expired");
+  requireServable(certificate, privateKey);
   return parsed;
+}
+
+/**
+ * Checks that a server can present the certificate: it parses all intermediate certificates, and tries the key.
+ *
+ * @param certificate PEM: the certificate and its intermediate certificates
+ * @param privateKey PEM
+ * @throws Error
+ */
+export function requireServable(certificate: string, privateKey: string): void {
+  try {
+    createSecureContext({ cert: certificate, key: privateKey, ...tlsLimits });
+  } catch (error) {
+    throw new Error(`TLS cannot use the certificate chain: ${orderProblem(error)}`, { cause: error });
+  }
 }
 
 /** Waits until the authority has decided. The library can wait too, but not be interrupted. */

@@ -45,6 +45,8 @@ export type ExchangeResult =
   | { readonly kind: "no-address" }
   /** `problem` is shown to the tenant and reveals no internal addresses. */
   | { readonly kind: "failed"; readonly problem: string }
+  /** The server had no space for the body, so the target was not asked. */
+  | { readonly kind: "postponed"; readonly problem: string }
   /** The signal aborted the request; it is unknown whether it arrived. */
   | { readonly kind: "aborted" };
 

@@ -59,7 +59,7 @@ export async function guardedFetch(
     );
   }
   if (result.kind !== "answered") {
-    throw new GuardedFetchError(result.kind === "failed" ? result.problem : "the request was aborted");
+    throw new GuardedFetchError(result.kind === "aborted" ? "the request was aborted" : result.problem);
   }
   const { statusCode: status, content } = result;
   if (status < 200 || status > 599) throw new GuardedFetchError("the response is not HTTP");

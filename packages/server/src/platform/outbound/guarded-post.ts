@@ -28,6 +28,8 @@ type Ending =
     }
   /** `problem` is shown to the tenant and reveals no internal addresses. */
   | { readonly kind: "failed"; readonly problem: string }
+  /** The server had no space for the body, so the receiver was not asked. */
+  | { readonly kind: "postponed"; readonly problem: string }
   /** The signal aborted the request; it is unknown whether it arrived. */
   | { readonly kind: "aborted" };
 

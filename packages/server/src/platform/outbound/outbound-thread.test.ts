@@ -111,7 +111,7 @@ describe("large bodies", () => {
     const controller = new AbortController();
     const first = exchange(request({ url: silent.url, body: megabytes(20) }), controller.signal);
     expect(await exchange(request({ body: megabytes(20), timeoutMs: 1 }), never)).toEqual({
-      kind: "failed",
+      kind: "postponed",
       problem: "the request was not sent, because other large requests took too long",
     });
     const next = exchange(request({ body: megabytes(20) }), never);
@@ -129,10 +129,12 @@ describe("large bodies", () => {
   });
 });
 
+/** Headers that cannot be passed to a thread. */
+const functions = { secret: (() => "secret") as unknown as string };
+
 test("a request that cannot be passed to the thread fails, and others do not", async () => {
   const { exchange } = start();
-  const headers = { secret: (() => "secret") as unknown as string };
-  expect(await exchange(request({ headers }), never)).toEqual(interrupted);
+  expect(await exchange(request({ headers: functions }), never)).toEqual(interrupted);
   expect(error).toHaveBeenCalledExactlyOnceWith({ reason: "DataCloneError" }, expect.any(String));
   expect(await exchange(request(), never)).toMatchObject({ kind: "answered" });
 });
@@ -166,11 +168,20 @@ describe("a thread that", () => {
     expect(error).toHaveBeenCalledWith({ reason: "unresponsive", requests: 1 }, expect.any(String));
   });
 
+  test("does not answer is replaced although other requests cannot be passed to it", async () => {
+    const { exchange } = start({ program: doing("for (;;);"), checkMs: 5 });
+    const others = setInterval(() => void exchange(request({ headers: functions }), never), 1);
+    const result = await exchange(request(), never);
+    clearInterval(others);
+    expect(result).toEqual(interrupted);
+    expect(error).toHaveBeenCalledWith({ reason: "unresponsive", requests: 1 }, expect.any(String));
+  });
+
   test("answers checks keeps its requests, however long they take", async () => {
     const answer = `parentPort.postMessage({ type: "alive" });
       globalThis.checks = (globalThis.checks ?? 0) + 1;
-      if (checks === 10) parentPort.postMessage({ type: "result", id: 1, result: { kind: "aborted" } });`;
-    const thread = start({ program: doing(answer), checkMs: 50 });
+      if (checks === 6) parentPort.postMessage({ type: "result", id: 1, result: { kind: "aborted" } });`;
+    const thread = start({ program: doing(answer), checkMs: 200 });
     expect(await thread.exchange(request(), never)).toEqual({ kind: "aborted" });
     expect(error).not.toHaveBeenCalled();
   });

@@ -28,7 +28,7 @@ const tooLarge: ExchangeResult = {
   problem: `the request is larger than ${maxBodyBytes / 1024 / 1024} MiB`,
 };
 const noSpace: ExchangeResult = {
-  kind: "failed",
+  kind: "postponed",
   problem: "the request was not sent, because other large requests took too long",
 };
 
@@ -102,7 +102,7 @@ export class OutboundThread {
         post(thread, { type: "perform", id, request: { ...request, body } }, body === undefined ? [] : [body.buffer]);
       } catch (error) {
         reject(error);
-        this.#receive(thread, { type: "result", id, result: interrupted });
+        this.#settle(thread, id, interrupted);
       }
     });
   }
@@ -130,10 +130,13 @@ export class OutboundThread {
   #receive(thread: RunningThread, message: FromThread): void {
     if (this.#running !== thread) return;
     thread.unanswered = 0;
-    if (message.type === "alive") return;
-    const settle = thread.waiting.get(message.id);
-    thread.waiting.delete(message.id);
-    settle?.(message.result);
+    if (message.type === "result") this.#settle(thread, message.id, message.result);
+  }
+
+  #settle(thread: RunningThread, id: number, result: ExchangeResult): void {
+    const settle = thread.waiting.get(id);
+    thread.waiting.delete(id);
+    settle?.(result);
     if (thread.waiting.size > 0) return;
     thread.worker.unref();
     clearTimeout(thread.idle);
