@@ -15,6 +15,8 @@ const longestTtlS = 300;
 /** The longest answer over UDP if the question allows more than 512 bytes. */
 const udpPayloadBytes = 1232;
 const plainUdpBytes = 512;
+/** TCP declares the length of a message in two bytes. */
+const longestTcpBytes = 65_535;
 
 export interface Reply {
   readonly rcode: "NOERROR" | "NXDOMAIN" | "SERVFAIL" | "REFUSED" | "FORMERR" | "NOTIMP";
@@ -28,11 +30,18 @@ export interface DecodedQuestion {
   readonly reply: Reply;
 }
 
-/** Encodes a reply. Over UDP, a reply that is too long is truncated to its header and marked as such. */
+/**
+ * Encodes a reply. Over UDP, a reply that is too long is truncated to its header and marked as such. Over TCP, it is
+ * replaced by a failure: names are not compressed, so it can exceed the limit although the resolver's answer did not.
+ */
 export function replyBytes(done: DecodedQuestion, over: "udp" | "tcp"): Buffer {
   const bytes = encodeReply(done);
+  if (over === "tcp") {
+    if (bytes.length <= longestTcpBytes) return bytes;
+    return encodeReply({ ...done, reply: { rcode: "SERVFAIL", answers: [] } });
+  }
   const size = Math.min(udpPayloadBytes, Math.max(plainUdpBytes, askedSize(done.query)));
-  if (over === "tcp" || bytes.length <= size) return bytes;
+  if (bytes.length <= size) return bytes;
   return encodeReply({ ...done, reply: { ...done.reply, answers: [] } }, true);
 }
 
