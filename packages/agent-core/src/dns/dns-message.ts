@@ -44,7 +44,7 @@ export function hasOtherOpcode(bytes: Buffer): boolean {
  * Whether the bytes are exactly one question without compression pointers, and at most an OPT record after it. Decoding
  * such a question takes microseconds.
  */
-export function isSingleQuestion(bytes: Buffer): boolean {
+function isSingleQuestion(bytes: Buffer): boolean {
   if (!isQuery(bytes) || bytes.readUInt16BE(offsets.questions) !== 1) return false;
   if (bytes.readUInt32BE(offsets.answers) !== 0) return false; // answers and authorities
   const additionals = bytes.readUInt16BE(offsets.additionals);

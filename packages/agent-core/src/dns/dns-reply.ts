@@ -1,7 +1,7 @@
 /** DNS replies: selects the records that answer a question, and encodes replies. */
 import { isIP } from "node:net";
 import packet, { type Answer } from "dns-packet";
-import { type DnsMessage, mostRecords } from "./dns-message.ts";
+import { type DnsMessage, hasOtherOpcode, headerBytes, isQuery, mostRecords } from "./dns-message.ts";
 
 /**
  * The supported record types. Others, such as HTTPS, get an empty answer: they can contain addresses unknown to the
@@ -57,6 +57,29 @@ function encodeReply({ query, reply }: DecodedQuestion, isTruncated = false): Bu
     questions: (query.questions ?? []).slice(0, 1),
     answers: [...reply.answers],
   });
+}
+
+/**
+ * Encodes the refusal of a query that has another opcode than QUERY, or no single question.
+ *
+ * @returns undefined if the bytes are not a query
+ */
+export function refusalBytes(query: Buffer): Buffer | undefined {
+  return headerReplyBytes(query, hasOtherOpcode(query) ? "NOTIMP" : "FORMERR");
+}
+
+/**
+ * Encodes a reply of a header only, without decoding the query.
+ *
+ * @returns undefined if the bytes are not a query
+ */
+export function headerReplyBytes(query: Buffer, rcode: Reply["rcode"]): Buffer | undefined {
+  if (!isQuery(query)) return undefined;
+  const reply = Buffer.alloc(headerBytes);
+  query.copy(reply, 0, 0, 2);
+  const opcodeAndRecursion = query.readUInt8(2) & 0x79;
+  reply.writeUInt16BE(0x8000 | (opcodeAndRecursion << 8) | packet.RECURSION_AVAILABLE | rcodes[rcode], 2);
+  return reply;
 }
 
 function askedSize(query: DnsMessage): number {
