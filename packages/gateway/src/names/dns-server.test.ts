@@ -315,6 +315,15 @@ describe("DNS for devices", () => {
     expect(asked()).toBe(6);
   });
 
+  test("caches few answers with many short texts, which use much memory", async () => {
+    const data = Array.from({ length: 40_000 }, () => Buffer.alloc(0));
+    const [first, second] = ["a.internal.example.com", "b.internal.example.com"] as const;
+    const texts = [first, first, second, second].map((name) => ({ ...record, name, type: "TXT", data }));
+    const { ask, events } = serverWith(texts);
+    for (const name of [first, second, second, first]) await ask(name, "TXT");
+    expect(events).toEqual([first, second, first].map((name) => `asked TXT ${name}`));
+  });
+
   test("returns no records for types that could contain other addresses", async () => {
     const { ask, events } = serverWith([record]);
     expect(await ask("git.internal.example.com", "HTTPS")).toMatchObject({ rcode: "NOERROR", answers: [] });

@@ -322,9 +322,13 @@ export class DnsServer {
   }
 }
 
-/** The memory of decoded records in bytes, about: an object for each record, and its texts. */
+/** The memory of decoded records in bytes, about: an object for each record and each string of a TXT record. */
 function memoryOf(answers: readonly Answer[]): number {
-  return 500 * (answers.length + 1) + packet.encodingLength({ answers: [...answers] });
+  let strings = 0;
+  for (const answer of answers) {
+    if (answer.type === "TXT") strings += Array.isArray(answer.data) ? answer.data.length : 1;
+  }
+  return 500 * (answers.length + 1) + 110 * strings + packet.encodingLength({ answers: [...answers] });
 }
 
 function budgetOf(purpose: keyof typeof budgets): RateBudget {
