@@ -6,6 +6,7 @@ import { decodeAnswer, decodeQuestion, hasOtherOpcode, longestQuestionBytes, mos
 const option = { type: "OPT", name: ".", udpPayloadSize: 1232, flags: 0, options: [] } as never; // the types require fields that the library fills in
 const question = { name: "git.example.com", type: "A" } as const;
 const answer = { ...question, ttl: 60, data: "10.90.0.7" } as const;
+const nsec = { type: "NSEC" as const, name: ".", data: { nextDomain: ".", rrtypes: ["A"] } };
 const record = (index: number) => ({ ...answer, data: `10.90.${index >> 8}.${index & 255}` });
 
 function isDecoded(decode: (bytes: Buffer) => unknown, bytes: Buffer): boolean {
@@ -65,9 +66,37 @@ test("recognizes updates without decoding them", () => {
 test("decodes the first answers of a resolver, and no other records", () => {
   const answers = Array.from({ length: mostRecords + 1 }, (_, index) => record(index));
   const bytes = packet.encode({ type: "response", questions: [question], answers, additionals: [option] });
-  const decoded = decodeAnswer(bytes);
+  const decoded = decodeAnswer(bytes, "A");
   expect(decoded?.answers).toHaveLength(mostRecords);
   expect(decoded?.additionals).toEqual([]);
+});
+
+test("does not decode answers of other types, and decodes those behind them", () => {
+  const alias = { type: "CNAME", name: question.name, ttl: 60, data: "host.example.net" } as const;
+  const others = Array.from({ length: mostRecords + 1 }, () => nsec);
+  const answers = [alias, ...others, { ...answer, type: "AAAA", data: "fd90::7" } as const, answer];
+  const bytes = packet.encode({ type: "response", questions: [question], answers });
+  expect(decodeAnswer(bytes, "A")?.answers).toMatchObject([alias, answer]);
+});
+
+test("does not decode answers to a question of another type", () => {
+  const bytes = packet.encode({ type: "response", questions: [{ ...question, type: "NSEC" }], answers: [nsec] });
+  expect(decodeAnswer(bytes, "A")).toBeUndefined();
+});
+
+test("finds the next answer by the declared length of the previous one, unlike the library", () => {
+  const bytes = packet.encode({ type: "response", questions: [question], answers: [answer, nsec, record(1)] });
+  bytes.writeUInt16BE(2, 6);
+  const hidden = packet.encodingLength({ answers: [nsec] }) - packet.encodingLength({});
+  bytes.writeUInt16BE(4 + hidden, bytes.indexOf(Buffer.from([0, 4, 10, 90])));
+  expect(decodeAnswer(bytes, "A")?.answers).toMatchObject([answer, record(1)]);
+});
+
+test("does not decode answers that end outside the message", () => {
+  const bytes = packet.encode({ type: "response", questions: [question], answers: [answer] });
+  expect(decodeAnswer(bytes.subarray(0, bytes.length - 1), "A")).toBeUndefined();
+  bytes.writeUInt16BE(2, 6);
+  expect(decodeAnswer(bytes, "A")).toBeUndefined();
 });
 
 test("decodes answers with compressed names", () => {
@@ -75,11 +104,11 @@ test("decodes answers with compressed names", () => {
   head.writeUInt16BE(1, 6);
   tail.writeUInt16BE(0xc00c, 0);
   tail.set([0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 10, 90, 0, 7], 2);
-  expect(decodeAnswer(Buffer.concat([head, tail]))?.answers).toMatchObject([answer]);
+  expect(decodeAnswer(Buffer.concat([head, tail]), "A")?.answers).toMatchObject([answer]);
 });
 
 test("does not decode answers with long chains of pointers", () => {
   for (const size of [1232, 4096, 65_507]) {
-    expect(isDecoded(decodeAnswer, expensiveMessage(size, "response"))).toBe(false);
+    expect(isDecoded((bytes) => decodeAnswer(bytes, "A"), expensiveMessage(size, "response"))).toBe(false);
   }
 });

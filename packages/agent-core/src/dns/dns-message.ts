@@ -2,7 +2,7 @@
  * Decodes DNS messages at a bounded cost. The library follows every compression pointer of every name, so a message of
  * 64 KiB can block the event loop for 300 ms. The checks here take time linear in the size.
  */
-import packet, { type DecodedPacket } from "dns-packet";
+import packet, { type Answer, type DecodedPacket } from "dns-packet";
 
 /** A decoded message, with two fields that the library's types omit. */
 export interface DnsMessage extends DecodedPacket {
@@ -16,15 +16,22 @@ export const longestQuestionBytes = 1232;
 /** The maximum number of records used from an answer. Without it, a zone's owner could fill an agent's memory. */
 export const mostRecords = 256;
 
-const headerBytes = 12;
+export const headerBytes = 12;
 const longestNameBytes = 255;
+const cnameType = 5;
 const optType = 41;
 /** The most labels and compression pointers of a name in an answer. Names on the Internet have fewer than 40. */
 const mostNameSteps = 64;
 
 const offsets = { flags: 2, questions: 4, answers: 6, authorities: 8, additionals: 10 } as const;
 
-function isQuery(bytes: Buffer): boolean {
+/** The decoder of a record, which the library's types omit. */
+const { answer: recordDecoder } = packet as unknown as {
+  readonly answer: { readonly decode: (bytes: Buffer, at: number) => Answer };
+};
+
+/** Whether the bytes have the header of a query. Does not decode them. */
+export function isQuery(bytes: Buffer): boolean {
   return bytes.length >= headerBytes && bytes.length <= longestQuestionBytes && bytes.readInt8(offsets.flags) >= 0;
 }
 
@@ -37,7 +44,7 @@ export function hasOtherOpcode(bytes: Buffer): boolean {
  * Whether the bytes are exactly one question without compression pointers, and at most an OPT record after it. Decoding
  * such a question takes microseconds.
  */
-export function isSingleQuestion(bytes: Buffer): boolean {
+function isSingleQuestion(bytes: Buffer): boolean {
   if (!isQuery(bytes) || bytes.readUInt16BE(offsets.questions) !== 1) return false;
   if (bytes.readUInt32BE(offsets.answers) !== 0) return false; // answers and authorities
   const additionals = bytes.readUInt16BE(offsets.additionals);
@@ -69,16 +76,50 @@ export function decodeQuestion(bytes: Buffer): DnsMessage | undefined {
 
 /**
  * Decodes the question and the first answers of a resolver's message, without authorities and additional records.
+ * Answers are aliases and records of the requested type. Other types can be expensive to decode, such as NSEC.
  *
- * @returns undefined if the bytes are not a DNS message with one question, or if a name is too expensive to decode
+ * @returns undefined if the bytes are not a DNS message with one question of this type, or if a name is too expensive
  */
-export function decodeAnswer(bytes: Buffer): DnsMessage | undefined {
+export function decodeAnswer(bytes: Buffer, type: string): DnsMessage | undefined {
   if (bytes.length < headerBytes || bytes.readUInt16BE(offsets.questions) !== 1) return undefined;
   if (mostStepsOfName(bytes) > mostNameSteps) return undefined;
-  const bounded = Buffer.from(bytes);
-  bounded.writeUInt16BE(Math.min(mostRecords, bytes.readUInt16BE(offsets.answers)), offsets.answers);
-  bounded.writeUInt32BE(0, offsets.authorities); // and additional records
-  return decodeMessage(bounded);
+  const withoutRecords = Buffer.from(bytes);
+  withoutRecords.fill(0, offsets.answers, headerBytes);
+  const message = decodeMessage(withoutRecords);
+  if (message?.questions?.[0]?.type !== type) return undefined;
+  const answers = decodeRecords(bytes);
+  return answers === undefined ? undefined : { ...message, answers };
+}
+
+/** Decodes the aliases and the records of the question's type. Skips other records by their length. */
+function decodeRecords(bytes: Buffer): Answer[] | undefined {
+  const answers: Answer[] = [];
+  try {
+    let at = endOfName(bytes, headerBytes);
+    const asked = bytes.readUInt16BE(at);
+    at += 4; // the type and the class
+    for (let left = bytes.readUInt16BE(offsets.answers); left > 0 && answers.length < mostRecords; left--) {
+      const end = endOfName(bytes, at);
+      const type = bytes.readUInt16BE(end);
+      const next = end + 10 + bytes.readUInt16BE(end + 8);
+      if (next > bytes.length) return undefined;
+      if (type === asked || type === cnameType) answers.push(recordDecoder.decode(bytes, at));
+      at = next;
+    }
+  } catch {
+    return undefined;
+  }
+  return answers;
+}
+
+/** Returns the end of the name that starts at this byte, or a position after the message. */
+function endOfName(bytes: Buffer, start: number): number {
+  let at = start;
+  for (let length = bytes[at]; length !== undefined && length < 0xc0; length = bytes[at]) {
+    at += length + 1;
+    if (length === 0) return at;
+  }
+  return at + 2;
 }
 
 /**

@@ -1,8 +1,7 @@
 import packet from "dns-packet";
 import { expect, test } from "vitest";
-import type { DnsMessage } from "./dns-message.ts";
-import { mostRecords } from "./dns-message.ts";
-import { answersTo } from "./dns-reply.ts";
+import { type DnsMessage, decodeQuestion, mostRecords } from "./dns-message.ts";
+import { answersTo, replyBytes } from "./dns-reply.ts";
 
 const decoded = (answers: readonly object[]): DnsMessage => ({
   ...packet.decode(packet.encode({ type: "response", answers: answers as never })), // types need fields that the encoder fills in
@@ -37,4 +36,15 @@ test("reads each record of a long chain of aliases once", () => {
 test("uses a bounded number of records", () => {
   const many = Array.from({ length: 1_000 }, (_none, index) => address("a", `10.0.${index >> 8}.${index & 255}`));
   expect(answersTo("a", "A", decoded(many))).toHaveLength(mostRecords);
+});
+
+test("reports a failure over TCP if a reply is longer than its declared length can be", () => {
+  const query = decodeQuestion(packet.encode({ type: "query", id: 7, questions: [{ name: "a", type: "TXT" }] }));
+  const reply = (count: number) => {
+    const data = Buffer.alloc(250);
+    const answers = Array.from({ length: count }, () => ({ type: "TXT", name: "a", ttl: 60, data }) as const);
+    return replyBytes({ query: query as DnsMessage, reply: { rcode: "NOERROR", answers } }, "tcp");
+  };
+  expect(packet.decode(reply(240))).toMatchObject({ id: 7, rcode: "NOERROR" });
+  expect(packet.decode(reply(250))).toMatchObject({ id: 7, rcode: "SERVFAIL", answers: [] });
 });

@@ -1,7 +1,7 @@
 /** DNS replies: selects the records that answer a question, and encodes replies. */
 import { isIP } from "node:net";
 import packet, { type Answer } from "dns-packet";
-import { type DnsMessage, mostRecords } from "./dns-message.ts";
+import { type DnsMessage, hasOtherOpcode, headerBytes, isQuery, mostRecords } from "./dns-message.ts";
 
 /**
  * The supported record types. Others, such as HTTPS, get an empty answer: they can contain addresses unknown to the
@@ -15,6 +15,8 @@ const longestTtlS = 300;
 /** The longest answer over UDP if the question allows more than 512 bytes. */
 const udpPayloadBytes = 1232;
 const plainUdpBytes = 512;
+/** TCP declares the length of a message in two bytes. */
+const longestTcpBytes = 65_535;
 
 export interface Reply {
   readonly rcode: "NOERROR" | "NXDOMAIN" | "SERVFAIL" | "REFUSED" | "FORMERR" | "NOTIMP";
@@ -28,11 +30,18 @@ export interface DecodedQuestion {
   readonly reply: Reply;
 }
 
-/** Encodes a reply. Over UDP, a reply that is too long is truncated to its header and marked as such. */
+/**
+ * Encodes a reply. Over UDP, a reply that is too long is truncated to its header and marked as such. Over TCP, it is
+ * replaced by a failure: names are not compressed, so it can exceed the limit although the resolver's answer did not.
+ */
 export function replyBytes(done: DecodedQuestion, over: "udp" | "tcp"): Buffer {
   const bytes = encodeReply(done);
+  if (over === "tcp") {
+    if (bytes.length <= longestTcpBytes) return bytes;
+    return encodeReply({ ...done, reply: { rcode: "SERVFAIL", answers: [] } });
+  }
   const size = Math.min(udpPayloadBytes, Math.max(plainUdpBytes, askedSize(done.query)));
-  if (over === "tcp" || bytes.length <= size) return bytes;
+  if (bytes.length <= size) return bytes;
   return encodeReply({ ...done, reply: { ...done.reply, answers: [] } }, true);
 }
 
@@ -48,6 +57,29 @@ function encodeReply({ query, reply }: DecodedQuestion, isTruncated = false): Bu
     questions: (query.questions ?? []).slice(0, 1),
     answers: [...reply.answers],
   });
+}
+
+/**
+ * Encodes the refusal of a query that has another opcode than QUERY, or no single question.
+ *
+ * @returns undefined if the bytes are not a query
+ */
+export function refusalBytes(query: Buffer): Buffer | undefined {
+  return headerReplyBytes(query, hasOtherOpcode(query) ? "NOTIMP" : "FORMERR");
+}
+
+/**
+ * Encodes a reply of a header only, without decoding the query.
+ *
+ * @returns undefined if the bytes are not a query
+ */
+export function headerReplyBytes(query: Buffer, rcode: Reply["rcode"]): Buffer | undefined {
+  if (!isQuery(query)) return undefined;
+  const reply = Buffer.alloc(headerBytes);
+  query.copy(reply, 0, 0, 2);
+  const opcodeAndRecursion = query.readUInt8(2) & 0x79;
+  reply.writeUInt16BE(0x8000 | (opcodeAndRecursion << 8) | packet.RECURSION_AVAILABLE | rcodes[rcode], 2);
+  return reply;
 }
 
 function askedSize(query: DnsMessage): number {

@@ -1,9 +1,10 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { longestQuestionBytes } from "./dns-message.ts";
-import { DnsSockets } from "./dns-sockets.ts";
+import { type AnswerBytes, DnsSockets } from "./dns-sockets.ts";
 
 const mostPerSource = 2;
 const closings: (() => void)[] = [];
@@ -21,14 +22,12 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Answers each question with the same bytes. Returns the port. */
-async function listening(): Promise<number> {
+const echo: AnswerBytes = async (question) => question;
+
+/** Returns the port. By default, each question is answered with the same bytes. */
+async function listening(answer = echo): Promise<number> {
   const port = await freePort();
-  const sockets = new DnsSockets(
-    async (question) => question,
-    () => undefined,
-    mostPerSource,
-  );
+  const sockets = new DnsSockets(answer, () => undefined, mostPerSource);
   await sockets.listen("127.0.0.1", port);
   closings.push(() => sockets.close());
   return port;
@@ -76,4 +75,75 @@ test("ignores longer questions over UDP", async () => {
   socket.send(Buffer.alloc(longestQuestionBytes + 1), port, "127.0.0.1");
   socket.send(Buffer.alloc(longestQuestionBytes), port, "127.0.0.1");
   expect((await answered)[0]).toHaveLength(longestQuestionBytes);
+});
+
+/** Receives bytes until there are this many. */
+async function received(socket: Socket, count: number): Promise<string> {
+  let bytes = Buffer.alloc(0);
+  while (bytes.length < count) bytes = Buffer.concat([bytes, (await once(socket, "data"))[0] as Buffer]);
+  return bytes.toString("hex");
+}
+
+/** A question whose bytes all have one value, with its length. */
+function framed(value: number, length: number): Buffer {
+  return Buffer.concat([Buffer.from([length >> 8, length & 255]), Buffer.alloc(length, value)]);
+}
+
+test("answers each of several questions in one segment, in their order", async () => {
+  const socket = await connectionFrom("127.0.0.2", await listening());
+  const questions = Buffer.concat([framed(1, 1000), framed(2, 1000), framed(3, 30)]);
+  socket.write(questions);
+  expect(await received(socket, questions.length)).toBe(questions.toString("hex"));
+});
+
+test("answers a question that is cut off after another one", async () => {
+  for (const cut of [1, 2, 7]) {
+    const socket = await connectionFrom("127.0.0.2", await listening());
+    const [first, second] = [framed(1, 20), framed(2, 30)];
+    socket.write(Buffer.concat([first, second.subarray(0, cut)]));
+    expect(await received(socket, first.length)).toBe(first.toString("hex"));
+    socket.write(second.subarray(cut));
+    expect(await received(socket, second.length)).toBe(second.toString("hex"));
+  }
+});
+
+test("answers a client that ends its side of the connection after its questions, and closes it", async () => {
+  const [first, second] = [framed(1, 20), framed(2, 30)];
+  const both = Buffer.concat([first, second]);
+  for (const [questions, rest] of [
+    [first, 0],
+    [both, 0],
+    [both, 1],
+    [both, 7],
+  ] as const) {
+    const port = await listening(async (question) => {
+      await finished;
+      // The server reads the end of the stream before it has an answer.
+      for (let turn = 0; turn < 10; turn++) await setImmediate();
+      return question;
+    });
+    const socket = connect({ host: "127.0.0.1", port, localAddress: "127.0.0.2", allowHalfOpen: true });
+    closings.push(() => socket.destroy());
+    const [finished, ended] = [once(socket, "finish"), once(socket, "end")];
+    socket.end(Buffer.concat([questions, framed(3, 30).subarray(0, rest)]));
+    expect(await received(socket, questions.length)).toBe(questions.toString("hex"));
+    await ended;
+  }
+});
+
+test("answers many questions in one write", async () => {
+  const socket = await connectionFrom("127.0.0.2", await listening());
+  const questions = Buffer.concat(Array.from({ length: 200 }, (_, index) => framed(index, 1000)));
+  socket.write(questions);
+  expect(await received(socket, questions.length)).toBe(questions.toString("hex"));
+});
+
+test("closes a connection that declares no question or a longer one", async () => {
+  const port = await listening();
+  for (const length of [0, longestQuestionBytes + 1]) {
+    const socket = await connectionFrom("127.0.0.2", port);
+    const closed = once(socket, "close");
+    socket.write(Buffer.from([length >> 8, length & 255]));
+    await closed;
+  }
 });

@@ -7,6 +7,8 @@ import { longestQuestionBytes } from "./dns-message.ts";
 /** The most TCP connections of one address to listen on. */
 const mostTcpConnections = 128;
 const tcpIdleMs = 10_000;
+/** A TCP connection is not read further while so many bytes wait. */
+const bufferedBytes = 16_384;
 
 /**
  * Answers one question. Never rejects.
@@ -34,7 +36,7 @@ export class DnsSockets {
   /** @throws Error if the address or port cannot be used. Nothing is left open, and the call can be repeated */
   async listen(address: string, port: number): Promise<void> {
     const udp = createSocket({ type: isIP(address) === 6 ? "udp6" : "udp4", ipv6Only: isIP(address) === 6 });
-    const tcp = createServer((socket) => this.#serveTcp(socket));
+    const tcp = createServer({ allowHalfOpen: true, highWaterMark: bufferedBytes }, (socket) => this.#serveTcp(socket));
     tcp.maxConnections = mostTcpConnections;
     const closings = [() => udp.close(), () => tcp.close()];
     udp.on("message", (question, from) => void this.#serveUdp(udp, question, from));
@@ -81,34 +83,53 @@ export class DnsSockets {
 
   #serveTcp(socket: Socket): void {
     const source = socket.remoteAddress ?? "";
-    let received: Buffer = Buffer.alloc(0);
+    /** The declared length of the question that is being received. */
+    let length: number | undefined;
+    let isAnswering = false;
     socket.on("error", () => socket.destroy());
     if (!this.#admit(socket, source)) {
       socket.destroy();
       return;
     }
     socket.setTimeout(tcpIdleMs, () => socket.destroy());
-    socket.on("data", (chunk: Buffer) => {
-      received = Buffer.concat([received, chunk]);
-      if (received.length > 2 + longestQuestionBytes) {
+    // One question at a time: the next one is read after this answer is sent. Later ones wait in the socket's buffer,
+    // which stops reading when it is full.
+    const next = () => {
+      if (isAnswering || socket.destroyed) return;
+      length ??= readBytes(socket, 2)?.readUInt16BE(0);
+      if (length === 0 || (length !== undefined && length > longestQuestionBytes)) {
         socket.destroy();
         return;
       }
-      if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
-      const question = received.subarray(2, 2 + received.readUInt16BE(0));
-      received = Buffer.alloc(0);
-      // One question at a time: the next one is read after this answer.
-      socket.pause();
+      const question = length === undefined ? undefined : readBytes(socket, length);
+      if (question === undefined) {
+        // The client ended its side of the connection and has all its answers.
+        if (socket.readableEnded) socket.end();
+        return;
+      }
+      length = undefined;
+      isAnswering = true;
       void this.#answer(question, source, "tcp").then((bytes) => {
         if (bytes === undefined) {
           socket.destroy();
           return;
         }
-        socket.write(Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]));
-        socket.resume();
+        socket.write(Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]), () => {
+          isAnswering = false;
+          next();
+        });
       });
-    });
+    };
+    socket.on("readable", next);
+    socket.on("end", next);
   }
+}
+
+/** @returns undefined if so many bytes have not arrived */
+function readBytes(socket: Socket, count: number): Buffer | undefined {
+  const bytes: Buffer | null = socket.read(count);
+  // After the end of the stream, `read` returns the rest even if it is shorter.
+  return bytes?.length === count ? bytes : undefined;
 }
 
 function closeAll(closings: readonly (() => void)[]): void {

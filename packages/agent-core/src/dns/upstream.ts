@@ -90,9 +90,9 @@ export async function forwardQuestion(
 
 /** @returns undefined if the bytes do not answer this question */
 function readAnswer(bytes: Buffer, id: number, name: string, type: string): DnsMessage | undefined {
-  const answer = decodeAnswer(bytes);
+  const answer = decodeAnswer(bytes, type);
   const [question] = answer?.questions ?? [];
-  const isMine = answer?.id === id && answer.type === "response" && question?.type === type;
+  const isMine = answer?.id === id && answer.type === "response";
   return isMine && question?.name.toLowerCase() === name ? answer : undefined;
 }
 

@@ -12,6 +12,7 @@ interface World {
   readonly answers?: readonly object[];
   readonly rcode?: string;
   readonly isSilent?: boolean;
+  readonly failsToForward?: boolean;
   readonly refuses?: boolean;
   readonly outside?: readonly string[];
   readonly hasNone?: boolean;
@@ -21,7 +22,8 @@ interface World {
  * Gateways that say these records to every question, and the machine's own resolvers, which say nothing but that they
  * were asked.
  */
-function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside = [], hasNone }: World) {
+function dnsWith(world: World) {
+  const { answers = [], rcode = "NOERROR", isSilent, refuses, outside = [], hasNone, failsToForward } = world;
   const events: string[] = [];
   const names = new ResolvedNames();
   let now = 1_000_000;
@@ -46,6 +48,7 @@ function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside =
     },
     forward: (question, over, resolvers) => {
       events.push(`passed on over ${over} to ${resolvers.join(" ")}`);
+      if (failsToForward === true) return Promise.reject(new Error("the network is unreachable"));
       return Promise.resolve(isSilent === true ? undefined : Buffer.from(question));
     },
     machineResolvers: () => Promise.resolve(["192.0.2.53"]),
@@ -64,6 +67,13 @@ function dnsWith({ answers = [], rcode = "NOERROR", isSilent, refuses, outside =
 }
 
 const record = { type: "A", name: "git.internal.example.com", ttl: 60, data: "10.90.0.7" };
+const update = packet.encode({
+  type: "query",
+  id: 7,
+  flags: 5 << 11,
+  questions: [{ name: "example.org", type: "SOA" }],
+  authorities: [{ ...record, type: "A" }],
+});
 
 describe("DNS on a device", () => {
   test("resolves a name at its gateway, and routes the addresses through the tunnel before responding", async () => {
@@ -148,17 +158,28 @@ describe("DNS on a device", () => {
 
   test("does not decode expensive messages, and forwards updates unchanged", async () => {
     const { dns, events } = dnsWith({});
-    const update = packet.encode({
-      type: "query",
-      flags: 5 << 11,
-      questions: [{ name: "example.org", type: "SOA" }],
-      authorities: [{ ...record, type: "A" }],
-    });
     const decode = vi.spyOn(packet, "decode");
-    expect(await dns.answer(expensiveMessage(1232, "query"), "udp")).toBeUndefined();
+    expect((await dns.answer(expensiveMessage(1232, "query"), "udp"))?.toString("hex")).toBe(
+      "000080810000000000000000",
+    );
     expect(await dns.answer(update, "tcp")).toEqual(update);
     expect(decode).not.toHaveBeenCalled();
     decode.mockRestore();
     expect(events).toEqual(["passed on over tcp to 192.0.2.53"]);
+  });
+
+  test.each<World>([{ isSilent: true }, { failsToForward: true }])(
+    "reports that an update could not be forwarded: %j",
+    async (world) => {
+      const reply = await dnsWith(world).dns.answer(update, "udp");
+      expect(packet.decode(reply as Buffer)).toMatchObject({ id: 7, opcode: "UPDATE", rcode: "SERVFAIL" });
+    },
+  );
+
+  test("reports that it does not understand a query without a single question", async () => {
+    const { dns, events } = dnsWith({});
+    const reply = await dns.answer(packet.encode({ type: "query", id: 7 }), "udp");
+    expect(packet.decode(reply as Buffer)).toMatchObject({ id: 7, type: "response", rcode: "FORMERR" });
+    expect(events).toEqual([]);
   });
 });

@@ -10,10 +10,12 @@ import {
   addressesOf,
   addressTypes,
   answersTo,
+  headerReplyBytes,
   isHostName,
   lowestTtlMs,
   otherTypes,
   type Reply,
+  refusalBytes,
   replyBytes,
 } from "@gatehouse/agent-core/dns/dns-reply";
 import { DnsSockets } from "@gatehouse/agent-core/dns/dns-sockets";
@@ -83,24 +85,25 @@ export class DeviceDns {
     if (this.#questions >= mostQuestions) return undefined;
     const { forward, machineResolvers } = this.#parts;
     const query = decodeQuestion(question);
-    if (query === undefined && !hasOtherOpcode(question)) return undefined;
+    if (query === undefined && !hasOtherOpcode(question)) return refusalBytes(question);
+    const failure = () =>
+      query === undefined
+        ? headerReplyBytes(question, "SERVFAIL")
+        : replyBytes({ query, reply: { rcode: "SERVFAIL", answers: [] } }, over);
     this.#questions += 1;
     try {
       // Updates and notifications have other sections, and are never for a gateway.
-      if (query === undefined) return await forward(question, over, await machineResolvers());
-      const [asked] = query.questions ?? [];
+      const [asked] = query?.questions ?? [];
       const name = asked?.name.toLowerCase().replace(/\.$/, "") ?? "";
-      const gateway = query.opcode === "QUERY" ? this.#gatewayOf(name) : undefined;
-      if (gateway !== undefined && asked !== undefined) {
+      const gateway = query?.opcode === "QUERY" ? this.#gatewayOf(name) : undefined;
+      if (gateway !== undefined && query !== undefined && asked !== undefined) {
         return replyBytes({ query, reply: await this.#replyOf(gateway, name, asked.type) }, over);
       }
-      const answer = await forward(question, over, await machineResolvers());
-      return answer ?? replyBytes({ query, reply: { rcode: "SERVFAIL", answers: [] } }, over);
+      return (await forward(question, over, await machineResolvers())) ?? failure();
     } catch (err) {
       // If the tunnel lacks the addresses, an answer would send packets past the tunnel.
       this.#parts.log("failed to answer a DNS question", { err });
-      if (query === undefined) return undefined;
-      return replyBytes({ query, reply: { rcode: "SERVFAIL", answers: [] } }, over);
+      return failure();
     } finally {
       this.#questions -= 1;
     }

@@ -53,9 +53,15 @@ function serverWith(
   });
   const ask = async (name: string, type: "A" | "AAAA" | "HTTPS" | "TXT" = "A", from = device) => {
     const question = packet.encode({ type: "query", id: 7, questions: [{ name, type: type as "A" }] });
-    return (await server.answer(question, from))?.reply;
+    return decoded(await server.answer(question, from, "tcp"));
   };
   return { server, names, events, ask, clock, used };
+}
+
+function decoded(bytes: Buffer | undefined) {
+  if (bytes === undefined) return undefined;
+  const { id, opcode, rcode, answers = [] } = packet.decode(bytes) as DnsMessage; // the library always sets both
+  return { id, opcode, rcode, answers };
 }
 
 const record = { type: "A", name: "git.internal.example.com", ttl: 60, data: "10.90.0.7" };
@@ -71,13 +77,13 @@ describe("DNS for devices", () => {
 
   test("does not answer with an address that the filters refused", async () => {
     const { ask } = serverWith([record], { refuses: true });
-    expect(await ask("git.internal.example.com")).toEqual({ rcode: "SERVFAIL", answers: [] });
+    expect(await ask("git.internal.example.com")).toMatchObject({ rcode: "SERVFAIL", answers: [] });
   });
 
   test("refuses names that the device may not reach, and sends no query for them", async () => {
     const { ask, events } = serverWith([record]);
     for (const name of ["example.org", "internal.example.com", "x.internal.example.com.example.org"]) {
-      expect(await ask(name)).toEqual({ rcode: "REFUSED", answers: [] });
+      expect(await ask(name)).toMatchObject({ rcode: "REFUSED", answers: [] });
     }
     expect(events).toEqual([]);
   });
@@ -88,17 +94,34 @@ describe("DNS for devices", () => {
       expect(await ask("git.internal.example.com", "A", from)).toBeUndefined();
     }
     expect(await ask("git.internal.example.com", "A", "fd64::1")).toMatchObject({ rcode: "NOERROR" });
-    expect(await server.answer(Buffer.from("no DNS"), device)).toBeUndefined();
+    expect(await server.answer(Buffer.from("no DNS"), device, "udp")).toBeUndefined();
   });
 
   test("does not decode expensive messages of a device", async () => {
     const { server } = serverWith([record]);
     const decode = vi.spyOn(packet, "decode");
-    for (const size of [1232, 65_507]) {
-      expect(await server.answer(expensiveMessage(size, "query"), device)).toBeUndefined();
-    }
+    const formerr = Buffer.from("000080810000000000000000", "hex");
+    expect(await server.answer(expensiveMessage(1232, "query"), device, "udp")).toEqual(formerr);
+    expect(await server.answer(expensiveMessage(65_507, "query"), device, "udp")).toBeUndefined();
     expect(decode).not.toHaveBeenCalled();
     decode.mockRestore();
+  });
+
+  test("refuses queries that it does not understand, within a device's rate, and does not answer responses", async () => {
+    const { server } = serverWith([record]);
+    const question = { name: "git.internal.example.com", type: "A" } as const;
+    const answer = (message: object) =>
+      server.answer(packet.encode({ type: "query", id: 7, ...message }), device, "udp");
+    const update = { flags: 5 << 11, questions: [question], authorities: [record] };
+    for (const message of [update, { ...update, authorities: [] }]) {
+      expect(decoded(await answer(message))).toEqual({ id: 7, opcode: "UPDATE", rcode: "NOTIMP", answers: [] });
+    }
+    for (const questions of [[], [question, question]]) {
+      expect(decoded(await answer({ questions }))).toMatchObject({ id: 7, opcode: "QUERY", rcode: "FORMERR" });
+    }
+    expect(await answer({ type: "response", questions: [question] })).toBeUndefined();
+    for (let count = 5; count < 1_000; count++) await answer({});
+    expect(await answer({})).toBeUndefined();
   });
 
   test("ignores questions above a device's rate, and answers the device again later", async () => {
@@ -125,7 +148,7 @@ describe("DNS for devices", () => {
   test("never leads to the gateway itself, to a link or to other devices", async () => {
     const senseless = ["127.0.0.1", "169.254.1.1", "224.0.0.1", "0.0.0.0", "100.64.0.2"];
     const { ask, names } = serverWith(senseless.map((data) => ({ ...record, data })));
-    expect(await ask("git.internal.example.com")).toEqual({ rcode: "NOERROR", answers: [] });
+    expect(await ask("git.internal.example.com")).toMatchObject({ rcode: "NOERROR", answers: [] });
     expect(names.named(content, everything).size).toBe(0);
   });
 
@@ -137,8 +160,8 @@ describe("DNS for devices", () => {
       [...closed.map((data) => ({ ...record, data })), ...embedded.map((data) => ({ ...record, type: "AAAA", data }))],
       { filter },
     );
-    expect(await ask("git.internal.example.com")).toEqual({ rcode: "NOERROR", answers: [] });
-    expect(await ask("git.internal.example.com", "AAAA")).toEqual({ rcode: "NOERROR", answers: [] });
+    expect(await ask("git.internal.example.com")).toMatchObject({ rcode: "NOERROR", answers: [] });
+    expect(await ask("git.internal.example.com", "AAAA")).toMatchObject({ rcode: "NOERROR", answers: [] });
     expect(names.named(content, everything).size).toBe(0);
   });
 
@@ -292,9 +315,18 @@ describe("DNS for devices", () => {
     expect(asked()).toBe(6);
   });
 
+  test("caches few answers with many short texts, which use much memory", async () => {
+    const data = Array.from({ length: 40_000 }, () => Buffer.alloc(0));
+    const [first, second] = ["a.internal.example.com", "b.internal.example.com"] as const;
+    const texts = [first, first, second, second].map((name) => ({ ...record, name, type: "TXT", data }));
+    const { ask, events } = serverWith(texts);
+    for (const name of [first, second, second, first]) await ask(name, "TXT");
+    expect(events).toEqual([first, second, first].map((name) => `asked TXT ${name}`));
+  });
+
   test("returns no records for types that could contain other addresses", async () => {
     const { ask, events } = serverWith([record]);
-    expect(await ask("git.internal.example.com", "HTTPS")).toEqual({ rcode: "NOERROR", answers: [] });
+    expect(await ask("git.internal.example.com", "HTTPS")).toMatchObject({ rcode: "NOERROR", answers: [] });
     expect(events).toEqual([]);
   });
 

@@ -4,16 +4,16 @@
  */
 
 import type { Clock } from "@gatehouse/agent-core/clock";
-import { decodeQuestion, isSingleQuestion } from "@gatehouse/agent-core/dns/dns-message";
+import { decodeQuestion } from "@gatehouse/agent-core/dns/dns-message";
 import {
   addressesOf,
   addressTypes,
   answersTo,
-  type DecodedQuestion,
   isHostName,
   lowestTtlMs,
   otherTypes,
   type Reply,
+  refusalBytes,
   replyBytes,
   shortestTtlS,
 } from "@gatehouse/agent-core/dns/dns-reply";
@@ -86,10 +86,7 @@ export class DnsServer {
   constructor(parts: DnsServerParts) {
     this.#parts = parts;
     this.#sockets = new DnsSockets(
-      async (question, from, over) => {
-        const done = await this.answer(question, from);
-        return done === undefined ? undefined : replyBytes(done, over);
-      },
+      (question, from, over) => this.answer(question, from, over),
       parts.log,
       mostDeviceConnections,
     );
@@ -159,23 +156,19 @@ export class DnsServer {
    * Answers one question.
    *
    * @param from the source address, which WireGuard has verified
-   * @returns undefined if the source is not a device, sends too many questions, or did not send exactly one question
+   * @returns undefined if the source is not a device, sends too many questions, or did not send a query
    */
-  async answer(question: Buffer, from: string): Promise<DecodedQuestion | undefined> {
+  async answer(question: Buffer, from: string, over: "udp" | "tcp"): Promise<Buffer | undefined> {
     const content = this.#parts.content();
     const device = content === undefined ? undefined : deviceAt(content, from);
     if (content === undefined || device === undefined) return undefined;
     // A flood must not use the processor time that the enforcement of a revocation needs.
-    if (!isSingleQuestion(question) || !this.#mayQuestion(device)) return undefined;
+    if (!this.#mayQuestion(device)) return undefined;
     const query = decodeQuestion(question);
-    if (query === undefined) return undefined;
-    const [asked] = query.questions ?? [];
-    const reply = await this.#withinLimits(device, async () => {
-      if (query.opcode !== "QUERY") return { rcode: "NOTIMP", answers: [] } as const;
-      if (asked === undefined) return { rcode: "FORMERR", answers: [] } as const;
-      return this.#replyTo(content, device, asked);
-    });
-    return { query, reply };
+    const [asked] = query?.questions ?? [];
+    if (query?.opcode !== "QUERY" || asked === undefined) return refusalBytes(question);
+    const reply = await this.#withinLimits(device, () => this.#replyTo(content, device, asked));
+    return replyBytes({ query, reply }, over);
   }
 
   async #replyTo(content: ConfigurationContent, device: string, question: Question): Promise<Reply> {
@@ -329,9 +322,13 @@ export class DnsServer {
   }
 }
 
-/** The memory of decoded records in bytes, about: an object for each record, and its texts. */
+/** The memory of decoded records in bytes, about: an object for each record and each string of a TXT record. */
 function memoryOf(answers: readonly Answer[]): number {
-  return 500 * (answers.length + 1) + packet.encodingLength({ answers: [...answers] });
+  let strings = 0;
+  for (const answer of answers) {
+    if (answer.type === "TXT") strings += Array.isArray(answer.data) ? answer.data.length : 1;
+  }
+  return 500 * (answers.length + 1) + 110 * strings + packet.encodingLength({ answers: [...answers] });
 }
 
 function budgetOf(purpose: keyof typeof budgets): RateBudget {
