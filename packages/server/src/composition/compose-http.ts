@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { ApiKeyAuthenticator } from "../features/api-keys/api-keys.api.ts";
+import { type ApiKeyAuthenticator, requireValidKey } from "../features/api-keys/api-keys.api.ts";
 import { ProgramAuthorizations } from "../features/authorizations/authorizations.api.ts";
 import { ExamplePeople } from "../features/demo-sign-in/demo-sign-in.api.ts";
 import { AppliedWaiting } from "../features/gateways/gateways.api.ts";
@@ -121,7 +121,10 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
       operatorKey: operatorAuthenticator(installation.operatorKeyHash),
       session: (token, sourceAddress) => sessions.authenticate(token, sourceAddress),
       accessToken: (token) => sessions.authenticateProgram(token),
-      requireOpen: requireOpenSession,
+      requireValid: async (tx, { session, actor }) => {
+        if (session !== undefined) await requireOpenSession(tx, session);
+        else if (actor.type === "api-key") await requireValidKey(tx, actor, clock.now());
+      },
     },
     ready: () => requireReady(database),
   });

@@ -44,11 +44,11 @@ export interface Authenticator {
    */
   accessToken(token: string): Promise<Caller>;
   /**
-   * Requires that a session has not ended, and keeps it from ending before the transaction does.
+   * Requires that the caller's session or API key is still valid, and keeps it until the transaction ends.
    *
-   * @throws AppError session_ended
+   * @throws AppError session_ended, invalid_api_key
    */
-  requireOpen(tx: TenantTx, session: PersonSession): Promise<void>;
+  requireValid(tx: TenantTx, caller: Caller): Promise<void>;
 }
 
 /** The console's view of its session. */

@@ -34,7 +34,6 @@ import {
   type QueryParameters,
 } from "../platform/list-query.ts";
 import type { Outcome } from "../platform/outcome.ts";
-import type { TenantTx } from "../platform/tenancy/tenant-tx.ts";
 import { cutOutcome } from "./array-cut.ts";
 import { type AuthenticationOptions, authenticationOf, authorizeAgain } from "./authentication.ts";
 import { type LargeBody, noTenant } from "./bodies.ts";
@@ -144,7 +143,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
           permissions: caller.permissions,
           limits: caller.limits,
           session: caller.session,
-          requireOpenSession: (tx) => requireOpenSession(caller, tx),
+          requireValidCredential: (tx) => options.authenticator.requireValid(tx, caller),
           requireRecentAuthentication: () => requireRecentAuthentication(caller, options.clock.now()),
           tenantId: caller.tenantId,
           requestId: request.id,
@@ -172,11 +171,6 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     const slicing = <Result>(work: Work<Result>) => inSlices(caller, work);
     if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply, slicing);
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply, slicing);
-  }
-
-  /** @throws AppError session_ended */
-  async function requireOpenSession({ session }: Caller, tx: TenantTx): Promise<void> {
-    if (session !== undefined) await options.authenticator.requireOpen(tx, session);
   }
 
   /** Calls `answer` at its turn. Authorizes the request again if it may have waited: the key may be revoked. */

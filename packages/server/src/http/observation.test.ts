@@ -113,7 +113,7 @@ describe("the log", () => {
       routes,
       runner: { publicUrl: () => "http://localhost" } as CommandRunner, // the rest is never reached
       clock: systemClock,
-      authenticator: { tenantKey: fail, operatorKey: fail, session: fail, accessToken: fail, requireOpen: fail },
+      authenticator: { tenantKey: fail, operatorKey: fail, session: fail, accessToken: fail, requireValid: fail },
       sessions: { begin: fail, describe: fail, end: fail },
       people: {} as PeopleSignIn, // never reached
       providers: {} as ProviderSignIn, // never reached

@@ -75,8 +75,8 @@ export interface CallOptions<O extends Operation> {
   readonly limits: KeyLimits | undefined;
   /** The session in which a person acts; undefined for keys. */
   readonly session?: { readonly id: string; readonly userId: string } | undefined;
-  /** Refuses a person whose session has ended. */
-  readonly requireOpenSession: (tx: TenantTx) => Promise<void>;
+  /** Refuses a caller whose session has ended, or whose key was deleted or has expired. */
+  readonly requireValidCredential: (tx: TenantTx) => Promise<void>;
   /** Refuses a person who has not authenticated recently. */
   readonly requireRecentAuthentication: () => void;
   /** Undefined for the operator. */
@@ -473,7 +473,7 @@ export class Call<O extends Operation> {
   creation(count: number, work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
     const { tenantId, origin, idempotency } = this;
     const { runner, operation, batch } = this.#options;
-    if (this.#needsOpenSession) throw new Error(`${operation.id} checks the session, which no creation can`);
+    if (this.#needsValidCredential) throw new Error(`${operation.id} checks the credential, which no creation can`);
     if (batch !== undefined) return batch.perform(origin, work);
     const changesAccess = operation.changesAccess === true;
     const scope = { scope: { kind: "tenant", tenantId }, tenantId, origin, idempotency, changesAccess } as const;
@@ -497,32 +497,35 @@ export class Call<O extends Operation> {
   ): Promise<Outcome> {
     const { runner, operation, batch, pauses } = this.#options;
     const { origin, idempotency } = this;
-    const perform = this.#needsOpenSession
-      ? this.#inOpenSession(work, batch !== undefined || command.alone === true)
-      : work;
+    const isAlone = batch !== undefined || command.alone === true;
+    const perform = this.#needsValidCredential ? this.#withValidCredential(work, isAlone) : work;
     if (batch !== undefined) return batch.perform(origin, perform);
     const changesAccess = operation.changesAccess === true;
     return runCommand(runner, { ...command, origin, idempotency, changesAccess, pauses }, perform);
   }
 
   /**
-   * Whether the session must not end before the command commits. A request is authenticated before its body arrives,
-   * and can wait for locks. What ends the session of a thief must also stop requests that could give the thief another
-   * way in. Deletions give none, and can end the session themselves.
+   * Whether the session or key must stay valid until the command commits. A request is authenticated before its body
+   * arrives, and can wait for locks. What shuts out a thief must also stop requests that could give the thief another
+   * way in. Deletions give none, and can end the session or delete the key themselves.
    */
-  get #needsOpenSession(): boolean {
-    const { operation, session } = this.#options;
-    return session !== undefined && operation.dangerous === true && operation.method !== "DELETE";
+  get #needsValidCredential(): boolean {
+    const { operation } = this.#options;
+    return operation.dangerous === true && operation.method !== "DELETE";
   }
 
-  /** @param alone whether no other command of the tenant runs; the work may then end the session */
-  #inOpenSession(work: (tx: CommandTx) => Promise<Outcome>, alone: boolean): (tx: CommandTx) => Promise<Outcome> {
-    const { requireOpenSession } = this.#options;
+  /** @param isAlone whether no other command of the tenant runs; the work may then end the session */
+  #withValidCredential(
+    work: (tx: CommandTx) => Promise<Outcome>,
+    isAlone: boolean,
+  ): (tx: CommandTx) => Promise<Outcome> {
+    const { requireValidCredential, session } = this.#options;
+    // Commands that end sessions lock the user first. The same order here avoids deadlocks. Keys can rotate themselves.
+    const isCheckedFirst = isAlone || session === undefined;
     return async (tx) => {
-      if (alone) await requireOpenSession(tx);
+      if (isCheckedFirst) await requireValidCredential(tx);
       const outcome = await work(tx);
-      // Commands that end sessions lock the user first. The same order here avoids deadlocks.
-      if (!alone) await requireOpenSession(tx);
+      if (!isCheckedFirst) await requireValidCredential(tx);
       return outcome;
     };
   }

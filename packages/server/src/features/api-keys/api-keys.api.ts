@@ -5,10 +5,13 @@ import type { Permission } from "@gatehouse/contract/permissions";
 import type { Caller } from "../../http/caller.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { BackgroundTask } from "../../platform/background-task.ts";
+import type { Actor } from "../../platform/change.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { OutboxFollower } from "../../platform/outbox/outbox-follower.ts";
 import { isWholeToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
+import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { holdApiKey } from "./api-keys.queries.ts";
 import { KeyCache } from "./key-cache.ts";
 import { KeyUsage } from "./key-usage.ts";
 
@@ -96,6 +99,16 @@ export class ApiKeyAuthenticator {
     this.usage.note(valid.tenantId, valid.keyId, now);
     return valid.caller;
   }
+}
+
+/**
+ * Requires that a key is still valid, and keeps it until the transaction ends.
+ *
+ * @throws AppError invalid_api_key
+ */
+export async function requireValidKey(tx: TenantTx, { id }: Pick<Actor, "id">, now: Date): Promise<void> {
+  const isValid = id !== undefined && (await holdApiKey(tx, id, now));
+  if (!isValid) throw new AppError("invalid_api_key");
 }
 
 /**

@@ -38,6 +38,11 @@ const selectForChange = statement<ApiKeyRow, [tenantId: string, id: string]>(
   "api_keys.lock",
   `SELECT ${columns} FROM api_keys WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
+const holdOne = statement<{ readonly valid: boolean }, [tenantId: string, id: string, now: Date]>(
+  "api_keys.hold",
+  `SELECT true AS valid FROM api_keys
+   WHERE tenant_id = $1 AND id = $2 AND (expires_at IS NULL OR expires_at > $3) FOR KEY SHARE`,
+);
 const insert = statement<
   ApiKeyRow,
   [
@@ -136,6 +141,15 @@ export async function permissionsOfKey(tx: TenantTx, id: string, now: Date): Pro
 /** Reads the key. Nobody else can change it before the transaction ends. */
 export async function lockApiKey(tx: TenantTx, id: string): Promise<ApiKeyRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
+}
+
+/**
+ * Keeps a key from being deleted before the transaction ends. Other requests with the key do not wait.
+ *
+ * @returns whether the key exists and has not expired
+ */
+export async function holdApiKey(tx: TenantTx, id: string, now: Date): Promise<boolean> {
+  return (await tx.query(holdOne, tx.tenantId, id, now)).length > 0;
 }
 
 export async function insertApiKey(
